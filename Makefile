@@ -1,0 +1,81 @@
+# Every target sets up what it needs from a bare python3, and sets nothing up twice. Start with: make demo
+
+PYTHON ?= python3
+VENV   ?= .venv
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
+RECIPE := pyproject.toml constraints.txt
+
+CORE  := $(VENV)/.installed-core
+DEV   := $(VENV)/.installed-dev
+TORCH := $(VENV)/.installed-torch
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-slow test-all docs build format bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(CORE) ## find counterfactuals in the German credit data
+	$(BIN)/attain demo
+
+test: export JAX_PLATFORMS = cpu
+test: $(DEV) ## format, lint, types and the fast tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-slow: export JAX_PLATFORMS = cpu
+test-slow: $(DEV) ## the slow tests only
+	$(BIN)/pytest -n 2 -m slow
+
+test-all: export JAX_PLATFORMS = cpu
+test-all: $(DEV) $(TORCH) ## every test, with PyTorch installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+docs: $(DEV) ## the documentation, into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+build: $(DEV) ## the wheel, installed into an empty environment and tried there
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	@set -e; place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; wheel=$$(ls "$(CURDIR)"/dist/*.whl); \
+	$(PYTHON) -m venv "$$place/venv"; \
+	"$$place/venv/bin/python" -m pip install --disable-pip-version-check --quiet \
+		--constraint constraints.txt "$$wheel"; \
+	cd "$$place" && "$$place/venv/bin/attain" demo
+
+format: $(DEV) ## put the code into the project's form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(DEV) ## the benchmarks
+	$(BIN)/python -m benchmarks
+
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) build dist site .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment that is already there is kept, whoever made it; one whose interpreter has gone is made anew.
+$(BIN)/python:
+	$(PYTHON) -m venv --clear $(VENV)
+
+$(CORE): $(RECIPE) | $(BIN)/python
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
+	$(PIP) --editable .
+	@touch $@
+
+$(DEV): $(RECIPE) | $(BIN)/python
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
+	$(PIP) --editable ".[dev]"
+	@touch $(CORE) $@
+
+$(TORCH): $(DEV)
+	$(PIP) --editable ".[dev,torch]"
+	@touch $@

@@ -1,0 +1,21 @@
+"""What all tests share: where the real data sets are, and how Hypothesis behaves."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of the real data sets; a test that asks for it is skipped where there is none."""
+    named = os.environ.get("ATTAIN_DATA")
+    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the real data sets are not here; name their folder in the environment variable ATTAIN_DATA")
+    return folder
