@@ -1,0 +1,209 @@
+"""A first guess at a schema, to be looked at by a person.
+
+The guess goes by what a column holds and, for percentages, by its name. It never guesses what may change: everything
+is free but for the names passed as `immutable`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from attain.errors import DataError, SchemaError, listed
+from attain.libraries import frame_of_array, library_of
+from attain.schema import KINDS, Feature, Kind, Schema
+
+MAX_LEVELS = 1000
+"""More levels than this are no category but an identifier or a free text."""
+_FEW = 10
+_MANY = 20
+_LARGE = 1000
+_PERCENT = re.compile(r"percent|pct|%", re.IGNORECASE)
+_DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d.*)?\s*$")
+_SENTINELS = np.array([-7, -8, -9, -77, -88, -99, -777, -888, -999, -7777, -8888, -9999], dtype=np.float64)
+
+
+def infer(
+    frame: Any,
+    *,
+    immutable: Iterable[str] = (),
+    kinds: Mapping[str, Kind] | None = None,
+    rules: Sequence[str] = (),
+) -> Schema:
+    """The schema a frame seems to have.
+
+    Booleans, texts and the whole numbers 0 and 1 are taken as categorical; few whole numbers from 1 upward as ordinal;
+    whole numbers from 0 upward as counts, large ones as positive; fractions from 0 to 1, and columns called percent, as
+    intervals; codes such as −9 among numbers from 0 upward as special. `kinds` overrides the guess, column by column.
+    """
+    if isinstance(frame, np.ndarray):
+        frame = frame_of_array(frame, None, "the frame")
+    library = library_of(frame)
+    if library is None:
+        raise DataError(
+            f"a schema is inferred from a pandas, polars or pyarrow table, not from a {type(frame).__name__}"
+        )
+    columns = library.columns(frame)
+    _check_names(columns, immutable, kinds or {})
+    opened = nw.from_native(frame, eager_only=True)
+    fixed = {immutable} if isinstance(immutable, str) else set(immutable)
+    features = [_feature(opened[name], name, (kinds or {}).get(name), name in fixed) for name in columns]
+    return Schema(tuple(features), tuple(rules))
+
+
+def _check_names(columns: Sequence[Any], immutable: Iterable[str], kinds: Mapping[str, str]) -> None:
+    if not columns:
+        raise DataError("the frame has no columns")
+    odd = [name for name in columns if not isinstance(name, str)]
+    if odd:
+        raise DataError(f"the frame has column names that are no texts: {listed(odd)}; rename them")
+    twice = [name for name in dict.fromkeys(columns) if list(columns).count(name) > 1]
+    if twice:
+        raise DataError(f"the frame has several columns with the same name: {listed(twice)}; keep one of each")
+    for word, names in (
+        ("immutable", [immutable] if isinstance(immutable, str) else list(immutable)),
+        ("kinds", kinds),
+    ):
+        unknown = [name for name in names if name not in columns]
+        if unknown:
+            raise SchemaError(
+                f"{word} names {listed(unknown)}, which the frame does not have; it has {listed(columns)}"
+            )
+    for name, kind in kinds.items():
+        if kind not in KINDS:
+            raise SchemaError(f"kinds[{name!r}] is {kind!r}; it takes one of {', '.join(KINDS)}")
+
+
+def _feature(series: nw.Series[Any], name: str, kind: Kind | None, immutable: bool) -> Feature:
+    dtype = series.dtype
+    if dtype.is_temporal():
+        raise DataError(
+            f"column {name!r} holds {str(dtype).lower()} values; turn them into numbers first, such as days or years "
+            "until today, or leave the column out"
+        )
+    present = series.drop_nulls()
+    if dtype.is_float():
+        present = present.filter(~present.is_nan())
+    if len(present) == 0:
+        raise DataError(f"column {name!r} has no value at all, so nothing can be said of it; leave it out")
+    if dtype.is_numeric():
+        values = present.cast(nw.Float64).to_numpy()
+    else:
+        items = [item for item in present.to_list() if item == item]
+        numbers = _as_numbers(items)
+        if numbers is None:
+            return _of_levels(items, series, name, kind, immutable)
+        values = numbers
+    if np.isinf(values).any():
+        raise DataError(f"column {name!r} holds infinite values; correct them, or leave the cells empty")
+    return _of_numbers(values, name, kind, immutable)
+
+
+def _as_numbers(items: list[Any]) -> np.ndarray | None:
+    """The items as floats where each is a number, though the column's dtype does not say so."""
+    if all(isinstance(item, int | float) and not isinstance(item, bool) for item in items):
+        return np.array(items, dtype=np.float64)
+    return None
+
+
+def _of_levels(items: list[Any], series: nw.Series[Any], name: str, kind: Kind | None, immutable: bool) -> Feature:
+    odd = next((item for item in items if not isinstance(item, str | bool | int | float)), None)
+    if odd is not None:
+        raise DataError(
+            f"column {name!r} holds {odd!r}, a {type(odd).__name__}; a cell takes a number, a text or a boolean"
+        )
+    if kind is not None and kind not in ("ordinal", "categorical"):
+        raise DataError(f"kinds[{name!r}] is {kind!r}, but the column holds {items[0]!r}; turn it into numbers first")
+    levels = _ordered_levels(items, series)
+    if len(levels) > MAX_LEVELS:
+        raise DataError(
+            f"column {name!r} has {len(levels):,} different values; that is an identifier or a free text, not a "
+            f"category (at most {MAX_LEVELS:,}); leave it out, or group its values"
+        )
+    if all(isinstance(level, str) and _DATE.match(level) for level in levels):
+        raise DataError(
+            f"column {name!r} holds dates written as text, such as {levels[0]!r}; turn them into numbers first, such as "
+            "days or years until today, or leave the column out"
+        )
+    ordered = kind or ("ordinal" if _is_ordered(series) else "categorical")
+    return Feature(name, ordered, levels=levels, immutable=immutable)
+
+
+def _ordered_levels(items: list[Any], series: nw.Series[Any]) -> tuple[Any, ...]:
+    """The levels: in the column's own order where it has one, else booleans, numbers and texts, each sorted."""
+    seen = dict.fromkeys(items)
+    if isinstance(series.dtype, nw.Categorical | nw.Enum):
+        declared = [level for level in series.cat.get_categories().to_list() if level in seen]
+        return tuple(declared)
+    groups: list[Callable[[Any], bool]] = [
+        lambda item: isinstance(item, bool),
+        lambda item: isinstance(item, int | float) and not isinstance(item, bool),
+        lambda item: isinstance(item, str),
+    ]
+    return tuple(level for group in groups for level in sorted(filter(group, seen)))
+
+
+def _is_ordered(series: nw.Series[Any]) -> bool:
+    native = nw.to_native(series)
+    return bool(getattr(getattr(native, "dtype", None), "ordered", False))
+
+
+def _of_numbers(values: np.ndarray, name: str, kind: Kind | None, immutable: bool) -> Feature:
+    special: dict[float, str] = {}
+    codes = np.intersect1d(values, _SENTINELS)
+    ordinary = values[~np.isin(values, codes)]
+    if codes.size and ordinary.size and ordinary.min() >= 0:
+        special, values = {float(code): "" for code in codes}, ordinary
+    distinct = np.unique(values)
+    guess = kind or _number_kind(distinct, name)
+    if special and guess in ("ordinal", "categorical"):
+        guess = "count" if (distinct == np.floor(distinct)).all() else "positive"
+    if guess in ("ordinal", "categorical"):
+        if len(distinct) > MAX_LEVELS:
+            raise DataError(f"kinds[{name!r}] is {guess!r}, but the column has {len(distinct):,} different numbers")
+        levels = tuple(int(v) if float(v).is_integer() else float(v) for v in distinct)
+        return Feature(name, guess, levels=levels, immutable=immutable)
+    bounds: tuple[float | None, float | None] = (None, None)
+    if guess == "interval":
+        bounds = (0.0, 1.0 if distinct[-1] <= 1 and not (_PERCENT.search(name) and _whole(distinct)) else 100.0)
+        if distinct[0] < 0 or distinct[-1] > 100:
+            bounds = (float(distinct[0]), float(distinct[-1]))
+    return Feature(name, guess, bounds=bounds, step=_step(distinct), special=special, immutable=immutable)
+
+
+def _whole(distinct: np.ndarray) -> bool:
+    return bool((distinct == np.floor(distinct)).all())
+
+
+def _number_kind(distinct: np.ndarray, name: str) -> Kind:
+    low, high = float(distinct[0]), float(distinct[-1])
+    if _whole(distinct):
+        if set(distinct) <= {0.0, 1.0}:
+            return "categorical"
+        if low < 0:
+            return "real"
+        if high <= 100 and _PERCENT.search(name):
+            return "interval"
+        if low >= 1 and len(distinct) <= _FEW and high - low + 1 == len(distinct):
+            return "ordinal"
+        return "count" if high < _LARGE else "positive"
+    if low >= 0 and (high <= 1 or (high <= 100 and _PERCENT.search(name))):
+        return "interval"
+    return "positive" if low >= 0 else "real"
+
+
+def _step(distinct: np.ndarray) -> float | None:
+    """The grid the values lie on: 1 for whole numbers, more where many all share a factor, decimals where all have few."""
+    if _whole(distinct):
+        factor = math.gcd(*(int(abs(value)) for value in distinct[:100_000])) if np.abs(distinct).max() < 2**53 else 1
+        return float(factor) if factor >= 5 and len(distinct) >= _MANY else 1.0
+    if len(distinct) >= _MANY:
+        for decimals in (1, 2, 3):
+            if (np.round(distinct, decimals) == distinct).all():
+                return float(f"1e-{decimals}")
+    return None

@@ -1,0 +1,29 @@
+"""How the search for one person ended."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """How the search for one person ended; the value is the sentence a person reads."""
+
+    FOUND = "A change that turns the decision was found."
+    ALREADY_DESIRED = "The decision is already the desired one; nothing needs to change."
+    NOTHING_FREE = "Nothing in this record may change under the rules given, so no other decision can be reached."
+    RULES_CONFLICT = (
+        "Values of this record that may not change already break a rule between features, so no answer can keep it; "
+        "look at the record, or at the rule."
+    )
+    OUT_OF_REACH = (
+        "The search went as far as the data and the rules allow, and found no change that turns the decision."
+    )
+    BUDGET_SPENT = (
+        "The budget of rows scored was spent before a change that turns the decision was found; raise `budget` to "
+        "search longer."
+    )
+    TIME_LIMIT = "The time limit was reached before a change that turns the decision was found."
+    INTERRUPTED = "The search was interrupted before it came to this person."
+
+    def __str__(self) -> str:
+        return self.value
