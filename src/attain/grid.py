@@ -1,0 +1,76 @@
+"""Numbers as people write them: whole multiples of a step, or six significant digits.
+
+New values are put on this grid before the model is asked about them, so that what was scored is what is shown. All of
+it is exact decimal rounding: the same input gives the same bits, alone or in a million rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+DIGITS = 6
+_POWERS = np.array([float(f"1e{exponent}") for exponent in range(-307, 309)])
+
+
+def snapped(values: np.ndarray, step: float | None, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The nearest grid value between `low` and `high`; NaN where there is none."""
+    clipped = np.clip(values, low, high)
+    result = on_grid(clipped, step)
+    spacing = np.full(len(result), step) if step is not None else _spacing(clipped)
+    above = result > high
+    result[above] = on_grid(result[above] - spacing[above], step)
+    below = result < low
+    result[below] = on_grid(result[below] + spacing[below], step)
+    result[(result < low) | (result > high)] = math.nan
+    return result
+
+
+def on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
+    """The nearest whole multiple of the step, or the value with six significant digits."""
+    if step is None:
+        return _significant(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        multiples = np.rint(values / step)
+        decimals = None if float(step).is_integer() else _decimals(step)
+        if decimals is None:
+            result = multiples * step
+        else:
+            # a step such as 0.1 is no exact number: k/10 is the number people mean, k·0.1 is not
+            scale = 10.0**decimals
+            result = np.rint(multiples * (step * scale)) / scale
+    # numbers too large for the grid lie on it; adding zero leaves no negative zero behind
+    return np.where(np.isfinite(result), result, values) + 0.0
+
+
+def is_on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
+    """Whether each value is a grid value."""
+    return np.asarray(on_grid(values, step) == values)
+
+
+def _decimals(step: float) -> int | None:
+    """How many decimals the step is written with; None where they are more than 15."""
+    text = format(step, ".15f").rstrip("0")
+    return len(text.partition(".")[2]) if float(text) == step else None
+
+
+def _exponents(values: np.ndarray) -> np.ndarray:
+    """⌊log₁₀|x|⌋, exactly: by search among the powers of ten, not by a logarithm that may round."""
+    return np.searchsorted(_POWERS, np.abs(values), side="right") - 308
+
+
+def _spacing(values: np.ndarray) -> np.ndarray:
+    """The distance between neighbouring numbers of six digits."""
+    return np.array(_POWERS[np.clip(_exponents(values) - (DIGITS - 1) + 307, 0, len(_POWERS) - 1)])
+
+
+def _significant(values: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", over="ignore"):
+        decimals = DIGITS - 1 - _exponents(values)
+        # dividing by a power of ten rounds once and gives the very number the decimal writes; multiplying by one
+        # below 1 would not
+        up = _POWERS[np.clip(decimals, 0, 300) + 307]
+        down = _POWERS[np.clip(-decimals, 0, 300) + 307]
+        result = np.where(decimals >= 0, np.rint(values * up) / up, np.rint(values / down) * down)
+    return np.where(np.isfinite(result), result, values) + 0.0
