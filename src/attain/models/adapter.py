@@ -1,0 +1,97 @@
+"""What one library must tell so that its models can be asked: the whole contract of a new adapter file.
+
+An adapter file has two functions: `recognises(model)`, which looks at names only and imports nothing, and
+`adapt(model, options)`, which returns an `Adapter`. One line in `detection.py` makes it known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from attain.errors import ModelError
+
+Kind: TypeAlias = Literal["labels", "probabilities", "scores", "output"]
+"""What an answer is; `output` is an answer whose kind shows only when it is there."""
+Accepts: TypeAlias = Literal["pandas", "polars", "numpy"]
+Returns: TypeAlias = Literal["labels", "probabilities", "scores"]
+Label: TypeAlias = Any
+Answers: TypeAlias = Mapping[Kind, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller said about the model."""
+
+    accepts: Accepts | None = None
+    classes: tuple[Label, ...] | None = None
+    returns: Returns | None = None
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """How a model is asked, and what it says of itself.
+
+    Parameters
+    ----------
+    title
+        What messages call the model.
+    ask
+        The answer of one kind to one batch; it may hold other kinds that came with the same call.
+    kinds
+        The answers the model can give, the best guide of a search first.
+    classes
+        The classes, in the order of the columns of probabilities; None where only an answer shows how many there are.
+    spoken
+        The labels the model itself returns, where `classes` are other names for them.
+    accepts
+        What a batch is: an array, a frame of one library, `frame` for the training frame's own library unless that is
+        pyarrow, or `native` for the training frame's own library.
+    names, spell
+        The columns the model wants, by name and in order, and how the model's library spells a column's name.
+    width
+        How many columns the model wants, where it knows no names.
+    settle
+        From the first answer to an adapter that knows its kinds and classes, where only that answer shows them.
+    """
+
+    title: str
+    ask: Callable[[Kind, Any], Mapping[Kind, Any]]
+    kinds: tuple[Kind, ...]
+    classes: tuple[Label, ...] | None = None
+    spoken: tuple[Label, ...] | None = None
+    accepts: Accepts | Literal["frame", "native"] = "native"
+    names: tuple[str, ...] | None = None
+    spell: Callable[[str], str] = str
+    width: int | None = None
+    settle: Callable[[Answers], Adapter] | None = None
+
+
+def plain(label: Label) -> Label:
+    """A label as a plain Python value, so that classes compare and print alike wherever they came from."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def plain_classes(classes: Sequence[Label] | np.ndarray) -> tuple[Label, ...]:
+    return tuple(plain(label) for label in classes)
+
+
+def named_classes(title: str, spoken: tuple[Label, ...], given: tuple[Label, ...] | None) -> tuple[Label, ...]:
+    """The model's classes under the names the caller gave; the same names in another order change nothing."""
+    if given is None or set(given) == set(spoken):
+        return spoken
+    if len(given) != len(spoken):
+        raise ModelError(f"classes= names {len(given)} classes, but {title} has {len(spoken)}: {list(spoken)}")
+    return given
+
+
+def library_name(model: object) -> set[str]:
+    """The top modules in which the model's class and its bases live."""
+    return {base.__module__.partition(".")[0] for base in type(model).__mro__}
+
+
+def model_title(model: object) -> str:
+    return f"the {type(model).__name__} model"

@@ -1,0 +1,131 @@
+"""`Model`: any classifier, asked in one way, counted and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from attain.errors import AttainError, ModelError
+from attain.models.adapter import Accepts, Adapter, Kind, Label, Options, Returns, plain_classes
+from attain.models.answers import as_array
+from attain.models.detection import adapter_for
+
+
+class Model:
+    """Any classifier, ready to be asked about rows.
+
+    Most classifiers need no word more: `explain(classifier, ...)` wraps them itself. Wrap one to tell what cannot be
+    seen from outside.
+
+    Parameters
+    ----------
+    model
+        A fitted scikit-learn classifier or pipeline (or one with its methods: XGBoost, LightGBM), an XGBoost or
+        LightGBM `Booster`, a torch module, an ONNX file (path, bytes or onnxruntime session), or a function.
+    accepts
+        What the model takes: "pandas" or "polars" frames, or "numpy" arrays. By default, frames for a model that was
+        fitted with column names, arrays for one that was not, and the training frame's own kind for a function.
+    classes
+        The classes, in the order of the columns of probabilities, for a model that does not know them; by default
+        0, 1, … A model with one column gives the probability or the score of the second class. For a model that
+        knows its classes under other names (0 and 1 of an encoded target), what to call them.
+    returns
+        Which answer the model gives, or which of its answers to use: "labels", "probabilities", or "scores" (the
+        class with the largest score wins; one column decides by its sign). By default, a torch module returns logits,
+        turned into probabilities; a function that returns several columns, or one with fractions between 0 and 1,
+        returns probabilities; any other function returns labels.
+    batch_rows
+        The most rows of one call.
+
+    Attributes
+    ----------
+    calls, rows
+        How often the model was asked so far, and about how many rows in all.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        accepts: Accepts | None = None,
+        classes: Sequence[Label] | None = None,
+        returns: Returns | None = None,
+        batch_rows: int = 100_000,
+    ) -> None:
+        if isinstance(model, Model):
+            raise ModelError("this is a Model already; pass the classifier itself, or use Model.of")
+        for name, value, known in (("accepts", accepts, Accepts), ("returns", returns, Returns)):
+            if value is not None and value not in get_args(known):
+                raise ModelError(f"{name} is {value!r}; it takes one of {', '.join(map(repr, get_args(known)))}")
+        if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
+            raise ModelError(f"batch_rows is {batch_rows!r}; it takes a whole number from 1 upward")
+        self.model = model
+        self.batch_rows = batch_rows
+        self.calls = 0
+        self.rows = 0
+        self.options = Options(accepts, _distinct(classes), returns)
+        self.adapter = adapter_for(model, self.options)
+
+    @classmethod
+    def of(cls, model: Any) -> Model:
+        """The model itself where it is wrapped already, or else wrapped."""
+        return model if isinstance(model, Model) else cls(model)
+
+    def __repr__(self) -> str:
+        return f"Model({self.adapter.title}, calls={self.calls}, rows={self.rows})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the adapter, whose closures do not travel between processes; it is made anew from the model."""
+        return {name: value for name, value in self.__dict__.items() if name != "adapter"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.adapter = adapter_for(self.model, self.options)
+
+    def ask(
+        self, adapter: Adapter, kinds: Iterable[Kind], rows: np.ndarray, batch_of: Callable[[np.ndarray], Any]
+    ) -> dict[Kind, np.ndarray]:
+        """The model's raw answers of these kinds, one entry a row; `batch_of` turns rows into what the model takes."""
+        parts = []
+        for start in range(0, len(rows), self.batch_rows):
+            some = rows[start : start + self.batch_rows]
+            batch = batch_of(some)
+            answers: dict[Kind, np.ndarray] = {}
+            for kind in kinds:
+                if kind not in answers:
+                    answers.update(self._call(adapter, kind, batch, len(some)))
+            parts.append(answers)
+        return {kind: _joined([part[kind] for part in parts], adapter.title) for kind in parts[0]}
+
+    def _call(self, adapter: Adapter, kind: Kind, batch: Any, length: int) -> dict[Kind, np.ndarray]:
+        self.calls += 1
+        self.rows += length
+        try:
+            raw = adapter.ask(kind, batch)
+        except AttainError:
+            raise
+        except Exception as error:
+            raise ModelError(
+                f"{adapter.title} raised {type(error).__name__} when asked for {kind} of {length} rows: {error}"
+            ) from error
+        return {given: as_array(answer, length, adapter.title) for given, answer in raw.items()}
+
+
+def _distinct(classes: Sequence[Label] | None) -> tuple[Label, ...] | None:
+    if classes is None:
+        return None
+    plain = () if isinstance(classes, str) else plain_classes(classes)
+    if len(plain) < 2 or len(set(plain)) < len(plain):
+        raise ModelError(f"classes is {classes!r}; it takes at least two different labels, such as ['bad', 'good']")
+    return plain
+
+
+def _joined(parts: list[np.ndarray], title: str) -> np.ndarray:
+    if len(parts) == 1:
+        return parts[0]
+    shapes = {part.shape[1:] for part in parts}
+    if len(shapes) > 1:
+        raise ModelError(f"{title} returned answers of different widths from call to call: {sorted(shapes)}")
+    return np.concatenate(parts)

@@ -1,0 +1,102 @@
+"""One model read through one layout: rows of the matrix in, checked answers out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attain.errors import ModelError, listed
+from attain.models.adapter import Answers, Kind, Label
+from attain.models.answers import checked, seen_classes
+from attain.models.model import Model
+
+if TYPE_CHECKING:
+    from attain.table import Layout
+
+
+class Reader:
+    """A model's answers to rows of the matrix: labels as positions in `classes`, probabilities and scores by class.
+
+    What a model does not say of itself, its first answer about the probe shows: how many classes it has, and for a
+    function whether it returns labels or probabilities.
+    """
+
+    def __init__(self, model: Model, layout: Layout, probe: np.ndarray) -> None:
+        self.model = model
+        self.layout = layout
+        self._columns = self._wanted_columns()
+        position = {column: j for j, column in enumerate(layout.columns)}
+        self._positions = None if self._columns is None else [position[name] for name in self._columns]
+        self._closed = True
+        adapter = model.adapter
+        classes = adapter.classes
+        if adapter.settle is not None or classes is None:
+            first = self._ask(adapter.kinds, probe)
+            if adapter.settle is not None:
+                adapter = adapter.settle(first)
+                classes = adapter.classes
+            if classes is None:
+                classes = self._shown_classes(adapter.kinds[0], first)
+        self._adapter = adapter
+        self.kinds = adapter.kinds
+        self.classes: tuple[Label, ...] = classes
+        if len(classes) < 2 and self._closed:
+            raise ModelError(f"{self.title} knows only the class {listed(classes)}; there is no decision to turn")
+
+    @property
+    def title(self) -> str:
+        return self.model.adapter.title
+
+    def read(self, rows: np.ndarray, kinds: Iterable[Kind]) -> Answers:
+        """The model's answers of these kinds; `rows` are not empty."""
+        wanted = tuple(kinds)
+        adapter = self._adapter
+        raw = self.model.ask(adapter, wanted, rows, self._batch)
+        answers: dict[Kind, np.ndarray] = {}
+        for kind in wanted:
+            classes = adapter.spoken if kind == "labels" and adapter.spoken is not None else self.classes
+            answers[kind] = checked(kind, raw[kind], classes, self.title, closed=self._closed)
+        return answers
+
+    def _ask(self, kinds: tuple[Kind, ...], rows: np.ndarray) -> dict[Kind, np.ndarray]:
+        return self.model.ask(self.model.adapter, kinds, rows, self._batch)
+
+    def _shown_classes(self, kind: Kind, first: Answers) -> tuple[Label, ...]:
+        answer = first.get(kind, first.get("output"))
+        assert answer is not None
+        if kind == "labels":
+            self._closed = False
+            return seen_classes(answer, self.title)
+        return tuple(range(2 if answer.ndim == 1 else max(2, answer.shape[1])))
+
+    def _wanted_columns(self) -> list[str] | None:
+        """The columns the model wants, as the table spells them; None for all of them in the table's order."""
+        adapter, columns = self.model.adapter, self.layout.columns
+        if adapter.names is None:
+            if adapter.width is not None and adapter.width != len(columns):
+                raise ModelError(
+                    f"{self.title} was fitted on {adapter.width} columns without names, but the table has "
+                    f"{len(columns)}: {listed(columns)}; fit it on the same columns, or with names"
+                )
+            return None
+        spelled = {adapter.spell(column): column for column in columns}
+        absent = [name for name in adapter.names if name not in spelled]
+        if absent:
+            raise ModelError(
+                f"{self.title} needs the columns {listed(absent)}, which the table does not have; its columns are "
+                f"{listed(columns)}"
+            )
+        wanted = [spelled[name] for name in adapter.names]
+        return None if wanted == list(columns) else wanted
+
+    def _batch(self, rows: np.ndarray) -> Any:
+        accepts = self.model.adapter.accepts
+        if accepts == "numpy":
+            array = self.layout.array(rows)
+            return array if self._positions is None else array[:, self._positions]
+        library: str | None = None if accepts in ("native", "frame") else accepts
+        if accepts == "frame" and self.layout.library.name == "pyarrow":
+            library = "pandas"
+        return self.layout.frame(rows, library=library, columns=self._columns)

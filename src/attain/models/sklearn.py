@@ -1,0 +1,126 @@
+"""scikit-learn classifiers and pipelines, and every estimator that follows scikit-learn's rules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from attain.errors import ModelError
+from attain.models.adapter import Adapter, Kind, Options, model_title, named_classes, plain, plain_classes
+
+
+def recognises(model: object) -> bool:
+    tells_classes = any(hasattr(model, name) for name in ("predict_proba", "decision_function", "classes_"))
+    return hasattr(model, "predict") and (tells_classes or _from_scikit_learn(model))
+
+
+def adapt(model: Any, options: Options) -> Adapter:
+    title = model_title(model)
+    spoken = _spoken_classes(model, options, title)
+    names = getattr(model, "feature_names_in_", None)
+    width = getattr(model, "n_features_in_", None)
+    # A pipeline that says nothing of its columns starts with a step of the user's own, which may work by name.
+    accepts: Literal["frame", "numpy"] = "frame" if names is not None or width is None else "numpy"
+    methods = _methods(model, spoken)
+    return Adapter(
+        title=title,
+        ask=lambda kind, batch: {kind: methods[kind](batch)},
+        kinds=_kinds(methods, options, title),
+        classes=named_classes(title, spoken, options.classes),
+        spoken=spoken,
+        accepts=options.accepts or accepts,
+        names=None if names is None else tuple(str(name) for name in names),
+        width=None if width is None else int(width),
+    )
+
+
+def _from_scikit_learn(model: object) -> bool:
+    return any(base.__module__.startswith("sklearn.") for base in type(model).__mro__)
+
+
+def _spoken_classes(model: Any, options: Options, title: str) -> tuple[Any, ...]:
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        _refuse_other_estimators(model, title)
+        if options.classes is None:
+            raise ModelError(
+                f"{title} has no classes_; fit it first, or pass Model(model, classes=[...]) with its classes in order"
+            )
+        return options.classes
+    if any(isinstance(label, list | np.ndarray) for label in classes):
+        raise ModelError(f"{title} predicts {len(classes)} outputs at once; pass a model of one of them")
+    return plain_classes(classes)
+
+
+def _refuse_other_estimators(model: Any, title: str) -> None:
+    if "sklearn" in sys.modules:
+        from sklearn.base import is_regressor
+
+        if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+            raise ModelError(
+                f"{title} is a regressor, which has no classes; pass a classifier, or a function that turns its "
+                "predictions into labels"
+            )
+
+
+def _methods(model: Any, spoken: tuple[Any, ...]) -> dict[Kind, Any]:
+    """The model's methods by what they return."""
+    methods: dict[Kind, Any] = {}
+    last = _last_step(model)
+    if hasattr(model, "predict_proba"):
+        methods["probabilities"] = model.predict_proba
+    threshold = _threshold(last)
+    if threshold is not None:
+        methods["scores"] = _over_threshold(model, last, threshold, spoken)
+    # One column for each pair of classes ranks no class.
+    elif hasattr(model, "decision_function") and (
+        len(spoken) == 2 or getattr(last, "decision_function_shape", "ovr") != "ovo"
+    ):
+        methods["scores"] = model.decision_function
+    methods["labels"] = model.predict
+    return methods
+
+
+def _kinds(methods: Mapping[Kind, Any], options: Options, title: str) -> tuple[Kind, ...]:
+    if options.returns is None:
+        return tuple(methods)
+    if options.returns not in methods:
+        raise ModelError(f"returns={options.returns!r}, but {title} gives only {' and '.join(methods)}")
+    return tuple(kind for kind in methods if kind in (options.returns, "labels"))
+
+
+def _last_step(model: Any) -> Any:
+    """The estimator that decides, inside pipelines and parameter searches."""
+    while True:
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif isinstance(getattr(model, "steps", None), list) and model.steps:
+            model = model.steps[-1][1]
+        else:
+            return model
+
+
+def _threshold(last: Any) -> float | None:
+    """The threshold of an estimator that wraps another to decide at a tuned or fixed score."""
+    if not hasattr(last, "response_method"):
+        return None
+    threshold = getattr(last, "best_threshold_", getattr(last, "threshold", None))
+    return float(threshold) if isinstance(threshold, int | float) else None
+
+
+def _over_threshold(model: Any, last: Any, threshold: float, spoken: tuple[Any, ...]) -> Any:
+    """The score above the threshold, which is what such an estimator decides by."""
+    by_probability = last.response_method != "decision_function" and hasattr(model, "predict_proba")
+    first = getattr(last, "pos_label", None) is not None and plain(last.pos_label) == spoken[0]
+
+    def over(batch: Any) -> np.ndarray:
+        if by_probability:
+            over_threshold = np.asarray(model.predict_proba(batch))[:, 0 if first else 1] - threshold
+            return -over_threshold if first else over_threshold
+        score = np.asarray(model.decision_function(batch))
+        return score + threshold if first else score - threshold
+
+    return over

@@ -1,0 +1,56 @@
+"""PyTorch modules on tables of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from attain.errors import ModelError
+from attain.models.adapter import Adapter, Kind, Options, library_name, model_title
+
+
+def recognises(model: object) -> bool:
+    return "torch" in library_name(model) and hasattr(model, "parameters") and callable(model)
+
+
+def adapt(model: Any, options: Options) -> Adapter:
+    """A module's outputs are logits unless `returns` says otherwise: sigmoid of one column, softmax of several."""
+    title = model_title(model)
+    kind: Kind = options.returns or "probabilities"
+
+    def ask(kind: Kind, batch: Any) -> dict[Kind, Any]:
+        output = _forward(model, batch, title)
+        return {kind: _probabilities(output) if options.returns is None else output}
+
+    return Adapter(title=title, ask=ask, kinds=(kind,), classes=options.classes, accepts="numpy")
+
+
+def _forward(model: Any, batch: np.ndarray, title: str) -> np.ndarray:
+    import torch
+
+    if model.training:
+        raise ModelError(f"{title} is in training mode, where dropout and batch statistics are on; call .eval() on it")
+    if batch.dtype == object:
+        raise ModelError(
+            f"{title} takes numbers, but some columns have levels that are texts; pass a function of a frame that "
+            "encodes them and calls the module"
+        )
+    weights = [*model.parameters(), *model.buffers()]
+    device = weights[0].device if weights else torch.device("cpu")
+    dtype = next((tensor.dtype for tensor in weights if tensor.is_floating_point()), torch.float32)
+    with torch.no_grad():
+        output = model(torch.as_tensor(batch, dtype=dtype, device=device))
+    if not isinstance(output, torch.Tensor):
+        raise ModelError(f"{title} returned a {type(output).__name__}; it must return one tensor")
+    if output.dtype == torch.bfloat16:  # numpy has no such numbers
+        output = output.float()
+    return np.asarray(output.cpu().numpy())
+
+
+def _probabilities(logits: np.ndarray) -> np.ndarray:
+    logits = logits.astype(np.float64)
+    if logits.ndim == 2 and logits.shape[1] > 1:
+        return np.asarray(softmax(logits, axis=1))
+    return np.asarray(expit(logits))

@@ -1,0 +1,295 @@
+"""What holds for every model: counts, batches, steadiness, fingerprints, and a sentence for every fault."""
+
+import pickle
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from attain.errors import ModelError
+from attain.models import Goal, Judgement, Model
+from attain.models.answers import decision, lead
+from attain.schema import Feature, Schema
+from attain.table import Table
+
+
+def good(frame):
+    return np.where(frame["income"] > 3, "good", "bad")
+
+
+def test_calls_and_rows_are_counted_and_batches_keep_the_limit(numbers):
+    sizes = []
+
+    def model(frame):
+        sizes.append(len(frame))
+        return good(frame)
+
+    wrapped = Model(model, batch_rows=100)
+    goal = Goal(wrapped, numbers.layout, target="good", probe=numbers.probe)
+    assert (wrapped.calls, wrapped.rows) == (len(sizes), sum(sizes))
+    sizes.clear()
+    calls, rows = wrapped.calls, wrapped.rows
+    met = goal.judge(numbers.rows).met
+    assert sizes == [100, 100, 40]
+    assert (wrapped.calls - calls, wrapped.rows - rows) == (3, 240)
+    np.testing.assert_array_equal(met, numbers.frame["income"] > 3)
+
+
+@given(st.integers(1, 60))
+def test_the_size_of_a_batch_changes_nothing(batch_rows):
+    frame = pd.DataFrame({"income": np.linspace(0, 6, 40)})
+    table = Table.read(frame, Schema((Feature("income", "real"),)))
+    goal = Goal(Model(good, batch_rows=batch_rows), table.layout, target="good", probe=table.values)
+    np.testing.assert_array_equal(goal.judge(table.values).met, frame["income"] > 3)
+
+
+def test_no_rows_never_reach_the_model(numbers):
+    wrapped = Model(LogisticRegression().fit(numbers.frame, numbers.y))
+    goal = Goal(wrapped, numbers.layout, target="good", probe=numbers.probe)
+    calls = wrapped.calls
+    for judgement in (goal.judge(numbers.rows[:0]), goal.decide(numbers.rows[:0])):
+        assert isinstance(judgement, Judgement)
+        assert judgement.met.shape == judgement.score.shape == (0,)
+        assert judgement.met.dtype == bool
+    assert wrapped.calls == calls
+
+
+def test_of_passes_a_model_through_and_wraps_anything_else():
+    wrapped = Model(good)
+    assert Model.of(wrapped) is wrapped
+    assert isinstance(Model.of(good), Model)
+    with pytest.raises(ModelError, match="this is a Model already"):
+        Model(wrapped)
+
+
+def test_a_fingerprint_follows_the_predictions_and_the_request(numbers):
+    def fingerprint(model, **request):
+        return Goal(model, numbers.layout, probe=numbers.probe, **{"target": "good", **request}).fingerprint()
+
+    def fit(C):
+        return LogisticRegression(C=C).fit(numbers.frame, numbers.y)
+
+    first = fingerprint(fit(1.0))
+    assert re.fullmatch(r"[0-9a-f]{32}", first)
+    assert fingerprint(fit(1.0)) == first
+    others = [
+        fingerprint(fit(0.1)),
+        fingerprint(fit(1.0), target="bad"),
+        fingerprint(fit(1.0), probability=0.6),
+        fingerprint(fit(1.0), probability=0.7),
+        fingerprint(fit(1.0), margin=0.1),
+    ]
+    assert len({first, *others}) == 6
+
+
+def test_a_model_that_changes_its_mind_is_refused(numbers):
+    random = np.random.default_rng(0)
+    for model in (
+        lambda frame: random.choice(["bad", "good"], len(frame)),
+        lambda frame: random.uniform(size=len(frame)),
+        lambda frame: np.clip(frame["income"].to_numpy() / 9 + random.normal(0, 1e-3, len(frame)), 0.01, 0.99),
+    ):
+        with pytest.raises(ModelError, match=r"when asked again about the same 60 rows.*randomised"):
+            Goal(Model(model, classes=["bad", "good"]), numbers.layout, target="good", probe=numbers.probe)
+
+
+def test_last_bits_are_no_change_of_mind(numbers):
+    random = np.random.default_rng(0)
+
+    def model(frame):
+        return np.clip(frame["income"].to_numpy() / 6, 0.01, 0.99) + random.normal(0, 1e-12, len(frame))
+
+    goal = Goal(model, numbers.layout, target=1, probe=numbers.probe)
+    np.testing.assert_array_equal(goal.judge(numbers.rows).met, numbers.frame["income"] > 3)
+
+
+class Faulty(LogisticRegression):
+    """Answers as it was told to, when asked about the rows after the probe."""
+
+    def predict_proba(self, X):
+        proper = super().predict_proba(X)
+        return self.fault(proper) if len(X) > 60 else proper
+
+
+def judged(numbers, fault, **options):
+    model = Faulty().fit(numbers.frame, numbers.y)
+    model.fault = fault
+    goal = Goal(Model(model, **options), numbers.layout, target="good", probe=numbers.probe)
+    return goal.judge(numbers.rows)
+
+
+def with_cell(array, value):
+    array = array.astype(object if isinstance(value, str) else float)
+    array[7, 0] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (lambda p: p[:-1], r"the Faulty model returned 239 answers for 240 rows"),
+        (
+            lambda p: p[:, :1].repeat(3, 1),
+            r"probabilities of shape \(240, 3\) for 240 rows, but has 2 classes: 'bad', ",
+        ),
+        (lambda p: p[:, None, :], r"an array of shape \(240, 1, 2\) for 240 rows"),
+        (lambda p: None, r"returned a single NoneType for 240 rows"),
+        (lambda p: 0.5, r"returned a single float for 240 rows"),
+        (lambda p: [[1.0], [1.0, 2.0]], r"returned a list that is no array: ValueError"),
+        (lambda p: with_cell(p, np.nan), r"NaN or infinite probabilities for 1 of 240 rows, the first at position 7"),
+        (lambda p: with_cell(p, np.inf), r"NaN or infinite probabilities for 1 of 240 rows"),
+        (lambda p: with_cell(p, "much"), r"returned probabilities that are no numbers for 240 rows"),
+        (lambda p: p * 3, r"returned probabilities from .* to .* for 240 rows; they must be between 0 and 1"),
+    ],
+)
+def test_an_answer_that_is_none_is_told(numbers, fault, sentence):
+    with pytest.raises(ModelError, match=sentence):
+        judged(numbers, fault)
+
+
+def test_an_exception_is_told_and_chained(numbers):
+    def fault(_):
+        raise ZeroDivisionError("by income")
+
+    sentence = r"the Faulty model raised ZeroDivisionError when asked for probabilities of 240 rows: by income"
+    with pytest.raises(ModelError, match=sentence) as caught:
+        judged(numbers, fault)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_answers_of_different_widths_are_told(numbers):
+    widths = Counter()
+
+    def fault(proper):
+        widths["calls"] += 1
+        return proper if widths["calls"] == 1 else proper[:, :1]
+
+    with pytest.raises(ModelError, match="different widths from call to call"):
+        judged(numbers, fault, batch_rows=80)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda n: np.array(["good"] * (n - 1) + ["ugly"]), r"none of its classes for 1 of 60 rows: 'ugly'"),
+        (lambda n: np.array(["good"] * (n - 1) + [None], dtype=object), r"a missing label \(NaN or None\) for 1 of 60"),
+        (lambda n: np.full(n, np.nan), r"a missing label \(NaN or None\) for 60 of 60 rows"),
+        (lambda n: np.full((n, 2), "good"), r"labels of shape \(60, 2\) for 60 rows; it must return one label a row"),
+    ],
+)
+def test_a_label_that_is_none_is_told(numbers, answer, sentence):
+    model = Model(lambda frame: answer(len(frame)), classes=["bad", "good"], returns="labels")
+    with pytest.raises(ModelError, match=sentence):
+        Goal(model, numbers.layout, target="good", probe=numbers.probe)
+
+
+def test_a_missing_label_is_told_where_classes_are_read_off_the_answers(numbers):
+    with pytest.raises(ModelError, match="a missing label"):
+        Goal(lambda frame: [None] * len(frame), numbers.layout, target="good", probe=numbers.probe)
+
+
+@pytest.mark.parametrize(
+    ("classes", "target", "sentence"),
+    [
+        (["0", "1"], 1, r"target is 1, but .* are '0', '1'; did you mean '1' \(str, not int\)\?"),
+        ([0, 1], "1", r"target is '1', but .* are 0, 1; did you mean 1 \(int, not str\)\?"),
+        ([False, True], "true", r"did you mean True \(bool, not str\)\?"),
+        (["bad", "good"], "Good", r"did you mean 'good'\?"),
+        (["bad", "good"], "fine", r"target is 'fine', but the classes of .* are 'bad', 'good'; pass one of them"),
+        ([0, 1], None, r"target is None, but the classes of .* are 0, 1"),
+    ],
+)
+def test_a_target_the_model_does_not_know_is_told_with_what_it_knows(numbers, classes, target, sentence):
+    model = Model(lambda frame: np.array(classes)[(frame["income"] > 3).astype(int)], classes=classes)
+    with pytest.raises(ModelError, match=sentence):
+        Goal(model, numbers.layout, target=target, probe=numbers.probe)
+
+
+@pytest.mark.parametrize(
+    ("classes", "target"),
+    [
+        ([False, True], 1),
+        ([0, 1], True),
+        ([0, 1], np.float32(1)),
+        ([0.0, 1.0], 1),
+        (["a", "b"], np.str_("b")),
+        ([np.int64(0), np.int64(1)], 1),
+    ],
+)
+def test_equal_scalars_of_other_types_are_the_same_class(numbers, classes, target):
+    model = Model(lambda frame: np.array(classes)[(frame["income"] > 3).to_numpy().astype(int)], classes=classes)
+    goal = Goal(model, numbers.layout, target=target, probe=numbers.probe)
+    np.testing.assert_array_equal(goal.judge(numbers.rows).met, numbers.frame["income"] > 3)
+    assert not isinstance(goal.target, np.generic)
+
+
+def test_parameters_out_of_range_are_told(numbers):
+    def ask(**wrong):
+        return Goal(good, numbers.layout, **{"target": "good", "probe": numbers.probe, **wrong})
+
+    for probability in (0, 1.2, -0.1, np.nan, "0.7", True):
+        with pytest.raises(ModelError, match=r"probability is .*; it takes a number above 0 and at most 1"):
+            ask(probability=probability)
+    for margin in (-1e-9, np.nan, np.inf, None):
+        with pytest.raises(ModelError, match=r"margin is .*; it takes a number from 0 upward"):
+            ask(margin=margin)
+    with pytest.raises(ModelError, match="probe has no rows"):
+        ask(probe=numbers.probe[:0])
+    with pytest.raises(ModelError, match=r"accepts is 'arrow'; it takes one of 'pandas', 'polars', 'numpy'"):
+        Model(good, accepts="arrow")
+    with pytest.raises(ModelError, match=r"returns is 'odds'; it takes one of 'labels', 'probabilities', 'scores'"):
+        Model(good, returns="odds")
+    for batch_rows in (0, 2.5, True):
+        with pytest.raises(ModelError, match=r"batch_rows is .*; it takes a whole number from 1 upward"):
+            Model(good, batch_rows=batch_rows)
+    for classes in ("ab", ["one"], ["a", "a"]):
+        with pytest.raises(ModelError, match=r"classes is .*; it takes at least two different labels"):
+            Model(good, classes=classes)
+    with pytest.raises(ModelError, match="an object of type int cannot be asked for predictions"):
+        Model(3)
+
+
+def test_a_model_of_one_class_has_no_decision_to_turn(numbers):
+    class Single(LogisticRegression):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            self.feature_names_in_ = np.array(X.columns, dtype=object)
+            return self
+
+    with pytest.raises(ModelError, match="knows only the class 'bad'; there is no decision to turn"):
+        Goal(Single().fit(numbers.frame, ["bad"]), numbers.layout, target="bad", probe=numbers.probe)
+
+
+@given(st.integers(2, 5), st.integers(0, 4), st.integers(0, 2**32 - 1))
+def test_the_lead_is_positive_exactly_where_the_class_wins_alone(count, position, seed):
+    position %= count
+    values = np.random.default_rng(seed).integers(0, 4, (20, count)).astype(float)
+    ahead = lead(values, position)
+    brute = [row[position] - max(v for j, v in enumerate(row) if j != position) for row in values]
+    np.testing.assert_array_equal(ahead, brute)
+    assert (decision(values)[ahead > 0] == position).all()
+    assert (decision(values)[ahead < 0] != position).all()
+
+
+def test_a_model_travels_between_processes(numbers):
+    wrapped = Model(LogisticRegression().fit(numbers.frame, numbers.y == "good"), classes=["bad", "good"])
+    goal = Goal(wrapped, numbers.layout, target="good", probe=numbers.probe)
+    copy = pickle.loads(pickle.dumps(wrapped))
+    assert (copy.calls, copy.rows) == (wrapped.calls, wrapped.rows)
+    assert Goal(copy, numbers.layout, target="good", probe=numbers.probe).fingerprint() == goal.fingerprint()
+
+
+def test_no_library_is_imported_before_one_of_its_models_is_there():
+    code = (
+        "import sys, attain.models as m; m.Model(lambda frame: frame); "
+        "print(*({'torch', 'xgboost', 'lightgbm', 'onnx', 'onnxruntime'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
