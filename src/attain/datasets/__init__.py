@@ -1,0 +1,26 @@
+"""Data sets with hand-made schemas: what each column is, and what may happen to it.
+
+`load_german`, `make_blobs` and `make_moons` need nothing but the package. The others read files that you have: from
+`path=`, from the folder named in the environment variable `ATTAIN_DATA`, or from `~/.cache/attain` (`ATTAIN_CACHE`).
+"""
+
+from attain.datasets.adult import load_adult
+from attain.datasets.compas import load_compas
+from attain.datasets.dataset import Dataset
+from attain.datasets.german import load_german
+from attain.datasets.gmsc import GMSC_DIRECTIONS, load_gmsc
+from attain.datasets.heloc import HELOC_DIRECTIONS, load_heloc
+from attain.datasets.synthetic import make_blobs, make_moons
+
+__all__ = [
+    "GMSC_DIRECTIONS",
+    "HELOC_DIRECTIONS",
+    "Dataset",
+    "load_adult",
+    "load_compas",
+    "load_german",
+    "load_gmsc",
+    "load_heloc",
+    "make_blobs",
+    "make_moons",
+]

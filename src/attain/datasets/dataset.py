@@ -1,0 +1,91 @@
+"""`Dataset`: a frame, its labels, its schema, and where they come from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from attain.errors import DataError, listed
+from attain.schema import Level, Schema
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Records, labels and schema of one data set.
+
+    Parameters
+    ----------
+    name
+        A short name: `"german"`.
+    X
+        The features, in original units. Its columns are those of the schema, in the same order.
+    y
+        The label of each row.
+    schema
+        What each column is and what may happen to it.
+    desired
+        The label that people want to have.
+    description
+        What the records are, in a few sentences.
+    source
+        Where the data come from.
+    licence
+        Under which terms they may be used.
+    extras
+        Columns that are no input to a model but belong to the rows, such as a train and test split.
+    """
+
+    name: str
+    X: pd.DataFrame
+    y: pd.Series
+    schema: Schema
+    desired: Level
+    description: str
+    source: str
+    licence: str
+    extras: Mapping[str, pd.Series] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if tuple(self.X.columns) != self.schema.names:
+            raise DataError(
+                f"the columns of X are {listed(self.X.columns)}, but the schema of {self.name!r} has "
+                f"{listed(self.schema.names)}; both need the same columns in the same order"
+            )
+        for title, column in {"y": self.y, **self.extras}.items():
+            if not column.index.equals(self.X.index):
+                raise DataError(f"{title!r} of {self.name!r} does not have the index of X; give it one value per row")
+        if self.desired not in set(self.y):
+            raise DataError(f"desired is {self.desired!r}, but no row of {self.name!r} has this label")
+
+    def __repr__(self) -> str:
+        labels = ", ".join(f"{label!r} {share:.1%}" for label, share in self.y.value_counts(normalize=True).items())
+        return f"Dataset({self.name!r}, {len(self.X)} rows × {self.X.shape[1]} features, labels: {labels})"
+
+
+def fingerprint(X: pd.DataFrame, y: pd.Series) -> str:
+    """The SHA-256 of the rows as a set: equal for the same records in any order, file format or dtype."""
+    columns = {str(name): _coded(column) for name, column in (*X.items(), (y.name, y))}
+    order = np.lexsort([codes for _, codes in columns.values()])
+    digest = hashlib.sha256()
+    for name, (texts, codes) in columns.items():
+        digest.update(f"\x1d{name}\x1d".encode())
+        digest.update("\x1e".join(texts[codes[order]]).encode())
+    return digest.hexdigest()
+
+
+def _coded(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of a column as sorted texts, and which one each row has.
+
+    Numbers are written with twelve significant digits: enough for every file, and too few to show how parsers round.
+    A missing cell is an empty text.
+    """
+    codes, distinct = pd.factorize(column, use_na_sentinel=True)
+    number = pd.api.types.is_numeric_dtype(column)
+    written = [f"{value:.12g}" if number else str(value) for value in distinct] + [""]
+    # Code −1, missing, points at the empty text at the end.
+    texts, positions = np.unique(np.array(written), return_inverse=True)
+    return texts, positions[codes]

@@ -1,0 +1,100 @@
+"""Every data set: its frame fits its schema, cell by cell, and passes through a table unchanged."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attain.datasets import (
+    Dataset,
+    load_adult,
+    load_compas,
+    load_german,
+    load_gmsc,
+    load_heloc,
+    make_blobs,
+    make_moons,
+)
+from attain.errors import DataError
+from attain.schema import Schema
+from attain.table import Table
+
+EMBEDDED: dict[str, Callable[[], Dataset]] = {
+    "german": load_german,
+    "blobs": make_blobs,
+    "blobs, triangle": lambda: make_blobs(geometry="triangle"),
+    "moons": make_moons,
+    "moons, printed": lambda: make_moons(reading="printed"),
+}
+FROM_FILES: dict[str, Callable[[Path], Dataset]] = {
+    "gmsc": lambda folder: load_gmsc(path=folder),
+    "gmsc, paper": lambda folder: load_gmsc(path=folder, version="paper"),
+    "heloc": lambda folder: load_heloc(path=folder),
+    "heloc, paper": lambda folder: load_heloc(path=folder, version="paper"),
+    "adult": lambda folder: load_adult(path=folder),
+    "compas": lambda folder: load_compas(path=folder),
+}
+
+
+def check(data: Dataset) -> None:
+    """Written against the schema's own words, not by way of the table that is tested below."""
+    assert tuple(data.X.columns) == data.schema.names
+    assert isinstance(data.X.index, pd.RangeIndex)
+    assert data.X.index.equals(data.y.index)
+    assert data.desired in set(data.y)
+    assert not data.y.isna().any()
+    for feature in data.schema:
+        column = data.X[feature.name]
+        present = column.dropna()
+        if not feature.numeric:
+            unknown = set(present) - set(feature.levels)
+            assert not unknown, f"{feature.name}: {unknown} are no levels"
+            continue
+        ordinary = present[~present.isin(list(feature.special))]
+        low, high = feature.bounds
+        assert low is None or ordinary.min() >= low, feature.name
+        assert high is None or ordinary.max() <= high, feature.name
+        if feature.integral and column.notna().all() and feature.name != "MonthlyIncome":
+            assert column.dtype == np.int64, feature.name
+    check_rules(data)
+    table = Table.read(data.X, data.schema)
+    pd.testing.assert_frame_equal(table.layout.frame(table.values), data.X)
+    np.testing.assert_array_equal(np.isnan(table.values), data.X.isna().to_numpy())
+    assert Schema.from_toml(data.schema.to_toml()) == data.schema
+
+
+def check_rules(data: Dataset) -> None:
+    for rule in data.schema.parsed_rules:
+        assert rule.condition is None
+        ordinary = pd.Series(True, index=data.X.index)
+        for name in rule.names:
+            ordinary &= data.X[name].notna() & ~data.X[name].isin(list(data.schema[name].special))
+        columns = {name: data.X.loc[ordinary, name].to_numpy() for name in rule.names}
+        assert rule.consequence(columns).all(), rule.text
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_an_embedded_data_set_fits_its_schema(name: str) -> None:
+    check(EMBEDDED[name]())
+
+
+@pytest.mark.parametrize("name", FROM_FILES)
+def test_a_data_set_from_files_fits_its_schema(name: str, data_folder: Path) -> None:
+    check(FROM_FILES[name](data_folder))
+
+
+def test_a_data_set_whose_parts_do_not_fit_is_refused() -> None:
+    data = make_blobs(12)
+    parts = {"schema": data.schema, "description": "", "source": "", "licence": ""}
+    with pytest.raises(DataError, match="the columns of X are 'x2', 'x1', but the schema of 'mine' has 'x1', 'x2'"):
+        Dataset("mine", data.X[["x2", "x1"]], data.y, desired=1, **parts)
+    with pytest.raises(DataError, match="'y' of 'mine' does not have the index of X"):
+        Dataset("mine", data.X, data.y.iloc[:5], desired=1, **parts)
+    with pytest.raises(DataError, match="desired is 'yes', but no row of 'mine' has this label"):
+        Dataset("mine", data.X, data.y, desired="yes", **parts)
+
+
+def test_a_data_set_prints_as_one_line() -> None:
+    assert repr(load_german()) == "Dataset('german', 1000 rows × 20 features, labels: 'good' 70.0%, 'bad' 30.0%)"

@@ -1,0 +1,198 @@
+"""German credit, blobs and moons: what needs no file."""
+
+import hashlib
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attain.datasets import load_german, make_blobs, make_moons
+from attain.datasets.synthetic import BLOB_CENTRES
+from attain.errors import DataError
+
+# UCI's codes in the order of german.data, and what we call them.
+CODES = {
+    "checking_account": {
+        "A11": "below 0 DM",
+        "A12": "0 to 200 DM",
+        "A13": "200 DM or more",
+        "A14": "no account",
+    },
+    "credit_history": {
+        "A30": "no credits or all paid back",
+        "A31": "all credits at this bank paid back",
+        "A32": "existing credits paid back until now",
+        "A33": "delays in the past",
+        "A34": "critical account or credits elsewhere",
+    },
+    "purpose": {
+        "A40": "new car",
+        "A41": "used car",
+        "A42": "furniture or equipment",
+        "A43": "radio or television",
+        "A44": "domestic appliances",
+        "A45": "repairs",
+        "A46": "education",
+        "A48": "retraining",
+        "A49": "business",
+        "A410": "other",
+    },
+    "savings": {
+        "A61": "below 100 DM",
+        "A62": "100 to 500 DM",
+        "A63": "500 to 1000 DM",
+        "A64": "1000 DM or more",
+        "A65": "unknown or none",
+    },
+    "employment_since": {
+        "A71": "unemployed",
+        "A72": "under 1 year",
+        "A73": "1 to 4 years",
+        "A74": "4 to 7 years",
+        "A75": "7 years or more",
+    },
+    "personal_status_sex": {
+        "A91": "male divorced or separated",
+        "A92": "female divorced, separated or married",
+        "A93": "male single",
+        "A94": "male married or widowed",
+    },
+    "other_debtors": {"A101": "nobody", "A102": "co-applicant", "A103": "guarantor"},
+    "property": {
+        "A121": "real estate",
+        "A122": "building society savings or life insurance",
+        "A123": "car or other",
+        "A124": "unknown or none",
+    },
+    "other_plans": {"A141": "at a bank", "A142": "at stores", "A143": "no other plan"},
+    "housing": {"A151": "rents", "A152": "owns", "A153": "lives for free"},
+    "job": {
+        "A171": "unemployed or unskilled, not resident",
+        "A172": "unskilled, resident",
+        "A173": "skilled",
+        "A174": "management, self-employed or highly qualified",
+    },
+    "telephone": {"A191": "no", "A192": "yes"},
+    "foreign_worker": {"A201": "yes", "A202": "no"},
+    "credit_risk": {1: "good", 2: "bad"},
+}
+
+
+def test_german_has_the_published_size_and_class_shares() -> None:
+    german = load_german()
+    assert german.X.shape == (1000, 20)
+    assert german.y.value_counts().to_dict() == {"good": 700, "bad": 300}
+    assert german.desired == "good"
+    assert not german.X.isna().any().any()
+    assert german.licence == "CC BY 4.0"
+    assert "Hofmann" in german.source
+
+
+def test_german_has_the_published_marginals() -> None:
+    """Counts of UCI's german.data, taken from a copy with the original codes."""
+    X = load_german().X
+    assert X["checking_account"].value_counts().to_dict() == {
+        "no account": 394,
+        "below 0 DM": 274,
+        "0 to 200 DM": 269,
+        "200 DM or more": 63,
+    }
+    assert X["personal_status_sex"].value_counts()["female divorced, separated or married"] == 310
+    assert (X["foreign_worker"] == "yes").sum() == 963
+    assert (X["duration"].min(), X["duration"].max()) == (4, 72)
+    assert (X["credit_amount"].min(), X["credit_amount"].max()) == (250, 18424)
+    assert X["credit_amount"].sum() == 3_271_258
+    assert (X["age"].min(), X["age"].max()) == (19, 75)
+
+
+def test_the_embedded_german_file_is_unchanged() -> None:
+    content = resources.files("attain.datasets").joinpath("german.csv").read_bytes()
+    assert hashlib.sha256(content).hexdigest() == "fc8825f6e1902389eba918ed53b15e7d0ee589795f0e694a67feec97bd12f256"
+
+
+def test_german_agrees_with_the_original_codes(data_folder: Path) -> None:
+    file = data_folder / "german" / "german_codes.csv"
+    if not file.is_file():
+        pytest.skip("the original codes of German credit are not here")
+    german = load_german()
+    original = pd.read_csv(file, keep_default_na=False)
+    ours = german.X.assign(credit_risk=german.y)
+    assert len(original.columns) == len(ours.columns)
+    for column, name in zip(original.columns, ours.columns, strict=True):
+        expected = original[column].map(CODES[name]) if name in CODES else original[column]
+        assert expected.tolist() == ours[name].tolist(), name
+
+
+def test_german_nobody_is_advised_to_forget_a_fact_or_to_take_on_debt() -> None:
+    schema = load_german().schema
+    for name in ("checking_account", "savings", "property"):
+        nothing, *known = schema[name].levels
+        assert all(nothing not in schema[name].transitions[level] for level in known)
+        assert nothing not in schema[name].transitions
+    assert schema["other_plans"].transitions["no other plan"] == ()
+    assert schema["purpose"].transitions["education"] == ()
+    assert set(schema.immutable) == {"age", "personal_status_sex", "foreign_worker", "dependants", "credit_history"}
+
+
+@pytest.mark.parametrize("geometry", ["diagonal", "triangle"])
+def test_blobs_are_three_unit_gaussians_with_the_label_of_the_paper(geometry: str) -> None:
+    blobs = make_blobs(30_000, seed=3, geometry=geometry)
+    assert (blobs.y == (blobs.X["x2"] > 6)).all()
+    cluster = blobs.extras["cluster"]
+    assert cluster.value_counts().to_dict() == {0: 10_000, 1: 10_000, 2: 10_000}
+    for number, centre in enumerate(BLOB_CENTRES[geometry]):
+        points = blobs.X[cluster == number].to_numpy()
+        # Five standard errors of a mean and of a variance of 10000 draws.
+        np.testing.assert_allclose(points.mean(axis=0), centre, atol=0.05)
+        np.testing.assert_allclose(np.cov(points.T), np.eye(2), atol=0.08)
+
+
+@pytest.mark.parametrize("geometry", ["diagonal", "triangle"])
+def test_blobs_leave_the_upper_right_corner_empty(geometry: str) -> None:
+    X = make_blobs(seed=1, geometry=geometry).X
+    assert not ((X["x1"] > 5) & (X["x2"] > 6)).any()
+
+
+def test_moons_have_the_nineteen_categories_of_the_paper() -> None:
+    moons = make_moons(seed=2)
+    levels = moons.schema["x2"].levels
+    assert len(levels) == 19
+    assert set(moons.X["x2"]) == set(levels)
+    assert (levels[0], levels[8], levels[18]) == (-0.8, 0.0, 1.0)
+    assert moons.extras["moon"].value_counts().to_dict() == {"lower": 5000, "upper": 5000}
+    assert (moons.y == (moons.X["x1"] > 0)).all()
+
+
+@pytest.mark.parametrize(("reading", "shift"), [("interleaved", 0.2), ("printed", None)])
+def test_moons_lie_on_their_half_circles(reading: str, shift: float | None) -> None:
+    moons = make_moons(4000, seed=5, reading=reading)
+    x1, x2 = moons.X["x1"].to_numpy(), moons.X["x2"].to_numpy()
+    upper = (moons.extras["moon"] == "upper").to_numpy()
+    height_up = np.sqrt(np.clip(1 - x1[upper] ** 2, 0, None))
+    height_down = np.sqrt(np.clip(1 - (1 - x1[~upper]) ** 2, 0, None))
+    assert np.abs(x2[upper] - height_up).max() <= 0.05 + 1e-6
+    if shift is not None:
+        assert np.abs(x2[~upper] - (shift - height_down)).max() <= 0.05 + 1e-6
+    else:
+        assert set(moons.schema["x2"].levels) == {tenth / 10 for tenth in range(11)}
+        # A height above one half rounds to 1, and 1 − 1 is 0.
+        np.testing.assert_array_equal(x2[~upper], np.where(height_down > 0.5, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("make", [make_blobs, make_moons])
+def test_a_seed_gives_the_same_rows_and_another_seed_others(make: object) -> None:
+    assert callable(make)
+    first, again, other = make(60, seed=7), make(60, seed=7), make(60, seed=8)
+    pd.testing.assert_frame_equal(first.X, again.X)
+    assert not first.X.equals(other.X)
+
+
+def test_what_cannot_be_made_is_refused_with_a_sentence() -> None:
+    with pytest.raises(DataError, match="n is 2; it takes a whole number from 6 upward"):
+        make_blobs(2)
+    with pytest.raises(DataError, match="geometry is 'ring'; it takes one of diagonal, triangle"):
+        make_blobs(geometry="ring")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="reading is 'mine'; it takes one of interleaved, printed"):
+        make_moons(reading="mine")  # type: ignore[arg-type]
