@@ -1,0 +1,67 @@
+"""Faithful counterfactuals for tabular data: the smallest change to a record that turns a classifier's decision.
+
+    import attain
+
+    schema = attain.Schema.infer(train, immutable=["age"])
+    explainer = attain.GrowingSpheres(schema).fit(train, labels)
+    result = explainer.explain(model, refused, target="good")
+    result.frame
+
+Names are imported when they are first used, so that importing the package takes no time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attain import datasets, explainers, metrics, testing
+    from attain.constraints import Constraints
+    from attain.counterfactuals import Counterfactuals
+    from attain.errors import AttainError
+    from attain.explainers import GrowingSpheres
+    from attain.models import Model
+    from attain.schema import Feature, Schema
+    from attain.status import Status
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AttainError",
+    "Constraints",
+    "Counterfactuals",
+    "Feature",
+    "GrowingSpheres",
+    "Model",
+    "Schema",
+    "Status",
+    "datasets",
+    "explainers",
+    "metrics",
+    "testing",
+]
+
+_HOMES = {
+    "AttainError": "attain.errors",
+    "Constraints": "attain.constraints",
+    "Counterfactuals": "attain.counterfactuals",
+    "Feature": "attain.schema",
+    "GrowingSpheres": "attain.explainers",
+    "Model": "attain.models",
+    "Schema": "attain.schema",
+    "Status": "attain.status",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in __all__:
+        value = import_module(f"attain.{name}")
+    else:
+        raise AttributeError(f"module 'attain' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

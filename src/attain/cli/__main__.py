@@ -1,0 +1,7 @@
+"""`python -m attain.cli`."""
+
+import sys
+
+from attain.cli import main
+
+sys.exit(main())

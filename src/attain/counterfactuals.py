@@ -1,0 +1,189 @@
+"""The one result type: plain frames, a status for everybody, and the figures beside every answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from attain.status import Status
+from attain.table import Frame, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfactuals:
+    """Answers for a batch of people.
+
+    Everything a caller holds is a frame or column of the library that came in, in the order of the people asked about.
+
+    Attributes
+    ----------
+    frame
+        One row per person, the best option: the index, column order and dtypes of the input. A person without an answer
+        has a row of missing cells.
+    options
+        All options, long form: person, option (1 is the best), then the features.
+    changes
+        What changes, one row per changed feature, with the columns of the paper's Table 1; percentiles run from 0 to
+        100.
+    status
+        How each person's search ended: the name of a `Status`; `sentences` has the sentence that a person reads.
+    figures
+        One row per person: score before and after, shifts, outlier, connectedness, rows scored, …
+    notes
+        What a reader must know of these answers, in sentences.
+    """
+
+    table: Table = field(repr=False)
+    method: str
+    target: Any
+    probability: float | None
+    outcome: tuple[Status, ...] = field(repr=False)
+    rows: np.ndarray = field(repr=False)
+    """Every option as a row of the matrix, grouped by person, best first."""
+    owners: np.ndarray = field(repr=False)
+    """Whose option each row is: the person's position."""
+    percentiles: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
+    """Of every option: the factual's percentiles, the option's, and the shifts, each (options, features)."""
+    person_figures: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
+    option_figures: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @cached_property
+    def _ranks(self) -> np.ndarray:
+        """Which option of its person each row is, from 1."""
+        firsts = np.searchsorted(self.owners, self.owners, side="left")
+        return np.arange(len(self.owners)) - firsts + 1
+
+    @property
+    def found(self) -> np.ndarray:
+        """Who has an answer, as a boolean array."""
+        return np.array([status is Status.FOUND for status in self.outcome], dtype=bool)
+
+    @property
+    def answers(self) -> np.ndarray:
+        """The best option of each person as a row of the matrix; NaN where there is none."""
+        best = np.full(self.table.values.shape, math.nan)
+        first = self._ranks == 1
+        best[self.owners[first]] = self.rows[first]
+        return best
+
+    @cached_property
+    def frame(self) -> Frame:
+        return self.table.replaced(self.answers, self.found)
+
+    @cached_property
+    def options(self) -> Frame:
+        library = self.table.layout.library
+        listed = self.table.take(self.owners, self.rows)
+        return library.with_leading(
+            listed, {"person": [self.table.labels[i] for i in self.owners], "option": self._ranks.tolist()}
+        )
+
+    @cached_property
+    def status(self) -> Any:
+        return self._series("status", [status.name for status in self.outcome])
+
+    @cached_property
+    def sentences(self) -> Any:
+        """The sentence a person reads, for each."""
+        return self._series("status", [status.value for status in self.outcome])
+
+    def _series(self, name: str, values: Sequence[Any]) -> Any:
+        return self.table.layout.library.series(name, values, self.table.source)
+
+    @cached_property
+    def changes(self) -> Frame:
+        rows = self.changed_cells()
+        names = [
+            *("method", "person", "option", "feature", "current", "current_percentile"),
+            *("counterfactual", "counterfactual_percentile", "shift", "total_shift", "outlier", "connected"),
+        ]
+        columns = {name: [row[name] for row in rows] for name in names}
+        return self.table.layout.library.make(columns)
+
+    def changed_cells(self) -> list[dict[str, Any]]:
+        """One dictionary for each changed cell: the columns of `changes`, and the position of the person."""
+        before, after, shift = self.percentiles
+        layout, schema = self.table.layout, self.table.schema
+        total = self.option_figures.get("total_shift", np.full(len(self.rows), math.nan))
+        own = self.table.values[self.owners]
+        differs = (self.rows != own) & ~(np.isnan(self.rows) & np.isnan(own))
+        cells = []
+        for i, j in zip(*np.nonzero(differs), strict=True):
+            name = schema.names[j]
+            cells.append(
+                {
+                    "position": int(self.owners[i]),
+                    "method": self.method,
+                    "person": self.table.labels[self.owners[i]],
+                    "option": int(self._ranks[i]),
+                    "feature": name,
+                    "current": layout.value(name, float(own[i, j])),
+                    "current_percentile": _points(before[i, j]),
+                    "counterfactual": layout.value(name, float(self.rows[i, j])),
+                    "counterfactual_percentile": _points(after[i, j]),
+                    "shift": _points(shift[i, j]),
+                    "total_shift": _points(total[i]),
+                    "outlier": self._verdict("outlier", i),
+                    "connected": self._verdict("connected", i),
+                }
+            )
+        return cells
+
+    def _verdict(self, name: str, i: int) -> bool | None:
+        values = self.option_figures.get(name)
+        return None if values is None or math.isnan(values[i]) else bool(values[i])
+
+    @cached_property
+    def figures(self) -> Frame:
+        n = len(self.table)
+        columns: dict[str, Any] = {name: np.asarray(values) for name, values in self.person_figures.items()}
+        first = self._ranks == 1
+        for name, values in self.option_figures.items():
+            column = np.full(n, math.nan)
+            column[self.owners[first]] = values[first]
+            columns[name] = column
+        library = self.table.layout.library
+        return library.make(columns, index=library.index(self.table.source))
+
+    @property
+    def share_found(self) -> float:
+        """The share of people with an answer among those whose decision was not the desired one already."""
+        asked = [status for status in self.outcome if status is not Status.ALREADY_DESIRED]
+        return sum(status is Status.FOUND for status in asked) / len(asked) if asked else math.nan
+
+    def __str__(self) -> str:
+        from attain.render import summary
+
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        from attain.html import notebook
+
+        return notebook(self)
+
+    def to_json(self) -> str:
+        """Everything as JSON text; `Counterfactuals.from_json` gives it back."""
+        from attain.serialise import to_json
+
+        return to_json(self)
+
+    @staticmethod
+    def from_json(text: str) -> Counterfactuals:
+        """The result that `to_json` wrote, with frames of the library it came from."""
+        from attain.serialise import from_json
+
+        return from_json(text)
+
+
+def _points(share: float) -> float | None:
+    """A share as percentile points, to a thousandth; None where there is none."""
+    return None if math.isnan(share) else round(100 * float(share), 3)

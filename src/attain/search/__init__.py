@@ -1,0 +1,1 @@
+"""The parts searches are made of."""

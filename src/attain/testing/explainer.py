@@ -1,0 +1,390 @@
+"""The suite every explainer must pass; one line tests one.
+
+    class TestMyMethod(attain.testing.ExplainerSuite):
+        explainer = MyMethod
+
+It holds the four promises: bounded, valid, reproducible, a plain frame; and the rules of scikit-learn's estimators.
+`pytest` runs it; `attain.testing.check(MyMethod)` does so without pytest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import subprocess
+import sys
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from attain.counterfactuals import Counterfactuals
+from attain.explainers.base import Explainer
+from attain.status import Status
+from attain.testing import people
+from attain.testing.rules import broken_rules
+
+_BUDGET = 3_000
+
+
+@cache
+def _training() -> tuple[pd.DataFrame, pd.Series]:
+    X = people.frame()
+    return X, people.labels(X)
+
+
+@cache
+def _model(kind: str) -> Any:
+    X, y = _training()
+    return people.linear_model(X, y) if kind == "linear" else people.tree_model(X, y)
+
+
+def _refused(model: Any, number: int) -> pd.DataFrame:
+    others = people.frame(400, seed=7)
+    return others[model.predict(others) == people.REFUSED].iloc[:number]
+
+
+def digest(result: Counterfactuals) -> str:
+    """A hash of everything a result says, in the order of the people's labels."""
+    order = sorted(range(len(result)), key=lambda i: str(result.table.labels[i]))
+    parts = []
+    for i in order:
+        mine = result.owners == i
+        figures = [values[mine].tobytes() for values in result.option_figures.values()]
+        own = [np.asarray(values)[i].tobytes() for values in result.person_figures.values()]
+        parts += [result.outcome[i].name.encode(), result.rows[mine].tobytes(), *figures, *own]
+    return hashlib.blake2b(b"|".join(parts)).hexdigest()
+
+
+def digest_in_this_process(explainer: type[Explainer], options: dict[str, Any], kind: str) -> str:
+    """The digest of one fixed task, for comparison between processes."""
+    X, y = _training()
+    model = _model(kind)
+    fitted = explainer(people.schema(), budget=_BUDGET, random_state=3, **options).fit(X, y)
+    return digest(fitted.explain(model, _refused(model, 8), target=people.DESIRED, n=2))
+
+
+class ExplainerSuite:
+    """Tests of one explainer; see the module's text.
+
+    Attributes
+    ----------
+    explainer
+        The class under test.
+    options
+        Further arguments for its constructor.
+    models
+        Which classifiers it takes: `linear` (a logistic regression in a pipeline), `tree`, `labels` (a function that
+        gives labels only).
+    least_found
+        The share of people it must find an answer for on the made-up data.
+    """
+
+    explainer: ClassVar[type[Explainer]]
+    options: ClassVar[dict[str, Any]] = {}
+    models: ClassVar[tuple[str, ...]] = ("linear", "tree", "labels")
+    least_found: ClassVar[float] = 0.8
+
+    def _fitted(self, schema: Any = None, **changes: Any) -> Explainer:
+        X, y = _training()
+        given = {"budget": _BUDGET, "random_state": 0, **self.options, **changes}
+        return self.explainer(people.schema() if schema is None else schema, **given).fit(X, y)
+
+    def _classifiers(self) -> list[Any]:
+        tree = _model("tree")
+        made = {"linear": _model("linear"), "tree": tree, "labels": lambda frame: tree.predict(frame)}
+        return [made[kind] for kind in self.models]
+
+    def _explain(self, number: int = 25, **arguments: Any) -> tuple[pd.DataFrame, Counterfactuals]:
+        model = _model("linear")
+        X = _refused(model, number)
+        return X, self._fitted().explain(model, X, target=people.DESIRED, **arguments)
+
+    # bounded
+
+    def test_a_constant_classifier_ends_in_a_status_within_the_budget(self) -> None:
+        X = people.frame(12, seed=5)
+        for budget in (2, 50, 700):
+            explainer = self._fitted(budget=budget)
+            result = explainer.explain(_Constant(), X, target=people.DESIRED)
+            assert not result.found.any()
+            assert set(result.outcome) <= {Status.BUDGET_SPENT, Status.OUT_OF_REACH, Status.NOTHING_FREE}
+            assert (result.person_figures["rows_scored"] <= budget).all()
+
+    def test_rows_scored_never_exceed_the_budget_and_are_really_counted(self) -> None:
+        from attain.models import Model
+
+        for budget in (40, 500):
+            model = Model(_model("linear"))
+            result = self._fitted(budget=budget, figures=False).explain(
+                model, _refused(_model("linear"), 10), target=people.DESIRED, n=2
+            )
+            spent = result.person_figures["rows_scored"]
+            assert (spent <= budget).all()
+            assert spent.sum() <= model.rows
+
+    def test_an_interruption_keeps_what_is_done(self) -> None:
+        explainer = self._fitted()
+        result = explainer.explain(
+            _Interrupting(_model("linear")), _refused(_model("linear"), 5), target=people.DESIRED
+        )
+        assert set(result.outcome) == {Status.INTERRUPTED}
+
+    # valid
+
+    def test_every_found_row_turns_the_decision_of_the_model_itself(self) -> None:
+        for model in self._classifiers():
+            predict = getattr(model, "predict", model)
+            X = people.frame(60, seed=9)
+            X = X[predict(X) == people.REFUSED].iloc[:20]
+            result = self._fitted().explain(model, X, target=people.DESIRED)
+            assert result.found.mean() >= self.least_found, f"found only {result.found.mean():.0%}"
+            assert (predict(result.frame[result.found].astype(X.dtypes)) == people.DESIRED).all()
+
+    def test_no_found_row_breaks_a_rule(self) -> None:
+        X, result = self._explain(n=3)
+        schema = people.schema()
+        listed = result.options
+        for position in range(len(listed)):
+            row = listed.iloc[position]
+            before, after = X.loc[row["person"]].to_dict(), row.to_dict()
+            assert not broken_rules(schema, before, after)
+            assert after["cards"] <= 10
+            assert not (after["housing"] == "rents" and after["mortgage"])
+            if (after["debt"], after["income"]) != (before["debt"], before["income"]):
+                assert abs(after["debt_ratio"] / (after["debt"] / after["income"]) - 1) < 1e-5
+
+    def test_immutable_and_unchanged_cells_are_the_same_to_the_last_bit(self) -> None:
+        X, result = self._explain()
+        frame = result.frame.astype(X.dtypes) if result.found.all() else result.frame
+        for name in ("age", "sex"):
+            assert frame[name][result.found].tolist() == X[name][result.found].tolist()
+        changed = {(row.person, row.feature) for row in result.changes.itertuples() if row.option == 1}
+        for name in X.columns:
+            for label in X.index[result.found]:
+                if (label, name) not in changed:
+                    old, new = X.at[label, name], frame.at[label, name]
+                    assert old == new or (old != old and new != new)
+
+    def test_constraints_of_one_call_are_kept(self) -> None:
+        model = _model("linear")
+        X = _refused(model, 15)
+        explainer = self._fitted()
+        first = X.index[0]
+        constraints = {
+            "immutable": ["debt"],
+            "direction": {"score": "increase"},
+            "range": {"months_late": (-2, 0)},
+            "max_changes": 4,
+            "people": {first: {"immutable": ["income", "score"]}},
+        }
+        result = explainer.explain(model, X, target=people.DESIRED, constraints=constraints)
+        assert "debt" not in set(result.changes["feature"])
+        for row in result.changes.itertuples():
+            if row.feature == "score":
+                assert row.counterfactual > row.current
+            if row.feature == "months_late" and row.current >= 0:
+                assert -2 <= row.counterfactual - row.current <= 0
+        own = result.changes[result.changes["person"] == first]["feature"]
+        assert not set(own) & {"income", "score"}
+        assert np.nanmax(result.option_figures["features_changed"], initial=0) <= 4
+
+    def test_who_needs_no_change_or_may_change_nothing_is_told_so(self) -> None:
+        model = _model("linear")
+        others = people.frame(100, seed=11)
+        granted = others[model.predict(others) == people.DESIRED].iloc[:3]
+        result = self._fitted().explain(model, granted, target=people.DESIRED)
+        assert set(result.outcome) == {Status.ALREADY_DESIRED}
+        everything = {"immutable": list(people.schema().names)}
+        result = self._fitted().explain(model, _refused(model, 3), target=people.DESIRED, constraints=everything)
+        assert set(result.outcome) == {Status.NOTHING_FREE}
+
+    def test_several_options_are_different_and_each_is_valid(self) -> None:
+        _, result = self._explain(10, n=3)
+        for person in np.unique(result.owners):
+            mine = result.rows[result.owners == person]
+            assert 1 <= len(mine) <= 3
+            assert len(np.unique(np.nan_to_num(mine, nan=-1e9), axis=0)) == len(mine)
+        listed = result.options.drop(columns=["person", "option"])
+        assert (_model("linear").predict(listed) == people.DESIRED).all()
+
+    # reproducible
+
+    def test_a_person_alone_and_in_a_batch_have_the_same_answer(self) -> None:
+        model = _model("linear")
+        X = _refused(model, 100)
+        explainer = self._fitted()
+        together = explainer.explain(model, X, target=people.DESIRED)
+        for i in (0, 17, len(X) - 1):
+            alone = explainer.explain(model, X.iloc[[i]], target=people.DESIRED)
+            assert alone.answers[0].tobytes() == together.answers[i].tobytes()
+            assert alone.outcome[0] is together.outcome[i]
+
+    def test_the_order_of_people_and_columns_does_not_matter(self) -> None:
+        model = _model("linear")
+        X = _refused(model, 30)
+        explainer = self._fitted()
+        shuffled = X.sample(frac=1, random_state=2)[sorted(X.columns)]
+        one = explainer.explain(model, X, target=people.DESIRED, n=2)
+        two = explainer.explain(model, shuffled, target=people.DESIRED, n=2)
+        assert digest(one) == digest(two)
+
+    def test_the_library_of_the_frame_does_not_matter(self) -> None:
+        model = _model("linear")
+        X = _refused(model, 12)
+        explainer = self._fitted()
+        expected = explainer.explain(model, X, target=people.DESIRED)
+        for convert in _other_libraries():
+            other = explainer.explain(model, convert(X), target=people.DESIRED)
+            assert other.answers.tobytes() == expected.answers.tobytes()
+            assert other.outcome == expected.outcome
+            assert type(other.frame) is type(convert(X))
+
+    def test_another_process_gives_the_same_bytes(self) -> None:
+        module, name = self.explainer.__module__, self.explainer.__qualname__
+        if module == "__main__" or "<locals>" in name:
+            return  # a class that another process cannot import
+        here = digest_in_this_process(self.explainer, self.options, "linear")
+        code = (
+            f"from {module} import {name}\nfrom attain.testing.explainer import digest_in_this_process as d\n"
+            f"print(d({name}, {self.options!r}, 'linear'))"
+        )
+        there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        assert there.split()[-1] == here
+
+    def test_the_seed_is_all_that_chance_depends_on(self) -> None:
+        model = _model("linear")
+        X = _refused(model, 10)
+        results = [self._fitted(random_state=seed).explain(model, X, target=people.DESIRED) for seed in (4, 4)]
+        assert digest(results[0]) == digest(results[1])
+
+    # a plain frame
+
+    def test_the_frame_looks_like_the_one_that_came_in(self) -> None:
+        X, result = self._explain()
+        assert type(result.frame) is type(X)
+        assert result.frame.index.equals(X.index)
+        assert list(result.frame.columns) == list(X.columns)
+        assert result.status.index.equals(X.index)
+        assert result.figures.index.equals(X.index)
+        if result.found.all():
+            assert result.frame.dtypes.equals(X.dtypes)
+
+    def test_a_person_without_an_answer_has_a_row_of_missing_cells(self) -> None:
+        X = people.frame(5, seed=5)
+        result = self._fitted(budget=30).explain(_Constant(), X, target=people.DESIRED)
+        assert result.frame.shape == X.shape
+        assert result.frame.isna().all(axis=None)
+        assert str(result.frame["age"].dtype) == "Int64"
+        assert len(result.options) == 0
+        assert len(result.changes) == 0
+
+    def test_an_empty_frame_gives_an_empty_result(self) -> None:
+        X = people.frame(5, seed=5).iloc[:0]
+        result = self._fitted().explain(_model("linear"), X, target=people.DESIRED)
+        assert len(result) == 0
+        assert list(result.frame.columns) == list(X.columns)
+
+    def test_the_callers_data_are_left_as_they_were(self) -> None:
+        model = _model("linear")
+        X = _refused(model, 5)
+        copy = X.copy(deep=True)
+        self._fitted().explain(model, X, target=people.DESIRED)
+        pd.testing.assert_frame_equal(X, copy)
+
+    def test_a_result_survives_json(self) -> None:
+        _, result = self._explain(6, n=2)
+        again = Counterfactuals.from_json(result.to_json())
+        assert digest(again) == digest(result)
+        pd.testing.assert_frame_equal(again.frame, result.frame)
+        pd.testing.assert_frame_equal(again.changes, result.changes)
+
+    # scikit-learn's rules
+
+    def test_the_constructor_only_stores_its_arguments(self) -> None:
+        schema = people.schema()
+        explainer = self.explainer(schema, **self.options)
+        assert explainer.get_params()["schema"] is schema
+        assert set(vars(explainer)) == set(inspect.signature(self.explainer.__init__).parameters) - {"self"}
+        again = clone(explainer)
+        assert again.get_params() == explainer.get_params()
+
+    def test_explaining_before_fitting_is_refused_in_words(self) -> None:
+        try:
+            self.explainer(people.schema(), **self.options).explain(_Constant(), people.frame(2), target="x")
+        except NotFittedError as error:
+            assert "fit" in str(error)
+        else:
+            raise AssertionError("explain before fit was not refused")
+
+    def test_it_cites_its_publication(self) -> None:
+        text = self.explainer(**self.options).cite()
+        assert text.startswith("@") and "title" in text and "year" in text
+
+    def test_fit_returns_self_and_leaves_parameters_alone(self) -> None:
+        X, y = _training()
+        explainer = self.explainer(people.schema(), **self.options)
+        before = explainer.get_params()
+        assert explainer.fit(X, y) is explainer
+        assert explainer.get_params() == before
+        assert explainer.n_features_in_ == X.shape[1]
+        assert list(explainer.feature_names_in_) == list(X.columns)
+
+
+class _Constant:
+    """A classifier that refuses everybody."""
+
+    classes_ = np.array([people.DESIRED, people.REFUSED])
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.full(len(X), people.REFUSED)
+
+
+class _Interrupting:
+    """A classifier that a person stops by Ctrl-C: it knows the training people and those explained, and nobody new."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.classes_ = model.classes_
+        self.feature_names_in_ = model.feature_names_in_
+        known = pd.concat([_training()[0], people.frame(400, seed=7)])
+        self._known = set(map(tuple, known[["score", "debt", "income"]].to_numpy()))
+
+    def predict(self, X: Any) -> Any:
+        return self._model.predict(self._counted(X))
+
+    def predict_proba(self, X: Any) -> Any:
+        return self._model.predict_proba(self._counted(X))
+
+    def _counted(self, X: Any) -> Any:
+        if not set(map(tuple, X[["score", "debt", "income"]].to_numpy())) <= self._known:
+            raise KeyboardInterrupt
+        return X
+
+
+def _other_libraries() -> list[Any]:
+    converters = []
+    try:
+        import polars
+
+        converters.append(polars.from_pandas)
+    except ImportError:
+        pass
+    try:
+        import pyarrow
+
+        converters.append(lambda X: pyarrow.Table.from_pandas(X, preserve_index=False))
+    except ImportError:
+        pass
+    return converters
+
+
+def check(explainer: type[Explainer], **attributes: Any) -> None:
+    """Runs the whole suite on an explainer and raises at the first failure."""
+    suite = type("Suite", (ExplainerSuite,), {"explainer": explainer, **attributes})()
+    for name in dir(suite):
+        if name.startswith("test_"):
+            getattr(suite, name)()

@@ -1,0 +1,77 @@
+"""A second, plain check of the rules, row by row, sharing no code with the one the package relies on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from attain.schema import VALUE, Feature, Schema
+
+
+def broken_rules(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What is wrong with changing one record into another, in words; empty where nothing is.
+
+    Records are dictionaries from column to value, None where a cell is missing. Rules between features and derived
+    columns are left to the caller, who knows what they mean.
+    """
+    complaints = []
+    for feature in schema:
+        old, new = _cell(before[feature.name]), _cell(after[feature.name])
+        if feature.derived is None and not _equal(old, new):
+            complaints += [f"{feature.name}: {word} ({old!r} → {new!r})" for word in _wrong(feature, old, new)]
+    return complaints
+
+
+def _cell(value: Any) -> Any:
+    return None if value is None or value != value else value
+
+
+def _equal(old: Any, new: Any) -> bool:
+    return bool(old == new) and (old is None) == (new is None)
+
+
+def _wrong(feature: Feature, old: Any, new: Any) -> list[str]:
+    if feature.immutable:
+        return ["immutable"]
+    if new is None:
+        return ["emptied"]
+    if old is None and not feature.fillable:
+        return ["filled"]
+    return _wrong_number(feature, old, new) if feature.numeric else _wrong_level(feature, old, new)
+
+
+def _wrong_number(feature: Feature, old: Any, new: Any) -> list[str]:
+    old_state = None if old is None else old if old in feature.special else VALUE
+    new_state = new if new in feature.special else VALUE
+    if old_state is not None and old_state != new_state and new_state not in feature.transitions.get(old_state, ()):
+        return ["transition"]
+    if new_state != VALUE:
+        return []
+    wrong = []
+    low, high = feature.bounds
+    if (low is not None and new < low) or (high is not None and new > high) or math.isinf(new):
+        wrong.append("bounds")
+    if feature.step is not None and abs(new / feature.step - round(new / feature.step)) > 1e-6:
+        wrong.append("step")
+    if feature.kind == "count" and new != int(new):
+        wrong.append("fraction")
+    return wrong + (_wrong_move(feature, new - old) if old_state == VALUE else [])
+
+
+def _wrong_level(feature: Feature, old: Any, new: Any) -> list[str]:
+    if new not in feature.levels:
+        return ["level"]
+    if old is None:
+        return []
+    if old in feature.transitions and new not in feature.transitions[old]:
+        return ["transition"]
+    return _wrong_move(feature, feature.levels.index(new) - feature.levels.index(old)) if feature.ordered else []
+
+
+def _wrong_move(feature: Feature, move: float) -> list[str]:
+    down, up = feature.range
+    slack = 1e-9 * max(1.0, abs(move))
+    against = {"any": False, "increase": move < 0, "decrease": move > 0}[feature.direction]
+    beyond = (down is not None and move < down - slack) or (up is not None and move > up + slack)
+    return (["direction"] if against else []) + (["range"] if beyond else [])

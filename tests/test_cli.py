@@ -1,0 +1,50 @@
+"""The command line, as people use it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from attain.cli import main
+
+
+def test_the_demo_shows_three_people_and_an_overview(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(["demo", "--people", "4"]) == 0
+    out = capsys.readouterr().out
+    header = next(line for line in out.splitlines() if line.startswith("person"))
+    assert header.split() == "person feature current pct counterfactual pct shift total outlier connected".split()
+    assert "4 of 4 people have an answer" in out
+    assert "total shift" in out
+
+
+def test_the_demo_fits_a_narrow_terminal(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    assert main(["demo", "--people", "2"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 50
+    assert out.count("Person ") == 2
+
+
+def test_a_wrong_value_is_answered_in_words_with_exit_code_1(capsys) -> None:
+    assert main(["demo", "--people", "0"]) == 1
+    assert "--people is 0" in capsys.readouterr().err
+
+
+def test_an_unknown_command_is_exit_code_2() -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["unknown"])
+    assert stop.value.code == 2
+
+
+def test_every_command_has_help_with_an_example(capsys) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["demo", "--help"])
+    assert stop.value.code == 0
+    assert "example:" in capsys.readouterr().out
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, attain; print(sorted({'jax', 'sklearn', 'pandas'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
