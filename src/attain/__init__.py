@@ -14,18 +14,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attain import datasets, explainers, metrics, testing
+    from attain import autoencoders, datasets, explainers, metrics, testing
     from attain.constraints import Constraints
     from attain.counterfactuals import Counterfactuals
     from attain.errors import AttainError
-    from attain.explainers import GrowingSpheres
+    from attain.explainers import CCHVAE, GrowingSpheres
     from attain.models import Model
+    from attain.persistence import load
     from attain.schema import Feature, Schema
     from attain.status import Status
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CCHVAE",
     "AttainError",
     "Constraints",
     "Counterfactuals",
@@ -34,13 +36,16 @@ __all__ = [
     "Model",
     "Schema",
     "Status",
+    "autoencoders",
     "datasets",
     "explainers",
+    "load",
     "metrics",
     "testing",
 ]
 
 _HOMES = {
+    "CCHVAE": "attain.explainers",
     "AttainError": "attain.errors",
     "Constraints": "attain.constraints",
     "Counterfactuals": "attain.counterfactuals",
@@ -49,6 +54,7 @@ _HOMES = {
     "Model": "attain.models",
     "Schema": "attain.schema",
     "Status": "attain.status",
+    "load": "attain.persistence",
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import numbers
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -25,7 +26,7 @@ class Constraints:
     range
         `{"credits": (0, 2)}`: how far a feature may move, relative to the person.
     bounds
-        `{"amount": (None, 5000)}`: the smallest and largest value an answer may hold.
+        `{"amount": (None, 5000)}`: the smallest and largest value an answer may hold; of an ordinal column, levels.
     cost
         `{"housing": 3.0}`: weights that replace the schema's.
     max_changes
@@ -82,8 +83,11 @@ class Constraints:
             yield np.array(positions[label]), own
 
     def _check(self, schema: Schema) -> None:
-        if isinstance(self.immutable, str):
-            raise ConstraintError(f"constraints['immutable'] is the text {self.immutable!r}; pass a list of names")
+        if isinstance(self.immutable, str) or not isinstance(self.immutable, Iterable):
+            raise ConstraintError(f"constraints['immutable'] is {self.immutable!r}; pass a list of names")
+        for key in ("direction", "range", "bounds", "cost", "people"):
+            if not isinstance(getattr(self, key), Mapping):
+                raise ConstraintError(f"constraints[{key!r}] is {getattr(self, key)!r}; pass a dictionary")
         for key in ("immutable", "direction", "range", "bounds", "cost"):
             unknown = [name for name in getattr(self, key) if name not in schema]
             if unknown:
@@ -103,20 +107,33 @@ class Constraints:
                         f"constraints[{key!r}] names {name!r}, whose levels have no order; list it under 'immutable', "
                         "or set transitions in the schema"
                     )
-        for key in ("range", "bounds"):
-            for name, limits in getattr(self, key).items():
-                _check_limits(key, name, limits)
+        for name, limits in self.range.items():
+            _check_limits("range", name, limits)
+        for name, limits in self.bounds.items():
+            _check_limits("bounds", name, self.positions(name, limits, schema))
         for name, cost in self.cost.items():
-            if not isinstance(cost, int | float) or not 0 <= cost < float("inf"):
+            if not isinstance(cost, numbers.Real) or not 0 <= float(cost) < float("inf"):
                 raise ConstraintError(f"constraints['cost'][{name!r}] is {cost!r}; it takes a number from 0 upward")
         most = self.max_changes
         if most is not None and (not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1):
             raise ConstraintError(f"constraints['max_changes'] is {most!r}; it takes a whole number from 1 upward")
 
+    def positions(self, name: str, limits: Any, schema: Schema) -> Any:
+        """Limits as cells of the matrix: those of an ordinal column name levels."""
+        levels = schema[name].levels
+        if not levels or not isinstance(limits, tuple | list):
+            return limits
+        unknown = [level for level in limits if level is not None and level not in levels]
+        if unknown:
+            raise ConstraintError(
+                f"constraints['bounds'][{name!r}] names {listed(unknown)}, which is none of its levels {listed(levels)}"
+            )
+        return tuple(None if level is None else levels.index(level) for level in limits)
+
 
 def _check_limits(key: str, name: str, limits: object) -> None:
     sides = limits if isinstance(limits, tuple | list) and len(limits) == 2 else None
-    if sides is None or any(s is not None and (not isinstance(s, int | float) or s != s) for s in sides):
+    if sides is None or any(s is not None and (not isinstance(s, numbers.Real) or s != s) for s in sides):
         raise ConstraintError(
             f"constraints[{key!r}][{name!r}] is {limits!r}; it takes a pair such as (0, 2) or (None, 2)"
         )
@@ -125,6 +142,6 @@ def _check_limits(key: str, name: str, limits: object) -> None:
         raise ConstraintError(f"constraints[{key!r}][{name!r}] is {limits!r}; the lower limit is above the upper one")
     if key == "range" and ((low is not None and low > 0) or (high is not None and high < 0)):
         raise ConstraintError(
-            f"constraints['range'][{name!r}] is {limits!r}; it is relative to the person, so it runs from 0 or below to "
-            "0 or above"
+            f"constraints['range'][{name!r}] is {limits!r}; it is relative to the person, so it runs from 0 or below "
+            "to 0 or above"
         )

@@ -26,7 +26,8 @@ class Counterfactuals:
         One row per person, the best option: the index, column order and dtypes of the input. A person without an answer
         has a row of missing cells.
     options
-        All options, long form: person, option (1 is the best), then the features.
+        All options, long form: person, option (1 is the best), then the features. Where a feature is called `person` or
+        `option`, that column is called `person_` or `option_`.
     changes
         What changes, one row per changed feature, with the columns of the paper's Table 1; percentiles run from 0 to
         100.
@@ -83,8 +84,9 @@ class Counterfactuals:
     def options(self) -> Frame:
         library = self.table.layout.library
         listed = self.table.take(self.owners, self.rows)
+        person, option = (_free_name(name, self.table.schema.names) for name in ("person", "option"))
         return library.with_leading(
-            listed, {"person": [self.table.labels[i] for i in self.owners], "option": self._ranks.tolist()}
+            listed, {person: [self.table.labels[i] for i in self.owners], option: self._ranks.tolist()}
         )
 
     @cached_property
@@ -182,6 +184,10 @@ class Counterfactuals:
         from attain.serialise import from_json
 
         return from_json(text)
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    return _free_name(f"{name}_", taken) if name in taken else name
 
 
 def _points(share: float) -> float | None:

@@ -27,6 +27,10 @@ class ModelError(AttainError):
     """The classifier cannot be asked, or gave an answer that is none."""
 
 
+class FileError(AttainError):
+    """A file is not there, or is not what it should be."""
+
+
 class MissingDataSetError(AttainError):
     """A data set is not here; the message says where to get it and where to put it."""
 

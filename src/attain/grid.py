@@ -40,8 +40,8 @@ def on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
             # a step such as 0.1 is no exact number: k/10 is the number people mean, k·0.1 is not
             scale = 10.0**decimals
             result = np.rint(multiples * (step * scale)) / scale
-    # numbers too large for the grid lie on it; adding zero leaves no negative zero behind
-    return np.where(np.isfinite(result), result, values) + 0.0
+    # beyond 2⁵⁰ steps floats are about as coarse as the grid; adding zero leaves no negative zero behind
+    return np.where(np.abs(multiples) < 2.0**50, result, values) + 0.0
 
 
 def is_on_grid(values: np.ndarray, step: float | None) -> np.ndarray:

@@ -6,6 +6,7 @@ is free but for the names passed as `immutable`.
 
 from __future__ import annotations
 
+import decimal
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,8 +16,9 @@ import narwhals as nw
 import numpy as np
 
 from attain.errors import DataError, SchemaError, listed
-from attain.libraries import frame_of_array, library_of
+from attain.libraries import frame_of_array, library_of, library_of_column, not_a_frame
 from attain.schema import KINDS, Feature, Kind, Schema
+from attain.table import is_missing
 
 MAX_LEVELS = 1000
 """More levels than this are no category but an identifier or a free text."""
@@ -45,9 +47,7 @@ def infer(
         frame = frame_of_array(frame, None, "the frame")
     library = library_of(frame)
     if library is None:
-        raise DataError(
-            f"a schema is inferred from a pandas, polars or pyarrow table, not from a {type(frame).__name__}"
-        )
+        raise not_a_frame(frame)
     columns = library.columns(frame)
     _check_names(columns, immutable, kinds or {})
     opened = nw.from_native(frame, eager_only=True)
@@ -90,12 +90,18 @@ def _feature(series: nw.Series[Any], name: str, kind: Kind | None, immutable: bo
     if dtype.is_float():
         present = present.filter(~present.is_nan())
     if len(present) == 0:
-        raise DataError(f"column {name!r} has no value at all, so nothing can be said of it; leave it out")
+        raise _no_value(name)
     if dtype.is_numeric():
-        values = present.cast(nw.Float64).to_numpy()
+        values = library_of_column(present).floats(present)
     else:
-        items = [item for item in present.to_list() if item == item]
-        numbers = _as_numbers(items)
+        items = [_plain(item) for item in present.to_list() if not is_missing(item)]
+        if not items:
+            raise _no_value(name)
+        categories = isinstance(dtype, nw.Categorical | nw.Enum)
+        try:
+            numbers = None if categories else _as_numbers(items)
+        except OverflowError:
+            raise DataError(f"column {name!r} holds numbers too large to compute with; divide them first") from None
         if numbers is None:
             return _of_levels(items, series, name, kind, immutable)
         values = numbers
@@ -104,9 +110,18 @@ def _feature(series: nw.Series[Any], name: str, kind: Kind | None, immutable: bo
     return _of_numbers(values, name, kind, immutable)
 
 
+def _no_value(name: str) -> DataError:
+    return DataError(f"column {name!r} has no value at all, so nothing can be said of it; leave it out")
+
+
+def _plain(item: Any) -> Any:
+    """A Python scalar for one of numpy's."""
+    return item.item() if isinstance(item, np.generic) else item
+
+
 def _as_numbers(items: list[Any]) -> np.ndarray | None:
     """The items as floats where each is a number, though the column's dtype does not say so."""
-    if all(isinstance(item, int | float) and not isinstance(item, bool) for item in items):
+    if all(isinstance(item, int | float | decimal.Decimal) and not isinstance(item, bool) for item in items):
         return np.array(items, dtype=np.float64)
     return None
 
@@ -114,9 +129,8 @@ def _as_numbers(items: list[Any]) -> np.ndarray | None:
 def _of_levels(items: list[Any], series: nw.Series[Any], name: str, kind: Kind | None, immutable: bool) -> Feature:
     odd = next((item for item in items if not isinstance(item, str | bool | int | float)), None)
     if odd is not None:
-        raise DataError(
-            f"column {name!r} holds {odd!r}, a {type(odd).__name__}; a cell takes a number, a text or a boolean"
-        )
+        found = f"{odd!r:.80}, a {type(odd).__name__}"
+        raise DataError(f"column {name!r} holds {found}; a cell takes a number, a text or a boolean")
     if kind is not None and kind not in ("ordinal", "categorical"):
         raise DataError(f"kinds[{name!r}] is {kind!r}, but the column holds {items[0]!r}; turn it into numbers first")
     levels = _ordered_levels(items, series)
@@ -127,8 +141,8 @@ def _of_levels(items: list[Any], series: nw.Series[Any], name: str, kind: Kind |
         )
     if all(isinstance(level, str) and _DATE.match(level) for level in levels):
         raise DataError(
-            f"column {name!r} holds dates written as text, such as {levels[0]!r}; turn them into numbers first, such as "
-            "days or years until today, or leave the column out"
+            f"column {name!r} holds dates written as text, such as {levels[0]!r}; turn them into numbers first, such "
+            "as days or years until today, or leave the column out"
         )
     ordered = kind or ("ordinal" if _is_ordered(series) else "categorical")
     return Feature(name, ordered, levels=levels, immutable=immutable)
@@ -137,9 +151,9 @@ def _of_levels(items: list[Any], series: nw.Series[Any], name: str, kind: Kind |
 def _ordered_levels(items: list[Any], series: nw.Series[Any]) -> tuple[Any, ...]:
     """The levels: in the column's own order where it has one, else booleans, numbers and texts, each sorted."""
     seen = dict.fromkeys(items)
-    if isinstance(series.dtype, nw.Categorical | nw.Enum):
-        declared = [level for level in series.cat.get_categories().to_list() if level in seen]
-        return tuple(declared)
+    declared = library_of_column(series).categories(series.to_native())
+    if declared is not None:
+        return tuple(level for level in map(_plain, declared) if level in seen)
     groups: list[Callable[[Any], bool]] = [
         lambda item: isinstance(item, bool),
         lambda item: isinstance(item, int | float) and not isinstance(item, bool),
@@ -149,8 +163,9 @@ def _ordered_levels(items: list[Any], series: nw.Series[Any]) -> tuple[Any, ...]
 
 
 def _is_ordered(series: nw.Series[Any]) -> bool:
-    native = nw.to_native(series)
-    return bool(getattr(getattr(native, "dtype", None), "ordered", False))
+    native = series.to_native()
+    dtype = getattr(native, "dtype", None) or getattr(native, "type", None)
+    return bool(getattr(dtype, "ordered", False))
 
 
 def _of_numbers(values: np.ndarray, name: str, kind: Kind | None, immutable: bool) -> Feature:
@@ -198,7 +213,7 @@ def _number_kind(distinct: np.ndarray, name: str) -> Kind:
 
 
 def _step(distinct: np.ndarray) -> float | None:
-    """The grid the values lie on: 1 for whole numbers, more where many all share a factor, decimals where all have few."""
+    """The grid of the values: 1 for whole numbers, more where many all share a factor, decimals where all have few."""
     if _whole(distinct):
         factor = math.gcd(*(int(abs(value)) for value in distinct[:100_000])) if np.abs(distinct).max() < 2**53 else 1
         return float(factor) if factor >= 5 and len(distinct) >= _MANY else 1.0

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 
 from attain.errors import DataError
+from attain.table import is_missing
 
 
 def read_labels(y: Any, rows: int) -> np.ndarray:
     """The labels as an array of Python objects, one a row; None where one is missing."""
     values = y.to_numpy() if hasattr(y, "to_numpy") else y.to_pylist() if hasattr(y, "to_pylist") else y
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise DataError("y has rows of different lengths; it takes one label a row") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -21,7 +25,7 @@ def read_labels(y: Any, rows: int) -> np.ndarray:
         raise DataError(f"y has {len(array)} labels, but X has {rows} rows")
     items = array.tolist()
     result = np.empty(len(items), dtype=object)
-    result[:] = [None if item is None or item != item else item for item in items]
+    result[:] = [None if is_missing(item) else item for item in items]
     if all(item is None for item in result):
         raise DataError("y has no label at all; leave it out where labels are not known")
     return result
@@ -33,7 +37,7 @@ def desired_labels(labels: np.ndarray, target: Any) -> np.ndarray:
     if not desired.any():
         seen = list(dict.fromkeys(label for label in labels if label is not None))[:8]
         raise DataError(
-            f"no label in y equals the target {target!r}; y holds {', '.join(map(repr, seen))}: pass labels as the model "
-            "names its classes"
+            f"no label in y equals the target {target!r}; y holds {', '.join(map(repr, seen))}: pass labels as the "
+            "model names its classes"
         )
     return desired

@@ -6,8 +6,10 @@ row labels are done natively here. Only pandas is needed; the others are importe
 
 from __future__ import annotations
 
+import base64
 import decimal
 import json
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -66,13 +68,24 @@ class Library(ABC):
         return None if scale is None else float(f"1e-{scale}")
 
     def holds(self, dtype: Any, cells: np.ndarray) -> bool:
-        """Whether a column of whole numbers or decimals can hold these cells exactly; any other column can."""
+        """Whether a column of whole numbers or decimals holds these cells exactly, and one of floats at all."""
         present = cells[~np.isnan(cells)]
+        largest = _LARGEST_FLOATS.get(str(dtype).lower().removesuffix("[pyarrow]"), np.inf)
+        if (np.abs(present) > largest).any():
+            return False
         if self.is_integer(dtype):
             low, high = _integer_range(str(dtype))
             return bool(((present >= low) & (present < high) & (present == np.rint(present))).all())
         step = self.step(dtype)
         return step is None or bool(is_on_grid(present, step).all())
+
+    def floats(self, column: nw.Series[Any]) -> np.ndarray:
+        """A column of numbers as floats, NaN where one is missing."""
+        return np.array(column.cast(nw.Float64).fill_null(math.nan).to_numpy(), dtype=np.float64)
+
+    def categories(self, column: Any) -> list[Any] | None:
+        """The categories that a native column declares, in its own order; None where it declares none."""
+        return None
 
     @abstractmethod
     def column(self, cells: np.ndarray, feature: Feature, dtype: Any) -> Any:
@@ -107,8 +120,8 @@ class Library(ABC):
         """The dtype in words, from which `dtype_named` makes it again."""
 
     @abstractmethod
-    def dtype_named(self, text: str, levels: Sequence[Any]) -> Any:
-        """The dtype that `dtype_text` described; None where only the library's own choice is left."""
+    def dtype_named(self, text: str) -> Any:
+        """The dtype that `dtype_text` described."""
 
     @abstractmethod
     def restored(self, name: str, cells: Sequence[Any], dtype: Any) -> Any:
@@ -123,6 +136,9 @@ class Library(ABC):
         """A column of results, labelled like the frame `like`."""
 
 
+_OBJECT = np.dtype(object)
+_LARGEST_FLOATS = {"float32": 3.4e38, "float": 3.4e38, "float16": 65504.0, "halffloat": 65504.0}
+"""By what each library calls its short floats."""
 _INTEGER = re.compile(r"(u?)int(\d+)", re.IGNORECASE)
 
 
@@ -167,6 +183,9 @@ class _Pandas(Library):
     def is_integer(self, dtype: Any) -> bool:
         return dtype is not None and pd.api.types.is_integer_dtype(dtype)
 
+    def categories(self, column: Any) -> list[Any] | None:
+        return column.dtype.categories.tolist() if isinstance(column.dtype, pd.CategoricalDtype) else None
+
     def scale(self, dtype: Any) -> int | None:
         return getattr(dtype.pyarrow_dtype, "scale", None) if isinstance(dtype, pd.ArrowDtype) else None
 
@@ -177,16 +196,19 @@ class _Pandas(Library):
             dtype = np.dtype(np.int64) if feature.integral else np.dtype(np.float64)
         if not self.holds(dtype, cells):
             return cells.copy()
+        if isinstance(dtype, pd.SparseDtype):
+            dense = self.column(cells, feature, dtype.subtype)
+            return pd.arrays.SparseArray(dense, dtype=dtype) if dense.dtype == dtype.subtype else dense
         if self.is_integer(dtype):
             missing = np.isnan(cells)
             plain = isinstance(dtype, np.dtype)
             if plain and missing.any():  # a model trained on plain integers knows NaN, if anything, and no NA
                 return cells.copy()
             whole = np.where(missing, 0, cells).astype(dtype if plain else dtype.numpy_dtype)
-            return whole if plain else pd.array(np.ma.masked_array(whole, missing), dtype=dtype)
-        if dtype == object:
+            return whole if plain else pd.arrays.IntegerArray(whole, missing).astype(dtype)
+        if dtype == _OBJECT:
             scalars = [_scalar(cell, feature, False, feature.integral) for cell in cells]
-            return np.array([np.nan if scalar is None else scalar for scalar in scalars], dtype=object)
+            return pd.Series([np.nan if scalar is None else scalar for scalar in scalars], dtype=object)
         return cells.astype(dtype) if isinstance(dtype, np.dtype) else pd.array(cells, dtype=dtype)
 
     def _level_column(self, cells: np.ndarray, feature: Feature, dtype: Any) -> Any:
@@ -197,11 +219,12 @@ class _Pandas(Library):
         if dtype is not None and not isinstance(dtype, np.dtype):
             return pd.array(list(feature.levels), dtype=dtype).take(codes, allow_fill=True)
         levels = np.array([*feature.levels, np.nan], dtype=object)
-        if dtype is not None and dtype != object and (codes >= 0).all():
+        if dtype is not None and dtype != _OBJECT and (codes >= 0).all():
             return levels[:-1].astype(dtype)[codes]
         if dtype is not None and dtype.kind == "f":
             return np.array([*feature.levels, np.nan], dtype=dtype)[codes]
-        return pd.Series(levels[codes]).array if dtype is None else levels[codes]
+        # pandas would take a bare array of texts for its own text type
+        return pd.Series(levels[codes], dtype=None if dtype is None else object)
 
     def build(self, columns: Mapping[str, Cells], length: int) -> Any:
         plain = all(feature.numeric and dtype == np.float64 for _, feature, dtype in columns.values())
@@ -223,7 +246,7 @@ class _Pandas(Library):
             edited = self._edited(column.sparse.to_dense(), at, cells, missing, feature)
             return edited.astype(dtype) if edited.dtype == dtype.subtype else edited
         if feature.numeric and not self.holds(dtype, cells):
-            column = column.astype("Int64" if self.holds("int64", cells) else "Float64")
+            column = column.astype(self._wider(dtype, cells, bool(missing.size)))
         elif missing.size and isinstance(dtype, np.dtype) and dtype.kind in "iub":
             column = column.astype(_nullable(dtype))
         elif isinstance(dtype, pd.CategoricalDtype):
@@ -234,12 +257,19 @@ class _Pandas(Library):
         else:
             column = column.copy()
         if at.size:
-            integer = self.is_integer(column.dtype) or (dtype == object and feature.integral)
+            integer = self.is_integer(column.dtype) or (dtype == _OBJECT and feature.integral)
             as_decimal = self.scale(column.dtype) is not None
-            column.iloc[at] = [_scalar(cell, feature, as_decimal, integer) for cell in cells]
+            scalars = [_scalar(cell, feature, as_decimal, integer) for cell in cells]
+            column.iloc[at] = pd.array(scalars, dtype=column.dtype)
         if missing.size:
-            column.iloc[missing] = None if column.dtype == object else _missing_value(column.dtype)
+            column.iloc[missing] = None if column.dtype == _OBJECT else _missing_value(column.dtype)
         return column
+
+    def _wider(self, dtype: Any, cells: np.ndarray, nullable: bool) -> str:
+        """The dtype for a column whose own cannot hold the new cells."""
+        whole = self.is_integer(dtype) and self.holds("int64", cells)
+        plain = isinstance(dtype, np.dtype) and not (nullable and whole)
+        return ("int64" if whole else "float64") if plain else ("Int64" if whole else "Float64")
 
     def take(self, frame: Any, positions: np.ndarray) -> Any:
         return frame.iloc[positions]
@@ -258,13 +288,17 @@ class _Pandas(Library):
 
     def dtype_text(self, dtype: Any) -> str:
         if isinstance(dtype, pd.CategoricalDtype):
-            return "category: " + json.dumps([list(dtype.categories), bool(dtype.ordered)], default=str)
+            return "category: " + json.dumps([dtype.categories.tolist(), bool(dtype.ordered)], default=str)
+        if isinstance(dtype, pd.ArrowDtype):  # its own text for texts means another dtype of pandas
+            return "arrow: " + _LIBRARIES["pyarrow"].dtype_text(dtype.pyarrow_dtype)
         return str(dtype)
 
-    def dtype_named(self, text: str, levels: Sequence[Any]) -> Any:
+    def dtype_named(self, text: str) -> Any:
         if text.startswith("category: "):
             categories, ordered = json.loads(text.removeprefix("category: "))
             return pd.CategoricalDtype(categories, ordered)
+        if text.startswith("arrow: "):
+            return pd.ArrowDtype(_LIBRARIES["pyarrow"].dtype_named(text.removeprefix("arrow: ")))
         return pd.api.types.pandas_dtype(text)
 
     def restored(self, name: str, cells: Sequence[Any], dtype: Any) -> Any:
@@ -307,6 +341,9 @@ class _Polars(Library):
 
     def is_integer(self, dtype: Any) -> bool:
         return dtype is not None and bool(dtype.is_integer())
+
+    def categories(self, column: Any) -> list[Any] | None:
+        return column.dtype.categories.to_list() if isinstance(column.dtype, self._polars().Enum) else None
 
     def scale(self, dtype: Any) -> int | None:
         return dtype.scale if dtype is not None and dtype.is_decimal() else None
@@ -362,11 +399,19 @@ class _Polars(Library):
         return pl.DataFrame([pl.Series(name, list(values)) for name, values in columns.items()] + frame.get_columns())
 
     def dtype_text(self, dtype: Any) -> str:
+        pl = self._polars()
+        if isinstance(dtype, pl.Enum):
+            return "Enum: " + json.dumps(dtype.categories.to_list())
+        if dtype.is_decimal():
+            return "Decimal: " + json.dumps([dtype.precision, dtype.scale])
         return str(dtype.base_type())
 
-    def dtype_named(self, text: str, levels: Sequence[Any]) -> Any:
+    def dtype_named(self, text: str) -> Any:
         pl = self._polars()
-        return pl.Enum(list(levels)) if text == "Enum" else getattr(pl, text, None)
+        name, _, arguments = text.partition(": ")
+        if name == "Enum":
+            return pl.Enum(json.loads(arguments))
+        return pl.Decimal(*json.loads(arguments)) if name == "Decimal" else getattr(pl, name)()
 
     def restored(self, name: str, cells: Sequence[Any], dtype: Any) -> Any:
         return self._polars().Series(name, list(cells), dtype=dtype, strict=False)
@@ -395,6 +440,16 @@ class _Arrow(Library):
 
     def is_integer(self, dtype: Any) -> bool:
         return dtype is not None and bool(self._arrow().types.is_integer(dtype))
+
+    def floats(self, column: nw.Series[Any]) -> np.ndarray:
+        # Arrow refuses to round whole numbers beyond 2⁵³ unless it is told to
+        native = column.to_native()
+        return np.array(native.cast(self._arrow().float64(), safe=False).fill_null(math.nan).to_numpy())
+
+    def categories(self, column: Any) -> list[Any] | None:
+        if not self._arrow().types.is_dictionary(column.type) or not column.type.ordered:
+            return None
+        return column.unify_dictionaries().chunk(0).dictionary.to_pylist() if column.num_chunks else []
 
     def scale(self, dtype: Any) -> int | None:
         return dtype.scale if dtype is not None and self._arrow().types.is_decimal(dtype) else None
@@ -443,13 +498,12 @@ class _Arrow(Library):
         return frame
 
     def dtype_text(self, dtype: Any) -> str:
-        return str(dtype)
+        # Arrow's own bytes for a schema are the one text from which every type can be made again
+        return base64.b64encode(self._arrow().schema([("", dtype)]).serialize().to_pybytes()).decode()
 
-    def dtype_named(self, text: str, levels: Sequence[Any]) -> Any:
-        try:
-            return self._arrow().type_for_alias(text)
-        except ValueError:
-            return None
+    def dtype_named(self, text: str) -> Any:
+        pa = self._arrow()
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))).field(0).type
 
     def restored(self, name: str, cells: Sequence[Any], dtype: Any) -> Any:
         return self._arrow().array(list(cells), type=dtype)
@@ -491,6 +545,21 @@ def library_of(frame: Any) -> Library | None:
     if nw.dependencies.is_pyarrow_table(frame):
         return _LIBRARIES["pyarrow"]
     return None
+
+
+def library_of_column(column: nw.Series[Any]) -> Library:
+    """The library of the frame that a column came from."""
+    return Library.named(str(column.implementation))
+
+
+def not_a_frame(frame: object, name: str = "X") -> DataError:
+    """The complaint about something that is no frame."""
+    found, remedy = type(frame).__name__, "pass a pandas, polars or pyarrow table, or a two-dimensional array"
+    if hasattr(frame, "toarray"):
+        remedy = f"sparse matrices are not supported: pass {name}.toarray()"
+    elif hasattr(frame, "collect"):
+        remedy = f"pass {name}.collect()"
+    return DataError(f"{name} is a {found}; {remedy}")
 
 
 def frame_of_array(array: np.ndarray, names: Sequence[str] | None, name: str = "X") -> pd.DataFrame:

@@ -145,8 +145,8 @@ class Region:
     def final_form(self, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
         """Each candidate as a record that could exist: on its grid, in its levels, frozen cells copied bit for bit.
 
-        `people[i]` says whose candidate row i is. A cell that cannot be kept goes back to the person's own; broken rules
-        between features are mended where that is easy. Putting a row into final form twice changes nothing more.
+        `people[i]` says whose candidate row i is. A cell that cannot be kept goes back to the person's own; broken
+        rules between features are mended where that is easy. Putting a row into final form twice changes nothing more.
         """
         factuals = self.factuals[people]
         rows = self._derived(self._cells(rows, people, factuals), factuals)
@@ -154,7 +154,8 @@ class Region:
             mended = self._cells(self.book.mended(rows, factuals, self.frozen[people]), people, factuals)
             mended = self._derived(mended, factuals)
             # half a mending would go on at the next call: a row that cannot be mended stays as it is, and is refused
-            rows = np.where(self.book.kept(mended).all(axis=1)[:, None], mended, rows)
+            whole = np.asarray(self.book.kept(mended).all(axis=1))
+            rows = np.where(whole[:, None], mended, rows)
         return rows
 
     def _derived(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
@@ -196,6 +197,18 @@ class Region:
         codes = np.clip(np.rint(np.where(np.isnan(cells), -1, cells)), -1, allowed.shape[1] - 1).astype(np.intp)
         possible = (codes >= 0) & allowed[np.arange(len(codes)), codes]
         return np.where(possible, codes, math.nan)
+
+    def admits(self, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
+        """Which rows in final form keep what final form does not see to: rules between features, limits of derived
+        columns, the number of changes; rows that change nothing are left out too. For searches; `allows` checks all.
+        """
+        number = self.changed(rows, people).sum(axis=1)
+        admitted = (number > 0) & (number <= self.max_changes[people])
+        if self.schema.rules:
+            admitted &= self.book.kept(rows).all(axis=1)
+        if self.schema.derivations:
+            admitted &= ~self.violations(rows, people)["derived"]
+        return admitted
 
     def allows(self, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
         """Which rows keep every rule."""
@@ -303,8 +316,12 @@ def _tighten(
         down = reach[0]
     if direction == "increase" and reach[1] is not None:
         up = reach[1]
-    low[people, j] = np.where(ordinary, np.maximum(low[people, j], own + down), low[people, j])
-    high[people, j] = np.where(ordinary, np.minimum(high[people, j], own + up), high[people, j])
+    # 0.7 + 0.1 falls a bit short of 0.8, which a range of 0.1 is meant to reach
+    slack = np.where(np.isfinite(own), 1e-12 * np.abs(own), 0.0)
+    least = own + down - (slack if down else 0.0)
+    most = own + up + (slack if up else 0.0)
+    low[people, j] = np.where(ordinary, np.maximum(low[people, j], least), low[people, j])
+    high[people, j] = np.where(ordinary, np.minimum(high[people, j], most), high[people, j])
 
 
 def _tighten_people(
@@ -316,7 +333,7 @@ def _tighten_people(
         ordinary = _ordinary(schema.features[j], cells)
         reach = own.range.get(name, (None, None))
         _tighten(low, high, j, cells, ordinary, own.direction.get(name, "any"), reach, people)
-        floor, ceiling = own.bounds.get(name, (None, None))
+        floor, ceiling = own.positions(name, own.bounds.get(name, (None, None)), schema)
         # a person outside the bounds may stay where they are, but not move about there
         if floor is not None:
             low[people, j] = np.maximum(low[people, j], floor)

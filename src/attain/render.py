@@ -191,7 +191,7 @@ def _narrow_changes(result: Counterfactuals, cells: Sequence[dict[str, Any]], li
     verdict += f", outlier: {yes_no(first['outlier'])}, connected: {yes_no(first['connected'])}"
     lines = [f"Person {plain(_person(first))}: {verdict}"]
     for cell in cells:
-        title, current, before, counterfactual, after, shift = map(plain, _cells(result, cell))
+        title, current, before, counterfactual, after, _ = map(plain, _cells(result, cell))
         ranks = "" if before == after == "–" else f"  (percentile {before} → {after})"
         lines += [f"  {title}", f"    {current} → {counterfactual}{ranks}"]
     return "\n".join(shortened(line, limit) for line in lines)

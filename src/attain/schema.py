@@ -7,6 +7,7 @@ save it (`schema.to_toml()`). It knows no frames and no arrays beyond the matrix
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -98,9 +99,9 @@ class Feature:
     description: str | None = None
 
     def __post_init__(self) -> None:
-        self._set("levels", tuple(_plain(level) for level in self.levels))
+        self._set("levels", _levels(self.name, "levels", self.levels))
         self._set("special", _special_codes(self.name, self.special))
-        self._set("transitions", {_plain(key): tuple(map(_plain, to)) for key, to in dict(self.transitions).items()})
+        self._set("transitions", _transitions(self.name, self.transitions))
         self._set("range", self._limits("range", self.range))
         self._set("bounds", self._limits("bounds", self.bounds))
         _check(self)
@@ -163,6 +164,18 @@ def _plain(level: object) -> Level:
     return item
 
 
+def _levels(name: str, what: str, levels: object) -> tuple[Level, ...]:
+    if isinstance(levels, str | bytes | Mapping) or not isinstance(levels, Iterable):
+        raise SchemaError(f"{what} of {name!r} is {levels!r}; it takes a list of levels, such as ['rents', 'owns']")
+    return tuple(_plain(level) for level in levels)
+
+
+def _transitions(name: str, transitions: object) -> dict[Level, tuple[Level, ...]]:
+    if not isinstance(transitions, Mapping):
+        raise SchemaError(f"transitions of {name!r} is {transitions!r}; it takes a dictionary: {{'rents': ('owns',)}}")
+    return {_plain(start): _levels(name, f"transitions[{start!r}]", goals) for start, goals in transitions.items()}
+
+
 def _special_codes(name: str, special: object) -> dict[float, str]:
     if isinstance(special, Mapping):
         pairs = dict(special)
@@ -171,7 +184,10 @@ def _special_codes(name: str, special: object) -> dict[float, str]:
     else:
         raise SchemaError(f"special of {name!r} is {special!r}; it takes codes with their meaning: {{-9: 'no record'}}")
     try:
-        return {float(code): str(meaning) for code, meaning in pairs.items()}
+        codes = {float(code): str(meaning) for code, meaning in pairs.items()}
+        if not all(map(math.isfinite, codes)):
+            raise ValueError
+        return codes
     except (TypeError, ValueError):
         raise SchemaError(f"special of {name!r} has a code that is no number: {listed(pairs)}") from None
 
@@ -189,8 +205,17 @@ def _complaints(feature: Feature) -> Iterator[str]:
         yield f"kind is {feature.kind!r}; it takes one of {', '.join(KINDS)}"
     if feature.direction not in DIRECTIONS:
         yield f"direction is {feature.direction!r}; it takes one of {', '.join(DIRECTIONS)}"
-    if not isinstance(feature.cost, int | float) or not 0 <= feature.cost < math.inf:
+    if not isinstance(feature.cost, numbers.Real) or not 0 <= float(feature.cost) < math.inf:
         yield f"cost is {feature.cost!r}; it takes a number from 0 upward"
+    step = 1.0 if feature.step is None else feature.step
+    if not isinstance(step, numbers.Real) or not 0 < float(step) < math.inf:
+        yield f"step is {feature.step!r}; it takes a number above 0"
+    for name in ("immutable", "fillable"):
+        if not isinstance(getattr(feature, name), bool | np.bool_):
+            yield f"{name} is {getattr(feature, name)!r}; it takes True or False"
+    for name in ("derived", "likelihood", "label", "unit", "description"):
+        if not isinstance(getattr(feature, name), str | None):
+            yield f"{name} is {getattr(feature, name)!r}; it takes a text"
     low, high = feature.bounds
     if low is not None and high is not None and low > high:
         yield f"bounds are {feature.bounds}; the lower one is above the upper one"
@@ -209,8 +234,6 @@ def _numeric_complaints(feature: Feature) -> Iterator[str]:
         yield "an interval column needs both bounds, such as bounds=(0, 100)"
     if feature.kind in ("positive", "count") and low is not None and low < 0:
         yield f"a {feature.kind} column has no values below 0, but its lower bound is {low:g}"
-    if feature.step is not None and not 0 < feature.step < math.inf:
-        yield f"step is {feature.step!r}; it takes a number above 0"
     if feature.kind == "count" and feature.step is not None and not float(feature.step).is_integer():
         yield f"step is {feature.step!r}; a count moves by whole numbers"
     if feature.derived is not None and feature.immutable:
@@ -273,8 +296,12 @@ class Schema:
     rules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.features, Iterable):
+            raise SchemaError(f"a schema is made of a list of features, not of {self.features!r}")
         object.__setattr__(self, "features", tuple(self.features))
         rules = (self.rules,) if isinstance(self.rules, str) else self.rules
+        if not isinstance(rules, Iterable) or not all(isinstance(rule, str) for rule in rules):
+            raise SchemaError(f"rules is {self.rules!r}; it takes a list of texts, such as ['a <= b']")
         object.__setattr__(self, "rules", tuple(rules))
         if not self.features:
             raise SchemaError("a schema needs at least one feature")

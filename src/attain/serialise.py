@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from attain.errors import DataError
+from attain.errors import AttainError, DataError
 from attain.libraries import Library
 from attain.schema import Schema
 from attain.status import Status
@@ -34,7 +35,7 @@ def to_json(result: Counterfactuals) -> str:
         "columns": {
             name: {
                 "dtype": library.dtype_text(table.layout.dtypes[name]),
-                "cells": [_plain(cell) for cell in source[name].to_list()],
+                "cells": [_cell(cell, library.name == "pandas") for cell in source[name].to_list()],
             }
             for name in table.layout.columns
         },
@@ -62,7 +63,7 @@ def from_json(text: str) -> Counterfactuals:
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise DataError(f"the text is no result written by to_json of this version ({FORMAT})")
         schema = Schema.from_toml(content["schema"])
-        table = Table.read(_frame(content, schema), schema)
+        table = Table.read(_frame(content), schema)
         width = len(schema)
         return Counterfactuals(
             table=table,
@@ -77,7 +78,9 @@ def from_json(text: str) -> Counterfactuals:
             option_figures={name: _read_vector(values) for name, values in content["option_figures"].items()},
             notes=tuple(content["notes"]),
         )
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError, IndexError) as error:
+    except AttainError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         raise DataError(f"the text is no whole result written by to_json: {type(error).__name__} at {error}") from None
 
 
@@ -92,6 +95,21 @@ def _plain(cell: Any) -> Any:
     except (TypeError, ValueError):
         return None if cell is pd.NA or cell is pd.NaT else str(cell)
     return number if math.isfinite(number) else None
+
+
+def _cell(cell: Any, nan_is_missing: bool) -> Any:
+    """A cell of a frame that JSON can hold, from which `_read_cell` makes it again."""
+    if isinstance(cell, decimal.Decimal) and cell.is_finite():
+        return {"decimal": str(cell)}
+    if isinstance(cell, float) and math.isnan(cell) and not nan_is_missing:
+        return {"float": "nan"}
+    return _plain(cell)
+
+
+def _read_cell(stored: Any) -> Any:
+    if not isinstance(stored, Mapping):
+        return stored
+    return decimal.Decimal(stored["decimal"]) if "decimal" in stored else float(stored["float"])
 
 
 def _vector(values: np.ndarray) -> dict[str, Any]:
@@ -113,30 +131,46 @@ def _read_matrix(rows: Sequence[Sequence[Any]], width: int) -> np.ndarray:
     return np.array(cells, dtype=np.float64).reshape(-1, width)
 
 
-def _frame(content: Mapping[str, Any], schema: Schema) -> Any:
+def _frame(content: Mapping[str, Any]) -> Any:
     """The frame of the factuals, in the library it came from."""
     library = Library.named(content["library"])
     columns = {}
     for name, stored in content["columns"].items():
-        dtype = library.dtype_named(stored["dtype"], schema[name].levels)
-        columns[name] = library.restored(name, stored["cells"], dtype)
+        cells = [_read_cell(cell) for cell in stored["cells"]]
+        columns[name] = library.restored(name, cells, library.dtype_named(stored["dtype"]))
     return library.assembled(columns, _index_from_json(content["index"]))
 
 
 def _index_to_json(frame: pd.DataFrame) -> dict[str, Any]:
+    """Each level of the index: its name, its dtype, and the labels as texts where JSON has no such value."""
     index = frame.index
-    labels = [[_plain(part) for part in label] if isinstance(label, tuple) else _plain(label) for label in index]
-    kind = (
-        "multi" if isinstance(index, pd.MultiIndex) else "datetime" if isinstance(index, pd.DatetimeIndex) else "plain"
-    )
-    return {"kind": kind, "names": [None if name is None else str(name) for name in index.names], "labels": labels}
+    several = isinstance(index, pd.MultiIndex)
+    levels = [index.get_level_values(k) for k in range(index.nlevels)]
+    library = Library.named("pandas")
+    return {
+        "several": several,
+        "levels": [
+            {
+                "name": _plain(level.name),
+                "dtype": library.dtype_text(level.dtype),
+                "labels": [_cell(label, True) for label in level.tolist()],
+            }
+            for level in levels
+        ],
+    }
 
 
-def _index_from_json(stored: Mapping[str, Any] | None) -> pd.Index | None:
+def _index_from_json(stored: Mapping[str, Any] | None) -> pd.Index[Any] | None:
     if stored is None:
         return None
-    if stored["kind"] == "multi":
-        return pd.MultiIndex.from_tuples([tuple(label) for label in stored["labels"]], names=stored["names"])
-    if stored["kind"] == "datetime":
-        return pd.DatetimeIndex(stored["labels"], name=stored["names"][0])
-    return pd.Index(stored["labels"], name=stored["names"][0])
+    levels = [_index_level(level) for level in stored["levels"]]
+    return pd.MultiIndex.from_arrays(levels, names=[level.name for level in levels]) if stored["several"] else levels[0]
+
+
+def _index_level(stored: Mapping[str, Any]) -> pd.Index[Any]:
+    dtype = Library.named("pandas").dtype_named(stored["dtype"])
+    labels: Any = [_read_cell(label) for label in stored["labels"]]
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        # in the summer a zone has another offset than in the winter: only through UTC do they meet in one index
+        labels = pd.to_datetime(labels, utc=True)
+    return pd.Index(labels, name=stored["name"]).astype(dtype)

@@ -18,6 +18,11 @@ class Status(Enum):
     OUT_OF_REACH = (
         "The search went as far as the data and the rules allow, and found no change that turns the decision."
     )
+    SHELLS_SPENT = (
+        "The largest number of shells was searched without a change that turns the decision; raise `max_shells` to "
+        "search farther."
+    )
+    NO_RECOURSE = "It is certain that no allowed change turns the decision."
     BUDGET_SPENT = (
         "The budget of rows scored was spent before a change that turns the decision was found; raise `budget` to "
         "search longer."

@@ -16,11 +16,17 @@ import narwhals as nw
 import numpy as np
 
 from attain.errors import DataError, listed
-from attain.libraries import Library, library_of
+from attain.libraries import Library, library_of, library_of_column, not_a_frame
 from attain.schema import Feature, Schema
 
 Frame: TypeAlias = Any
 """A pandas, polars or pyarrow table, or a two-dimensional numpy array."""
+
+
+_LARGEST = 1e150
+"""The squares of larger numbers are infinite, and with them every spread and distance."""
+_LONGEST = 80
+"""So many characters of a cell are shown in a message."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Layout:
         )
 
     def array(self, values: np.ndarray) -> np.ndarray:
-        """Rows of the matrix as an array in the frame's column order: of floats, or of objects where levels are texts."""
+        """Rows of the matrix in the frame's column order: an array of floats, or of objects where levels are texts."""
         ordered = values[:, self.positions]
         features = [self.schema[name] for name in self.columns]
         if all(f.numeric for f in features):
@@ -102,14 +108,17 @@ class Table:
     def read(cls, frame: Frame, schema: Schema, name: str = "X") -> Table:
         """The frame as a table, or a `DataError` that names the column, the row, the value and the remedy.
 
-        A column of whole numbers gets the step 1 where the schema gives none, so that answers fit it.
+        A column of whole numbers gets the step 1, and one of decimals their last digit, where the schema gives none, so
+        that answers fit it.
         """
         native, library = _opened(frame, schema, name)
         columns = _checked_columns(library.columns(native), schema, name)
         labels = library.labels(native)
         dtypes = {column: library.dtype(native, column) for column in columns}
-        whole = [f.name for f in schema if f.numeric and f.step is None and library.is_integer(dtypes[f.name])]
-        schema = schema.change(whole, step=1.0) if whole else schema
+        for feature in schema:
+            step = library.step(dtypes[feature.name])
+            if feature.numeric and feature.step is None and step is not None:
+                schema = schema.change(feature.name, step=step)
         opened = nw.from_native(native, eager_only=True)
         values = np.empty((len(labels), len(schema)), dtype=np.float64)
         for j, feature in enumerate(schema):
@@ -155,9 +164,7 @@ def _opened(frame: Frame, schema: Schema, name: str) -> tuple[Frame, Library]:
         frame = frame_of_array(frame, schema.names, name)
     library = library_of(frame)
     if library is None:
-        raise DataError(
-            f"{name} is a {type(frame).__name__}; pass a pandas, polars or pyarrow table, or a two-dimensional array"
-        )
+        raise not_a_frame(frame, name)
     return frame, library
 
 
@@ -188,10 +195,12 @@ def read_column(series: nw.Series[Any], feature: Feature, labels: Sequence[Any])
 
 
 def _complain(feature: Feature, labels: Sequence[Any], at: int, value: object, remedy: str) -> DataError:
-    return DataError(f"column {feature.name!r}, row {labels[at]!r}: found {value!r}; {remedy}")
+    found = repr(value)
+    found = found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
+    return DataError(f"column {feature.name!r}, row {labels[at]!r}: found {found}; {remedy}")
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """None, NaN, NaT and pandas' NA."""
     if value is None:
         return True
@@ -199,6 +208,8 @@ def _is_missing(value: object) -> bool:
         return bool(value != value)
     except TypeError:  # pandas' NA refuses to be a boolean
         return True
+    except (ValueError, ArithmeticError):  # an array has no one truth, a signalling decimal none at all
+        return False
 
 
 def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
@@ -213,8 +224,13 @@ def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) ->
             f"column {feature.name!r} holds booleans, but the schema says {feature.kind}; make it "
             "kind='categorical' with levels (False, True), or turn the column into numbers"
         )
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        raise DataError(
+            f"column {feature.name!r} is of a categorical type, but the schema says {feature.kind}; make it "
+            "kind='ordinal' or 'categorical', or turn the column into numbers"
+        )
     if dtype.is_numeric():
-        values = np.array(series.cast(nw.Float64).fill_null(math.nan).to_numpy(), dtype=np.float64)
+        values = library_of_column(series).floats(series)
     else:
         values = _numbers_one_by_one(series, feature, labels)
     _check_numbers(values, feature, labels)
@@ -224,13 +240,13 @@ def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) ->
 def _numbers_one_by_one(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
     values = np.full(len(series), math.nan)
     for i, value in enumerate(series.to_list()):
-        if _is_missing(value):
+        if is_missing(value):
             continue
         try:
             if isinstance(value, str | bytes | bool):
                 raise TypeError
             values[i] = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             remedy = f"the schema says {feature.kind}, so it takes numbers; correct the cell, or the kind in the schema"
             raise _complain(feature, labels, i, value, remedy) from None
     return values
@@ -249,6 +265,7 @@ def _check_numbers(values: np.ndarray, feature: Feature, labels: Sequence[Any]) 
             raise _complain(feature, labels, int(at[0]), float(values[at[0]]), remedy + more)
 
     refuse(np.isinf(values), "an infinite value is no number; correct it, or leave the cell empty")
+    refuse(np.abs(values) > _LARGEST, f"numbers beyond {_LARGEST:g} cannot be computed with; take a larger unit")
     if low is not None:
         hint = "; a code that is no number belongs in the feature's special codes" if low == 0 else ""
         refuse(values < low, f"the schema's lower bound is {low:g}; correct the cell, or widen bounds{hint}")
@@ -261,8 +278,8 @@ def _check_numbers(values: np.ndarray, feature: Feature, labels: Sequence[Any]) 
 def _codes(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
     if series.dtype.is_temporal():
         raise DataError(
-            f"column {feature.name!r} holds {str(series.dtype).lower()} values, but the schema says {feature.kind}; turn "
-            "them into texts or numbers first"
+            f"column {feature.name!r} holds {str(series.dtype).lower()} values, but the schema says {feature.kind}; "
+            "turn them into texts or numbers first"
         )
     positions: dict[Any, float] = {level: float(k) for k, level in enumerate(feature.levels)}
     values = np.empty(len(series), dtype=np.float64)
@@ -272,7 +289,7 @@ def _codes(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> n
         except TypeError:
             code = None
         if code is None:
-            if not _is_missing(value):
+            if not is_missing(value):
                 raise _complain(feature, labels, i, value, _level_remedy(feature, value))
             code = math.nan
         values[i] = code

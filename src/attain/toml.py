@@ -118,6 +118,8 @@ def _parsed(key: str, value: Any) -> Any:
         return {item["code"]: item.get("meaning", "") for item in value}
     if key == "transitions":
         return {item["from"]: tuple(item["to"]) for item in value}
+    if key == "levels" and not isinstance(value, list):
+        raise TypeError
     return tuple(value) if key == "levels" else value
 
 

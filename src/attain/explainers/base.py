@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -37,7 +38,7 @@ _PROBE_ROWS = 256
 """How many training rows the model is asked about to recognise it, and to see that it answers the same twice."""
 
 
-class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
+class Explainer(BaseEstimator, ABC):
     """What all methods share; see the module's text.
 
     Subclasses take at least `schema`, `budget`, `margin`, `figures` and `random_state`.
@@ -61,7 +62,7 @@ class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
     observed_: tuple[np.ndarray, np.ndarray]
 
     def fit(self, X: Frame, y: Any = None) -> Self:
-        """Learns from people like those to be explained; `y`, their true labels, lets answers be compared with real ones.
+        """Learns from people like those to be explained; their true labels `y` let answers be compared with real ones.
 
         Without a schema one is inferred, with nothing immutable: better look at it first (`Schema.infer`).
         """
@@ -72,7 +73,18 @@ class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
         table = Table.read(X, schema)
         if len(table) < 2:
             raise DataError(f"X has {len(table)} rows; fitting takes at least 2, and hundreds to be of use")
-        self.labels_ = None if y is None else read_labels(y, len(table))
+        self._remember(table, None if y is None else read_labels(y, len(table)))
+        self._prepare()
+        return self
+
+    def _remember(self, table: Table, labels: np.ndarray | None, *, real: bool = True) -> None:
+        """Keeps the training people, and what follows from them for every method.
+
+        Where an explainer was saved without its training rows, `real` is False: the rows then only have the columns'
+        distributions, and belong to nobody.
+        """
+        self.labels_ = labels
+        self.rows_are_real_ = real
         self.schema_, self.table_, self.layout_ = table.schema, table, table.layout
         self.n_features_in_ = len(table.schema)
         self.feature_names_in_ = np.array(table.layout.columns, dtype=object)
@@ -80,8 +92,35 @@ class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
         self.space_ = MeasuringSpace.fit(table.schema, table.values)
         self.observed_ = _observed_range(table)
         self._references: dict[str, Reference] = {}
+
+    needs_rows: ClassVar[bool] = False
+    """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
+
+    def save(self, path: str | os.PathLike[str], reference: Literal["rows", "none"] = "rows") -> None:
+        """Writes the fitted explainer into one file, atomically; `attain.load` reads it.
+
+        `reference="rows"` keeps the training rows and labels in the file, which real people's figures need. With
+        `"none"` it has only each column's distribution, every column shuffled by itself: answers are the same where
+        the method needs no rows, and outlier and connectedness are missing.
+        """
+        from attain.persistence import save
+
+        self._check_fitted()
+        save(self, path, reference)
+
+    def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What `_prepare` learned that is not cheap to learn again, as JSON and arrays."""
+        return {}, {}
+
+    def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Takes back what `_learned` gave; by default everything is learned again from the rows."""
         self._prepare()
-        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may feed to `fit`: missing cells, texts and categories too."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
 
     @abstractmethod
     def _prepare(self) -> None:
@@ -148,6 +187,8 @@ class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
     def reference(self, model: Any, target: Any, probability: float | None = None) -> Reference:
         """The real people of the desired class, built once per model and target."""
         self._check_fitted()
+        if not self.rows_are_real_:
+            raise AttainError("this explainer was saved without its training rows, so it has no reference")
         return self._reference(self._goal(model, target, probability))
 
     def _goal(self, model: Any, target: Any, probability: float | None) -> Goal:
@@ -162,7 +203,9 @@ class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
             values = self.table_.values
             desired = None if self.labels_ is None else desired_labels(self.labels_, goal.target)
             met = goal.judge(values).met
-            self._references[key] = Reference.build(self.schema_, values, desired_labels=desired, met=met)
+            self._references[key] = Reference.build(
+                self.schema_, values, desired_labels=desired, met=met, space=self.space_
+            )
         return self._references[key]
 
     def _run(self, goal: Goal, region: Region, ledger: Ledger, outcome: list[Status | None], n: int) -> Answers:
@@ -210,7 +253,9 @@ class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
             **answers.figures,
         }
         notes: tuple[str, ...] = ()
-        if self.figures:
+        if self.figures and not self.rows_are_real_:
+            notes = ("Outlier and connectedness are missing: the explainer was saved without its training rows.",)
+        elif self.figures:
             reference = self._reference(goal)
             option_figures |= faithfulness(answers.rows, reference)
             if not reference.labelled:
@@ -239,7 +284,7 @@ class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
         self._check_whole("random_state", self.random_state, 0)
         if self.random_state >= 2**64:
             raise AttainError(f"random_state is {self.random_state!r}; it takes a whole number below 2**64")
-        if not isinstance(self.margin, numbers.Real) or not 0 <= self.margin < math.inf:
+        if not isinstance(self.margin, numbers.Real) or not 0 <= float(self.margin) < math.inf:
             raise AttainError(f"margin is {self.margin!r}; it takes a number from 0 upward")
 
     def _check_whole(self, name: str, value: object, least: int) -> None:
@@ -247,8 +292,8 @@ class Explainer(BaseEstimator, ABC):  # type: ignore[misc]
             raise AttainError(f"{name} is {value!r}; it takes a whole number from {least} upward")
 
     def _check_positive(self, name: str, value: object, *, zero: bool = False) -> None:
-        allowed = isinstance(value, numbers.Real) and (0 < value or (zero and value == 0)) and value < math.inf
-        if not allowed or isinstance(value, bool):
+        number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+        if not (0 < number < math.inf or (zero and number == 0)):
             raise AttainError(f"{name} is {value!r}; it takes a number {'from 0 upward' if zero else 'above 0'}")
 
 
@@ -267,13 +312,13 @@ def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
 
 def _outset(region: Region, met: np.ndarray) -> list[Status | None]:
     """Whose end is known before any search."""
-    nothing_free = region.frozen.all(axis=1)
+    nothing_free = np.asarray(region.frozen.all(axis=1))
     stuck_rule = np.zeros(len(region), dtype=bool)
     kept = region.book.kept(region.factuals)
     for k, rule in enumerate(region.schema.parsed_rules):
         columns = [region.schema.position(name) for name in rule.names]
         fixed = region.frozen[:, columns] & [region.schema.features[j].derived is None for j in columns]
-        stuck_rule |= ~kept[:, k] & fixed.all(axis=1)
+        stuck_rule |= ~kept[:, k] & np.asarray(fixed.all(axis=1))
     return [
         Status.ALREADY_DESIRED if met[i]
         else Status.NOTHING_FREE if nothing_free[i]

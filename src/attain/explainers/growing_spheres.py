@@ -22,17 +22,18 @@ _SPARE_OPTIONS = 8
 class GrowingSpheres(Explainer):
     """The nearest record that turns the decision, searched in growing shells round the person.
 
-    Takes any classifier. First a ball is shrunk until nothing in it turns the decision, then shells grow outward from it
-    until something does; last, every change that is not needed is taken back (smallest first). Numbers are measured in
-    standard deviations; another level counts √2. Candidates are put on their grid and into their levels before the model
-    is asked, so that rounding never undoes an answer. It looks at no data but their spread: answers may be records that
-    no real person has.
+    Takes any classifier. First a ball is shrunk until nothing in it turns the decision, then shells grow outward from
+    it until something does; last, every change that is not needed is taken back (smallest first). Numbers are measured
+    in standard deviations; another level counts √2. Candidates are put on their grid and into their levels before the
+    model is asked, so that rounding never undoes an answer. It looks at no data but their spread: answers may be
+    records that no real person has.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
     columns, `max_changes`. Rules between features: by mending where that is easy, else by rejection.
 
-    Departures from the publication: the last ball without an answer is remembered (the released code divides once more),
-    shells are uniform in volume in any dimension, and shells widen with the radius (`growth`), so that the search ends.
+    Departures from the publication: the last ball without an answer is remembered (the released code divides once
+    more), shells are uniform in volume in any dimension, and shells widen with the radius (`growth`), so that the
+    search ends.
 
     Parameters
     ----------
@@ -130,7 +131,8 @@ class _Shells:
         keep = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
         self.pool = Pool(problem.people, len(problem.region.schema), keep)
         # rows kept back for taking back changes, and for the last check
-        self.reserve = keep * (1 + (self.moves.dimensions if settings.sparsity else 0))
+        wished = keep * (1 + (self.moves.dimensions if settings.sparsity else np.zeros(problem.people, dtype=np.intp)))
+        self.reserve: np.ndarray = np.maximum(np.minimum(wished, problem.ledger.budget // 2), problem.options)
 
     def shrink(self) -> np.ndarray:
         """The radius of a ball round each person in which nothing was found."""
@@ -168,7 +170,7 @@ class _Shells:
         region = self.problem.region
         rows, owners = self.moves.draw(people, inner, outer, self.settings.samples)
         rows = region.final_form(rows, owners)
-        worth = np.flatnonzero(region.changed(rows, owners).any(axis=1) & region.allows(rows, owners))
+        worth = np.flatnonzero(region.admits(rows, owners))
         worth = worth[self.problem.ledger.affordable(owners[worth], self.reserve)]
         met, _ = self.problem.ask(rows[worth], owners[worth])
         hits = worth[met]

@@ -60,7 +60,8 @@ class Problem:
         """Which rows are answers: allowed, affordable, and meeting the goal. Only allowed rows are scored."""
         accepted = np.zeros(len(rows), dtype=bool)
         worth = np.flatnonzero(self.region.allows(rows, owners))
-        worth = worth[self.ledger.affordable(owners[worth])]
+        # each option costs one more row, in the last check
+        worth = worth[self.ledger.affordable(owners[worth], self.options)]
         accepted[worth] = self.ask(rows[worth], owners[worth])[0]
         return accepted
 

@@ -93,6 +93,10 @@ class Goal:
         """Whether each row meets the goal, by the model's own decision and the score; for the last check."""
         return self._judgement(rows, self._decide_kinds)
 
+    def batch(self, rows: np.ndarray) -> Any:
+        """Rows of the matrix in the form the model takes, for methods that look inside it."""
+        return self._reader.batch(rows)
+
     def fingerprint(self) -> str:
         """A text that is the same for equal predictions on the probe and the same request, and else differs."""
         return self._fingerprint

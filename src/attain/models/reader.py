@@ -53,7 +53,7 @@ class Reader:
         """The model's answers of these kinds; `rows` are not empty."""
         wanted = tuple(kinds)
         adapter = self._adapter
-        raw = self.model.ask(adapter, wanted, rows, self._batch)
+        raw = self.model.ask(adapter, wanted, rows, self.batch)
         answers: dict[Kind, np.ndarray] = {}
         for kind in wanted:
             classes = adapter.spoken if kind == "labels" and adapter.spoken is not None else self.classes
@@ -61,7 +61,7 @@ class Reader:
         return answers
 
     def _ask(self, kinds: tuple[Kind, ...], rows: np.ndarray) -> dict[Kind, np.ndarray]:
-        return self.model.ask(self.model.adapter, kinds, rows, self._batch)
+        return self.model.ask(self.model.adapter, kinds, rows, self.batch)
 
     def _shown_classes(self, kind: Kind, first: Answers) -> tuple[Label, ...]:
         answer = first.get(kind, first.get("output"))
@@ -91,7 +91,8 @@ class Reader:
         wanted = [spelled[name] for name in adapter.names]
         return None if wanted == list(columns) else wanted
 
-    def _batch(self, rows: np.ndarray) -> Any:
+    def batch(self, rows: np.ndarray) -> Any:
+        """Rows of the matrix in the form the model takes."""
         accepts = self.model.adapter.accepts
         if accepts == "numpy":
             array = self.layout.array(rows)

@@ -39,7 +39,13 @@ class Pool:
 
     @property
     def owners(self) -> np.ndarray:
+        """Whose each row is."""
         return self._owners
+
+    @property
+    def distances(self) -> np.ndarray:
+        """How far each row is from its owner."""
+        return self._distances
 
 
 def rank_within(owners: np.ndarray) -> np.ndarray:

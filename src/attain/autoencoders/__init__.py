@@ -1,0 +1,6 @@
+"""Density models with a latent space: the paper's CHVAE, and CVAE and VAE as its special cases."""
+
+from attain.autoencoders.chvae import CHVAE, CVAE, VAE, Autoencoder, Codes, decode_matrix
+from attain.autoencoders.tiles import TILE
+
+__all__ = ["CHVAE", "CVAE", "TILE", "VAE", "Autoencoder", "Codes", "decode_matrix"]

@@ -1,0 +1,31 @@
+"""Networks on tiles of one fixed, padded shape, so that a row's bits never depend on the rows beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+TILE = 4096
+"""Rows per call. A matrix product may sum in another order at another shape; at one shape it does not."""
+
+
+def in_tiles(function: Callable[..., Any], arrays: Sequence[np.ndarray], tile: int = TILE) -> Any:
+    """What `function` gives for arrays with rows on the first axis, computed `tile` rows at a time, as numpy arrays."""
+    rows = len(arrays[0])
+    parts = []
+    for start in range(0, max(rows, 1), tile):
+        pieces = [_padded(array[start : start + tile], tile) for array in arrays]
+        count = min(tile, rows - start)
+        parts.append(jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], function(*pieces)))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def _padded(piece: np.ndarray, tile: int) -> np.ndarray:
+    if len(piece) == tile:
+        return piece
+    padded = np.zeros((tile, *piece.shape[1:]), piece.dtype)
+    padded[: len(piece)] = piece
+    return padded

@@ -1,0 +1,185 @@
+"""The multiple-choice knapsack, solved exactly: one action from each group, enough gain, the least cost.
+
+Only actions on a group's frontier of cost and gain can be in an optimum. Groups are added one by one; a partial choice
+is kept unless another costs no more and gains no less, or unless even the linear relaxation of the groups to come
+cannot bring it below the best complete choice known. A narrow first pass finds that one, the second is exhaustive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+_BEAM: Final = 64
+"""Partial choices kept in the first pass."""
+_EQUAL: Final = 1e-12
+"""Costs closer than this are equal."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The actions of one group of features: what each costs, gains, and how many features it changes."""
+
+    cost: np.ndarray
+    gain: np.ndarray
+    changes: np.ndarray
+
+
+def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
+    """One action of each group: the least total cost with a total gain of `need` and at most `most` changes.
+
+    None where there is none.
+    """
+    if not groups:
+        return [] if need <= 0 else None
+    if most_gain(groups, np.inf, most) < need:
+        return None
+    counted = most < sum(int(group.changes.max()) for group in groups)
+    kept = [_frontier(group.cost, group.gain, group.changes if counted else None) for group in groups]
+    order = sorted(range(len(groups)), key=lambda g: -float(np.ptp(groups[g].gain[kept[g]])))
+    stages = [
+        Group(groups[g].cost[kept[g]], groups[g].gain[kept[g]], groups[g].changes[kept[g]] * counted) for g in order
+    ]
+    bounds = _suffix_bounds(stages)
+    limit = most if counted else 0
+    first = _pass(stages, bounds, need, limit, np.inf, _BEAM)
+    best = _pass(stages, bounds, need, limit, np.inf if first is None else first[0], None) or first
+    if best is None:
+        return None
+    chosen = [0] * len(groups)
+    for g, action in zip(order, best[1], strict=True):
+        chosen[g] = int(kept[g][action])
+    return chosen
+
+
+def least_limit(groups: list[Group], need: float, most: int) -> float | None:
+    """The smallest c such that actions of cost at most c gain `need` with at most `most` changes; None for none."""
+    costs = np.unique(np.concatenate([group.cost for group in groups])) if groups else np.zeros(1)
+    low, high = 0, len(costs) - 1
+    if most_gain(groups, costs[high], most) < need:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if most_gain(groups, costs[middle], most) >= need:
+            high = middle
+        else:
+            low = middle + 1
+    return float(costs[high])
+
+
+def most_gain(groups: list[Group], limit: float, most: int) -> float:
+    """The largest total gain of actions that cost at most `limit` each, with at most `most` changes; −inf for none."""
+    best = np.zeros(1)
+    for group in groups:
+        allowed = group.cost <= limit
+        width = int(group.changes.max()) + 1
+        own = np.full(width, -np.inf)
+        np.maximum.at(own, group.changes[allowed], group.gain[allowed])
+        total = np.full(len(best) + width - 1, -np.inf)
+        for changes, gain in enumerate(own):
+            if gain > -np.inf:
+                part = total[changes : changes + len(best)]
+                np.maximum(part, best + gain, out=part)
+        best = total[: most + 1]
+    return float(best.max())
+
+
+def _frontier(cost: np.ndarray, gain: np.ndarray, changes: np.ndarray | None = None) -> np.ndarray:
+    """Positions of the entries that no other beats in cost, gain and, where given, changes; cheapest first."""
+    order = np.lexsort((-gain, cost)) if changes is None else np.lexsort((changes, -gain, cost))
+    if changes is None:
+        return np.asarray(order[_rises(gain[order])])
+    kept = np.zeros(len(order), dtype=bool)
+    for number in np.unique(changes):
+        within = np.flatnonzero(changes[order] <= number)
+        rising = within[_rises(gain[order[within]])]
+        kept[rising[changes[order[rising]] == number]] = True
+    return np.asarray(order[kept])
+
+
+def _rises(gain: np.ndarray) -> np.ndarray:
+    """Where each entry is larger than all before it."""
+    before = np.concatenate(([-np.inf], np.maximum.accumulate(gain)[:-1]))
+    return np.asarray(gain > before)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """The least cost of a total gain in the linear relaxation: convex, piecewise linear, infinite beyond its end."""
+
+    gain: np.ndarray
+    cost: np.ndarray
+
+    def __call__(self, need: np.ndarray) -> np.ndarray:
+        return np.where(need > self.gain[-1] + _EQUAL, np.inf, np.interp(need, self.gain, self.cost))
+
+
+def _suffix_bounds(stages: list[Group]) -> list[_Bound]:
+    """For each stage, the bound on what it and all after it cost."""
+    gains, costs = np.empty(0), np.empty(0)
+    start_gain = start_cost = 0.0
+    bounds = [_Bound(np.zeros(1), np.zeros(1))]
+    for stage in reversed(stages):
+        order = np.lexsort((-stage.gain, stage.cost))
+        order = order[_rises(stage.gain[order])]
+        hull = _lower_hull(stage.gain[order], stage.cost[order])
+        start_gain += float(stage.gain[order[0]])
+        start_cost += float(stage.cost[order[0]])
+        gains = np.append(gains, np.diff(stage.gain[order][hull]))
+        costs = np.append(costs, np.diff(stage.cost[order][hull]))
+        steep = np.argsort(costs / gains, kind="stable")
+        gains, costs = gains[steep], costs[steep]
+        bounds.append(
+            _Bound(
+                start_gain + np.concatenate(([0.0], gains.cumsum())),
+                start_cost + np.concatenate(([0.0], costs.cumsum())),
+            )
+        )
+    return bounds[::-1]
+
+
+def _lower_hull(gain: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """Positions of the corners of the convex hull from below; both coordinates rise."""
+    hull: list[int] = []
+    for i in range(len(gain)):
+        while len(hull) > 1:
+            a, b = hull[-2], hull[-1]
+            if (cost[b] - cost[a]) * (gain[i] - gain[a]) >= (cost[i] - cost[a]) * (gain[b] - gain[a]):
+                hull.pop()
+            else:
+                break
+        hull.append(i)
+    return np.array(hull)
+
+
+def _pass(
+    stages: list[Group], bounds: list[_Bound], need: float, most: int, known: float, beam: int | None
+) -> tuple[float, list[int]] | None:
+    """The cheapest complete choice cheaper than `known`, and its cost; a beam keeps only the most promising."""
+    cost, gain, changes = np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.intp)
+    trail: list[tuple[np.ndarray, np.ndarray]] = []
+    for stage, bound in zip(stages, bounds[1:], strict=True):
+        width = len(stage.cost)
+        cost = (cost[:, None] + stage.cost).ravel()
+        gain = (gain[:, None] + stage.gain).ravel()
+        changes = (changes[:, None] + stage.changes).ravel()
+        least = cost + bound(need - gain)
+        keep = np.flatnonzero((least < known - _EQUAL) & (changes <= most))
+        if beam is not None and len(keep) > beam:
+            keep = np.sort(keep[np.argpartition(least[keep], beam)[:beam]])
+        keep = keep[_frontier(cost[keep], gain[keep], changes[keep] if most else None)]
+        if not len(keep):
+            return None
+        cost, gain, changes = cost[keep], gain[keep], changes[keep]
+        trail.append(np.divmod(keep, width))
+    enough = np.flatnonzero(gain >= need)
+    if not len(enough):
+        return None
+    at = int(enough[np.argmin(cost[enough])])
+    total, chosen = float(cost[at]), []
+    for parent, action in reversed(trail):
+        chosen.append(int(action[at]))
+        at = int(parent[at])
+    return total, chosen[::-1]

@@ -1,0 +1,153 @@
+"""The conformance suite of likelihoods: `check_likelihood(MyLikelihood)` tests one, built in or from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import integrate, stats
+
+from attain.likelihoods import Likelihood, Support
+from attain.schema import Feature
+
+DRAWS = 4000
+
+
+def check_likelihood(likelihood: type[Likelihood], *, seed: int = 0) -> None:
+    """Raises AssertionError, with a sentence, where a likelihood breaks its contract.
+
+    Fits it to small training data of each of its kinds and checks shapes, finiteness, that the density sums or
+    integrates to one over its support, that draws fit the density, that gradients are finite and agree with finite
+    differences, and that missing cells stay missing.
+    """
+    for kind in likelihood.kinds:
+        features, values = example(kind, seed=seed)
+        fitted = likelihood.fit(features, values)
+        raw = _raw(fitted, seed)
+        _check_shapes(fitted, values, raw)
+        _check_mass_and_draws(fitted, raw[0], seed)
+        _check_gradient(fitted, raw, values)
+
+
+def example(kind: str, *, seed: int = 0, rows: int = 300) -> tuple[Sequence[Feature], np.ndarray]:
+    """Two features of a kind with training values, a missing cell among them."""
+    rng = np.random.default_rng(seed)
+    features: list[Feature]
+    if kind == "real":
+        features = [Feature("a", "real"), Feature("b", "real", step=1)]
+        values = np.column_stack([rng.normal(3.0, 2.0, rows), np.round(rng.normal(0.0, 5.0, rows))])
+    elif kind == "positive":
+        features = [Feature("a", "positive"), Feature("b", "positive")]
+        values = np.column_stack([rng.lognormal(0.0, 1.0, rows), np.maximum(rng.normal(0.0, 2.0, rows), 0.0)])
+    elif kind == "count":
+        features = [Feature("a", "count"), Feature("b", "count")]
+        values = np.column_stack([rng.poisson(3.0, rows), rng.negative_binomial(2, 0.3, rows)]).astype(np.float64)
+    elif kind == "interval":
+        features = [Feature("a", "interval", bounds=(0, 100), step=1), Feature("b", "interval", bounds=(1, 3))]
+        values = np.column_stack([np.round(100 * rng.beta(2, 1, rows)), 2 * rng.beta(1, 3, rows) + 1])
+        values[:5] = [100.0, 1.0]
+    else:
+        made = [("u", "v", "w"), ("p", "q", "r", "s")]
+        pairs = zip("ab", made, strict=True)
+        features = [Feature(name, kind, levels=levels) for name, levels in pairs]  # type: ignore[arg-type]
+        values = np.column_stack([rng.choice(3, rows, p=[0.5, 0.3, 0.2]), rng.choice(4, rows)]).astype(np.float64)
+    values[7, 0] = np.nan
+    return features, values
+
+
+def _raw(fitted: Likelihood, seed: int) -> np.ndarray:
+    """Raw outputs near the marginal: what a network gives early in training."""
+    rng = np.random.default_rng(seed + 1)
+    return (fitted.initial() + rng.normal(0.0, 0.3, (4, fitted.outputs))).astype(np.float32)
+
+
+def _check_shapes(fitted: Likelihood, values: np.ndarray, raw: np.ndarray) -> None:
+    name, columns = fitted.name, values.shape[1]
+    assert fitted.columns == columns, f"{name}: columns is {fitted.columns}, but it was fitted to {columns}"
+    assert fitted.initial().shape == (fitted.outputs,), f"{name}: initial() is not one number per output"
+    assert np.isfinite(fitted.initial()).all(), f"{name}: initial() is not finite"
+    t, base = fitted.normalise(values), fitted.log_base(values)
+    for given, what in ((t, "normalise"), (base, "log_base")):
+        assert given.shape == values.shape, f"{name}: {what} changes the shape"
+        assert np.array_equal(np.isnan(given), np.isnan(values)), f"{name}: {what} must keep missing cells, no others"
+    inputs = np.asarray(fitted.encode(jnp.asarray(t[10:], jnp.float32)))
+    assert inputs.shape == (len(values) - 10, fitted.inputs), f"{name}: encode gives {inputs.shape[1]} inputs"
+    assert np.isfinite(inputs).all(), f"{name}: encode gives inputs that are not finite"
+    typical = fitted.typical(fitted.parameters(jnp.asarray(raw)))
+    assert typical.shape == (len(raw), columns), f"{name}: typical gives the shape {typical.shape}"
+    assert np.isfinite(typical).all(), f"{name}: typical is not finite"
+    marginal = fitted.parameters(jnp.broadcast_to(jnp.asarray(fitted.initial(), jnp.float32), (len(t), fitted.outputs)))
+    log_prob = np.asarray(fitted.log_prob(marginal, values))[10:]
+    assert log_prob.shape == values[10:].shape, f"{name}: log_prob is not one number per cell"
+    assert np.isfinite(log_prob).all(), f"{name}: log_prob of training values is not finite"
+
+
+def _check_mass_and_draws(fitted: Likelihood, raw: np.ndarray, seed: int) -> None:
+    draws = np.asarray(jax.jit(lambda key: _sample(fitted, key, raw))(jax.random.key(seed)), np.float64)
+    assert draws.shape == (DRAWS, fitted.columns), f"{fitted.name}: sample gives the shape {draws.shape}"
+    assert np.isfinite(draws).all(), f"{fitted.name}: sample is not finite"
+    x = np.column_stack([_grid(fitted.support(), column, draws[:, column]) for column in range(fitted.columns)])
+    t = jnp.asarray(fitted.normalise(x), jnp.float32)
+    log_density = jax.jit(lambda t: fitted.log_density(fitted.parameters(jnp.asarray(raw)), t))(t)
+    density = np.exp(np.asarray(log_density, np.float64) + fitted.log_base(x))
+    for column in range(fitted.columns):
+        check = _check_discrete if fitted.support().discrete else _check_continuous
+        total, chance = check(draws[:, column], x[:, column], density[:, column])
+        what = f"{fitted.name}: column {column}:"
+        assert abs(total - 1) < 5e-3, f"{what} the density has total mass {total:.5f}, not 1"
+        assert chance > 1e-4, f"{what} draws do not fit the density (p = {chance:.2g})"
+
+
+def _sample(fitted: Likelihood, key: jax.Array, raw: np.ndarray) -> jax.Array:
+    return fitted.sample(key, fitted.parameters(jnp.broadcast_to(jnp.asarray(raw), (DRAWS, len(raw)))))
+
+
+def _grid(support: Support, column: int, draws: np.ndarray) -> np.ndarray:
+    """Points that carry the density's mass: whole numbers where it is discrete, fine near the draws where it is not."""
+    low, high = support.low[column], support.high[column]
+    if support.discrete:
+        return np.minimum(np.arange(low, low + 2001), high)
+    reach = np.ptp(draws) + 1e-6
+    left = low + 1e-9 * reach if np.isfinite(low) else draws.min() - 2 * reach
+    right = high - 1e-9 * reach if np.isfinite(high) else draws.max() + 4 * reach
+    near = np.quantile(draws, np.linspace(0, 1, 801))
+    towards_left = near[0] + (left - near[0]) * np.geomspace(1e-9, 1, 400)
+    return np.sort(np.clip(np.concatenate([np.linspace(left, right, 8001), near, towards_left]), left, right))
+
+
+def _check_discrete(draws: np.ndarray, x: np.ndarray, density: np.ndarray) -> tuple[float, float]:
+    x, first = np.unique(x, return_index=True)
+    density = density[first]
+    expected, observed = DRAWS * density, (draws[:, None] == x).sum(axis=0)
+    common = expected >= 5
+    expected = np.append(expected[common], DRAWS - expected[common].sum())
+    observed = np.append(observed[common], DRAWS - observed[common].sum())
+    kept = expected > 1
+    scaled = expected[kept] * observed[kept].sum() / expected[kept].sum()
+    return float(density.sum()), float(stats.chisquare(observed[kept], scaled).pvalue)
+
+
+def _check_continuous(draws: np.ndarray, x: np.ndarray, density: np.ndarray) -> tuple[float, float]:
+    mass = np.concatenate([[0.0], integrate.cumulative_trapezoid(density, x)])
+    return float(mass[-1]), float(stats.kstest(draws, lambda v: np.interp(v, x, mass / mass[-1])).pvalue)
+
+
+def _check_gradient(fitted: Likelihood, raw: np.ndarray, values: np.ndarray) -> None:
+    x = values[10:14]
+    t = jnp.asarray(fitted.normalise(x), jnp.float32)
+
+    @jax.jit
+    def total(raw: jax.Array) -> jax.Array:
+        return fitted.log_density(fitted.parameters(raw), t).sum()
+
+    gradient = np.asarray(jax.jit(jax.grad(total))(jnp.asarray(raw)), np.float64)
+    assert np.isfinite(gradient).all(), f"{fitted.name}: the gradient of log_density is not finite"
+    direction = np.random.default_rng(0).normal(size=raw.shape).astype(np.float32)
+    step = 1e-2
+    change = float(total(jnp.asarray(raw + step * direction)) - total(jnp.asarray(raw - step * direction))) / (2 * step)
+    slope = float((gradient * direction).sum())
+    assert abs(change - slope) < 2e-2 * (1 + abs(slope)), (
+        f"{fitted.name}: gradient {slope:.4g}, differences {change:.4g}"
+    )

@@ -1,0 +1,218 @@
+"""Growing Spheres: known answers, every kind of column, budgets, targets and parameters."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from attain import AttainError, Feature, GrowingSpheres, Model, Schema, Status
+
+RANDOM = np.random.default_rng(0)
+
+
+def plane(weights: np.ndarray, offset: float) -> Any:
+    """A linear classifier: 1 where w·x ≥ b."""
+    return Model(lambda X: (X @ weights >= offset).astype(int), accepts="numpy", classes=[0, 1])
+
+
+def reals(d: int, **properties: Any) -> Schema:
+    return Schema(tuple(Feature(f"x{j}", "real", **properties) for j in range(d)))
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.0, 2.2])
+def test_the_nearest_point_on_a_plane_is_found(angle: float) -> None:
+    training = RANDOM.normal(size=(2000, 2)) * 2.0
+    spread = training.std(axis=0)
+    weights, offset = np.array([np.cos(angle), np.sin(angle)]), 1.5
+    people = training[training @ weights < 0.5][:20]
+    explainer = GrowingSpheres(
+        reals(2), sparsity=False, samples=1000, step=0.02, growth=0.0, budget=500_000, figures=False
+    )
+    result = explainer.fit(training).explain(plane(weights, offset), people, target=1)
+    assert result.found.all()
+    distance = np.linalg.norm((result.answers - people) / spread, axis=1)
+    nearest = (offset - people @ weights) / np.linalg.norm(weights * spread)
+    assert (distance >= nearest - 1e-4).all()
+    assert (distance <= 1.1 * nearest + 0.02).all()
+
+
+def test_rounding_undoes_no_answer_on_counts() -> None:
+    training = RANDOM.poisson(3, size=(500, 8))
+    weights = RANDOM.normal(size=8)
+    scores = training @ weights
+    model, people = plane(weights, float(np.quantile(scores, 0.7))), training[scores < np.quantile(scores, 0.6)][:40]
+    counts = Schema(tuple(Feature(f"x{j}", "count") for j in range(8)))
+    whole = GrowingSpheres(counts, figures=False).fit(training).explain(model, people, target=1)
+    assert whole.found.all()
+    assert (whole.answers == np.rint(whole.answers)).all()
+    assert (whole.answers @ weights >= np.quantile(scores, 0.7)).all()
+    raw = (
+        GrowingSpheres(reals(8), figures=False)
+        .fit(training.astype(float))
+        .explain(model, people.astype(float), target=1)
+    )
+    rounded = np.rint(raw.answers) @ weights >= np.quantile(scores, 0.7)
+    assert rounded.mean() < 0.8  # what happens without
+
+
+def test_needless_changes_are_taken_back() -> None:
+    training = RANDOM.normal(size=(300, 10))
+    people = training[training[:, 0] < 0][:15]
+    model = plane(np.eye(10)[0], 1.0)
+    result = GrowingSpheres(reals(10), figures=False).fit(training).explain(model, people, target=1)
+    assert result.found.all()
+    assert set(result.changes["feature"]) == {"x0"}
+
+
+def mixed() -> tuple[pd.DataFrame, Schema]:
+    n = 300
+    late = np.where(RANDOM.random(n) < 0.2, -8, RANDOM.poisson(3, n))
+    income = np.round(RANDOM.lognormal(7, 0.4, n))
+    debt = np.round(RANDOM.lognormal(6, 0.5, n))
+    frame = pd.DataFrame(
+        {
+            "late": late,
+            "income": income,
+            "debt": debt,
+            "ratio": debt / income,
+            "house": RANDOM.choice(["rents", "owns", "parents"], n),
+            "savings": np.where(RANDOM.random(n) < 0.3, np.nan, np.round(RANDOM.lognormal(5, 1, n))),
+        }
+    )
+    schema = Schema(
+        (
+            Feature("late", "count", special={-8: "no account"}, transitions={-8: ("value",)}),
+            Feature("income", "positive", step=1.0),
+            Feature("debt", "positive", step=1.0),
+            Feature("ratio", "real", derived="debt / income"),
+            Feature("house", "categorical", levels=("rents", "owns", "parents"), transitions={"rents": ("owns",)}),
+            Feature("savings", "real", fillable=True, step=1.0, bounds=(0, None)),
+        ),
+        rules=("debt <= 2 * income", "if house = owns then income >= 500"),
+    )
+    return frame, schema
+
+
+def explained(decide: Any, X: pd.DataFrame, frame: pd.DataFrame, schema: Schema, **arguments: Any) -> Any:
+    model = Model(lambda X: decide(X).astype(int).to_numpy(), accepts="pandas", classes=[0, 1])
+    return GrowingSpheres(schema, figures=False).fit(frame).explain(model, X, target=1, **arguments)
+
+
+def test_special_codes_are_left_by_their_transitions_only() -> None:
+    frame, schema = mixed()
+    X = frame[frame["late"] == -8].head(10)
+    out = explained(lambda X: X["late"] >= 0, X, frame, schema)
+    assert out.found.all()
+    assert (out.frame["late"] >= 0).all()
+    into = explained(lambda X: X["late"] == -8, frame[frame["late"] >= 0].head(10), frame, schema)
+    assert set(into.outcome) == {Status.OUT_OF_REACH}
+
+
+def test_missing_cells_are_filled_where_they_may_be() -> None:
+    frame, schema = mixed()
+    X = frame[frame["savings"].isna()].head(10)
+    result = explained(lambda X: X["savings"] > 100, X, frame, schema)
+    assert result.found.all()
+    fixed = schema.change("savings", fillable=False)
+    assert not explained(lambda X: X["savings"] > 100, X, frame, fixed).found.any()
+
+
+def test_levels_go_only_where_transitions_lead() -> None:
+    frame, schema = mixed()
+    result = explained(lambda X: X["house"] == "parents", frame, frame, schema)
+    assert not result.found[(frame["house"] == "rents").to_numpy()].any()
+    assert result.found[(frame["house"] == "owns").to_numpy()].all()
+
+
+def test_derived_columns_and_rules_are_kept() -> None:
+    frame, schema = mixed()
+    X = frame[frame["ratio"] > 0.4].head(20)
+    result = explained(lambda X: X["ratio"] < 0.2, X, frame, schema)
+    assert result.found.all()
+    made = result.frame
+    np.testing.assert_allclose(made["ratio"], made["debt"] / made["income"], rtol=1e-5)
+    assert (made["debt"] <= 2 * made["income"]).all()
+    assert ((made["house"] != "owns") | (made["income"] >= 500)).all()
+
+
+def test_who_breaks_a_rule_that_cannot_be_kept_is_told() -> None:
+    frame, schema = mixed()
+    schema = schema.change(["income", "house"], immutable=True).with_rules("income >= 100000")
+    result = explained(lambda X: X["debt"] < 10, frame.head(3), frame, schema)
+    assert set(result.outcome) == {Status.RULES_CONFLICT}
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("budget", [2, 10, 100, 1000])
+def test_the_budget_is_never_exceeded_and_its_end_is_a_status(budget: int, n: int) -> None:
+    training = RANDOM.normal(size=(200, 6))
+    never = Model(lambda X: np.zeros(len(X), int), accepts="numpy", classes=[0, 1])
+    explainer = GrowingSpheres(reals(6, bounds=(-1e9, 1e9)), budget=budget, figures=False).fit(training)
+    result = explainer.explain(never, training[:5], target=1, n=n)
+    assert set(result.outcome) <= {Status.BUDGET_SPENT, Status.OUT_OF_REACH}
+    assert (result.person_figures["rows_scored"] <= budget).all()
+    easy = explainer.explain(plane(np.ones(6), 0.5), training[np.abs(training.sum(axis=1)) < 0.3][:5], target=1, n=n)
+    assert (easy.person_figures["rows_scored"] <= budget).all()
+    if budget >= 1000:
+        assert easy.found.all()
+
+
+def test_a_probability_is_reached() -> None:
+    training = RANDOM.normal(size=(400, 3))
+    model = LogisticRegression().fit(training, training.sum(axis=1) + RANDOM.normal(size=400) > 0)
+    people = training[model.predict_proba(training)[:, 1] < 0.4][:10]
+    result = GrowingSpheres(reals(3)).fit(training).explain(model, people, target=True, probability=0.8)
+    assert result.found.all()
+    assert (model.predict_proba(result.answers)[:, 1] >= 0.8).all()
+    assert (np.asarray(result.figures["score_after"]) >= 0.8).all()
+
+
+def test_any_of_several_classes_with_text_labels_can_be_the_target() -> None:
+    training = RANDOM.normal(size=(400, 2))
+    y = np.array(["left", "middle", "right"])[np.digitize(training[:, 0], [-0.5, 0.5])]
+    model = LogisticRegression().fit(training, y)
+    people = training[model.predict(training) == "left"][:8]
+    for target in ("middle", "right"):
+        result = GrowingSpheres(reals(2)).fit(training, y).explain(model, people, target=target)
+        assert result.found.all()
+        assert (model.predict(result.answers) == target).all()
+
+
+def test_several_options_are_valid_different_and_best_first() -> None:
+    training = RANDOM.normal(size=(300, 4))
+    people = training[training.sum(axis=1) < 0][:8]
+    explainer = GrowingSpheres(reals(4), figures=False).fit(training)
+    result = explainer.explain(plane(np.ones(4), 1.0), people, target=1, n=3)
+    assert (result.rows.sum(axis=1) >= 1.0).all()
+    for person in range(8):
+        mine = result.rows[result.owners == person]
+        assert len(mine) == len(np.unique(mine, axis=0)) == 3
+        cost = np.linalg.norm((mine - people[person]) / training.std(axis=0), axis=1)
+        assert cost[0] <= cost.min() + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ({"samples": 0}, "samples is 0"),
+        ({"samples": 2.5}, "samples is 2.5"),
+        ({"radius": 0}, "radius is 0"),
+        ({"radius": "1"}, "radius is '1'"),
+        ({"step": -1}, "step is -1"),
+        ({"growth": float("nan")}, "growth is nan"),
+        ({"growth": True}, "growth is True"),
+        ({"budget": 1}, "budget is 1"),
+        ({"margin": -0.1}, "margin is -0.1"),
+        ({"margin": None}, "margin is None"),
+        ({"random_state": -1}, "random_state is -1"),
+        ({"random_state": None}, "random_state is None"),
+        ({"random_state": 2**64}, "random_state"),
+        ({"schema": "x.toml"}, "schema is a str"),
+    ],
+)
+def test_a_parameter_that_is_wrong_is_named(parameters: dict[str, Any], word: str) -> None:
+    with pytest.raises(AttainError) as caught:
+        GrowingSpheres(**parameters).fit(RANDOM.normal(size=(20, 2)))
+    assert word in str(caught.value)
