@@ -1,5 +1,6 @@
 """The result: plain frames, a status for everybody, figures, JSON and what a notebook shows."""
 
+import decimal
 import json
 import math
 from functools import cache
@@ -63,6 +64,7 @@ FRAMES = {
     "pandas categories": people().astype({EVIL: pd.CategoricalDtype(["b", "<b>"], ordered=True), "age": "uint8"}),
     "pandas arrow": people().convert_dtypes(dtype_backend="pyarrow"),
     "pandas short": people().astype({"income": "float32", EVIL: object}),
+    "pandas objects": people().astype(object).assign(income=[decimal.Decimal(repr(x)) for x in people()["income"]]),
     "several index levels": people().set_index(
         pd.MultiIndex.from_product([["a", "b"], pd.date_range("2020", periods=6)], names=["k", "day"])
     ),

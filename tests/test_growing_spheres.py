@@ -144,6 +144,23 @@ def test_who_breaks_a_rule_that_cannot_be_kept_is_told() -> None:
     assert set(result.outcome) == {Status.RULES_CONFLICT}
 
 
+@pytest.mark.parametrize("rule", ["ratio >= 1000", "twice >= 1000", "if debt >= 0 then twice >= 1000"])
+def test_a_rule_on_a_derived_column_conflicts_only_where_all_it_is_computed_from_is_frozen(rule: str) -> None:
+    random = np.random.default_rng(3)
+    frame = pd.DataFrame({"income": random.uniform(100, 900, 60), "debt": random.uniform(1, 90, 60), "cards": 3.0})
+    frame["ratio"] = frame["debt"] / frame["income"]
+    frame["twice"] = 2 * frame["ratio"]
+    frame.loc[::2, "cards"] = 5.0
+    names = ("income", "debt", "cards")
+    derived = (Feature("ratio", "real", derived="debt / income"), Feature("twice", "real", derived="2 * ratio"))
+    schema = Schema((*(Feature(name, "real") for name in names), *derived)).with_rules(rule)
+    model = Model(lambda X: (X["cards"] > 4).astype(int), accepts="pandas", classes=[0, 1])
+    explainer = GrowingSpheres(schema, samples=20, budget=100).fit(frame)
+    for frozen, conflict in ((["income", "debt"], True), (["income"], False), ([], False)):
+        result = explainer.explain(model, frame[1:6:2], target=1, constraints={"immutable": frozen})
+        assert {status is Status.RULES_CONFLICT for status in result.outcome} == {conflict}
+
+
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("budget", [2, 10, 100, 1000])
 def test_the_budget_is_never_exceeded_and_its_end_is_a_status(budget: int, n: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 from attain.errors import DataError
 from attain.libraries import library_of
 from attain.schema import Feature, Schema
-from attain.table import Table
+from attain.table import Layout, Table
 
 NUMBER = Schema((Feature("x", "real"),))
 TEXT = Schema((Feature("x", "categorical", levels=("a", "b", "c")),))
@@ -230,11 +230,46 @@ def test_an_array_takes_the_schemas_names_and_numeric_levels_stay_numbers() -> N
     np.testing.assert_array_equal(table.layout.array(table.values), [[0.5, 3], [1.5, math.nan]])
 
 
-def test_texts_in_object_columns_stay_objects_and_their_missing_cells_are_nan() -> None:
-    layout = Table.read(pd.DataFrame({"x": pd.Series(["a", np.nan], dtype=object)}), TEXT).layout
-    made = layout.frame(np.array([[0.0], [math.nan]]))
-    assert made["x"].dtype == object
-    assert isinstance(made["x"].iloc[1], float)
+@pytest.mark.parametrize("marker", [None, np.nan, pd.NA, pd.NaT], ids=str)
+@pytest.mark.parametrize(("schema", "present"), [(TEXT, "a"), (YES_NO, False), (NUMBER, 0.0)])
+def test_a_missing_cell_in_a_column_of_objects_is_written_as_it_was_read(
+    schema: Schema, present: Any, marker: Any
+) -> None:
+    layout = Table.read(pd.DataFrame({"x": pd.Series([present, marker], dtype=object)}), schema).layout
+    again = layout.library.dtype_named(layout.library.dtype_text(layout.dtypes["x"]))
+    for dtype in (layout.dtypes["x"], again):
+        made = Layout(schema, layout.library, ("x",), {"x": dtype}).frame(np.array([[0.0], [math.nan]]))["x"]
+        assert made.dtype == object
+        assert made.iloc[0] == present
+        assert made.iloc[1] is marker or (isinstance(made.iloc[1], float) and isinstance(marker, float))
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
+def test_a_missing_level_in_an_array_is_what_the_frame_itself_gives(dtype: str) -> None:
+    for marker in (None, np.nan, pd.NA):
+        frame = pd.DataFrame({"x": pd.Series(["a", marker], dtype=object).astype(dtype)})
+        made = Table.read(frame, TEXT).layout.array(np.array([[0.0], [math.nan]]))
+        expected = frame.astype(object).to_numpy()
+        assert made[0, 0] == expected[0, 0]
+        assert type(made[1, 0]) is type(expected[1, 0])
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_decimals_in_a_column_of_objects_stay_decimals(missing: Any) -> None:
+    tenth, half = decimal.Decimal("0.1"), decimal.Decimal("0.50")
+    table = Table.read(pd.DataFrame({"x": pd.Series([half, half, missing], dtype=object)}), NUMBER)
+    changed = table.replaced(np.array([[0.1], [0.5], [math.nan]]), np.ones(3, dtype=bool))["x"]
+    written = table.layout.frame(np.array([[0.1], [0.5], [math.nan]]))["x"]
+    for column in (changed, written):
+        assert column.dtype == object
+        assert column.tolist()[:2] == [tenth, half]
+        assert [type(cell) for cell in column] == [decimal.Decimal, decimal.Decimal, type(missing)]
+
+
+def test_a_float_among_decimals_makes_new_cells_floats() -> None:
+    table = Table.read(pd.DataFrame({"x": pd.Series([decimal.Decimal("0.5"), 0.5], dtype=object)}), NUMBER)
+    changed = table.replaced(np.array([[0.1], [0.5]]), np.ones(2, dtype=bool))["x"]
+    assert [type(cell) for cell in changed] == [float, float]
 
 
 def test_a_message_names_the_column_the_row_the_value_and_the_remedy() -> None:

@@ -17,6 +17,7 @@ _STYLE = (
     ".attain th,.attain td{padding:.2em .7em;text-align:left;vertical-align:top}"
     ".attain th{border-bottom:1px solid currentColor}"
     ".attain tr.first td{border-top:1px solid rgba(128,128,128,.4)}"
+    ".attain td:first-child{white-space:nowrap}"
     ".attain .muted{opacity:.65}</style>"
 )
 _HEADER = (
@@ -49,7 +50,7 @@ def _person(result: Counterfactuals, i: int, cells: list[dict[str, Any]]) -> str
     for k, cell in enumerate(cells):
         first = k == 0 or cell["option"] != cells[k - 1]["option"]
         feature = result.table.schema[cell["feature"]]
-        option = "" if cell["option"] == 1 else f" ({cell['option']})"
+        option = "" if cell["option"] == 1 else f", option {cell['option']}"
         texts = (
             name + option if first else "",
             escape(plain(feature.title)),

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from attain.errors import AttainError, DataError
-from attain.libraries import Library
+from attain.libraries import library_named
 from attain.schema import Schema
 from attain.status import Status
 from attain.table import Table
@@ -133,7 +133,7 @@ def _read_matrix(rows: Sequence[Sequence[Any]], width: int) -> np.ndarray:
 
 def _frame(content: Mapping[str, Any]) -> Any:
     """The frame of the factuals, in the library it came from."""
-    library = Library.named(content["library"])
+    library = library_named(content["library"])
     columns = {}
     for name, stored in content["columns"].items():
         cells = [_read_cell(cell) for cell in stored["cells"]]
@@ -146,7 +146,7 @@ def _index_to_json(frame: pd.DataFrame) -> dict[str, Any]:
     index = frame.index
     several = isinstance(index, pd.MultiIndex)
     levels = [index.get_level_values(k) for k in range(index.nlevels)]
-    library = Library.named("pandas")
+    library = library_named("pandas")
     return {
         "several": several,
         "levels": [
@@ -168,7 +168,7 @@ def _index_from_json(stored: Mapping[str, Any] | None) -> pd.Index[Any] | None:
 
 
 def _index_level(stored: Mapping[str, Any]) -> pd.Index[Any]:
-    dtype = Library.named("pandas").dtype_named(stored["dtype"])
+    dtype = library_named("pandas").dtype_named(stored["dtype"])
     labels: Any = [_read_cell(label) for label in stored["labels"]]
     if isinstance(dtype, pd.DatetimeTZDtype):
         # in the summer a zone has another offset than in the winter: only through UTC do they meet in one index

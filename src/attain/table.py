@@ -16,7 +16,14 @@ import narwhals as nw
 import numpy as np
 
 from attain.errors import DataError, listed
-from attain.libraries import Library, library_of, library_of_column, not_a_frame
+from attain.libraries import (
+    Library,
+    frame_of_array,
+    library_named,
+    library_of,
+    library_of_column,
+    not_a_frame,
+)
 from attain.schema import Feature, Schema
 
 Frame: TypeAlias = Any
@@ -48,7 +55,7 @@ class Layout:
 
         `library` asks for another kind of frame ("pandas", "polars", "pyarrow"); `columns` for other columns.
         """
-        target = self.library if library is None else Library.named(library)
+        target = self.library if library is None else library_named(library)
         dtypes = self.dtypes if target is self.library else {}
         names = self.columns if columns is None else columns
         return target.build(
@@ -70,7 +77,8 @@ class Layout:
         objects = ordered.astype(object)
         for j, feature in enumerate(features):
             if not feature.numeric:
-                objects[:, j] = _gathered(np.array([*feature.levels, None], dtype=object), ordered[:, j])
+                missing = self.library.missing(self.dtypes[feature.name])
+                objects[:, j] = _gathered(np.array([*feature.levels, missing], dtype=object), ordered[:, j])
         return objects
 
     def value(self, name: str, cell: float) -> Any:
@@ -159,8 +167,6 @@ def _same(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _opened(frame: Frame, schema: Schema, name: str) -> tuple[Frame, Library]:
     """A native frame and its library; an array takes its column names from the schema."""
     if isinstance(frame, np.ndarray):
-        from attain.libraries import frame_of_array
-
         frame = frame_of_array(frame, schema.names, name)
     library = library_of(frame)
     if library is None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain.datasets import Dataset, load_adult, load_compas, load_gmsc, load_heloc
+from attain.datasets import Dataset, files, gmsc, load_adult, load_compas, load_gmsc, load_heloc
 from attain.datasets.compas import compas_schema
 from attain.datasets.dataset import fingerprint
 from attain.datasets.gmsc import GMSC_DIRECTIONS, gmsc_schema
@@ -45,6 +45,18 @@ def small_heloc() -> pd.DataFrame:
     coded = dict.fromkeys(names, -9)
     no_inquiry = {**plain, "MSinceMostRecentInqexcl7days": -7}
     return pd.DataFrame([plain, coded, no_inquiry]).assign(RiskPerformance=["Good", "Bad", "Bad"])
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame) -> dict[str, object]:
+    """Lets OpenML give this frame; what it was asked for comes back."""
+    asked: dict[str, object] = {}
+
+    def fetch_openml(**arguments: object) -> SimpleNamespace:
+        asked.update(arguments)
+        return SimpleNamespace(frame=frame)
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
+    return asked
 
 
 # ---------------------------------------------------------------------------------------------------- the real files
@@ -172,18 +184,47 @@ def test_adult_from_openml_is_the_same_set_of_rows(data_folder: Path, monkeypatc
     raw = pd.read_csv(data_folder / "adult" / "adult.csv.gz", na_values=["?"]).drop(columns="split")
     raw = raw.sample(frac=1.0, random_state=0).rename(columns={"income": "class"})
     texts = raw.columns[[not pd.api.types.is_numeric_dtype(raw[c]) for c in raw.columns]]
-    asked: dict[str, object] = {}
-
-    def fetch_openml(**arguments: object) -> SimpleNamespace:
-        asked.update(arguments)
-        return SimpleNamespace(frame=raw.astype(dict.fromkeys(texts, "category")))
-
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
+    asked = offer(monkeypatch, raw.astype(dict.fromkeys(texts, "category")))
     fetched, local = load_adult(), load_adult(path=data_folder)
     assert asked["data_id"] == 1590
     assert fetched.X.dtypes.equals(local.X.dtypes)
     assert fingerprint(fetched.X, fetched.y) == fingerprint(local.X, local.y)
     assert "split" not in fetched.extras
+
+
+@pytest.mark.parametrize(
+    ("file", "load", "asked_name"),
+    [
+        ("gmsc/cs-training.csv.gz", load_gmsc, "GiveMeSomeCredit"),
+        ("gmsc/cs-training.csv.gz", lambda **a: load_gmsc(version="paper", **a), "GiveMeSomeCredit"),
+        ("compas/compas.csv", load_compas, "compas-two-years"),
+        ("compas/compas_two_years.csv", load_compas, "compas-two-years"),
+    ],
+)
+def test_what_openml_has_is_taken_where_its_hash_is_that_of_the_file(
+    file: str, load: Callable[..., Dataset], asked_name: str, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = pd.read_csv(data_folder / file).sample(frac=1.0, random_state=0)
+    raw.columns = raw.columns.str.replace("-", "_").str.replace("_", ".")
+    asked = offer(monkeypatch, raw)
+    fetched, local = load(), load(path=data_folder)
+    assert asked["name"] == asked_name
+    assert fetched.X.dtypes.equals(local.X.dtypes)
+    assert fingerprint(fetched.X, fetched.y) == fingerprint(local.X, local.y)
+    offer(monkeypatch, raw.iloc[: len(raw) // 2])
+    with pytest.raises(MissingDataSetError, match=r"as published \(it gives \d+ rows, and the published one gives"):
+        load()
+
+
+def test_compas_as_benchmarks_process_it_is_refused(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two races only, and indicators for levels: not the published records."""
+    raw = pd.read_csv(data_folder / "compas" / "compas.csv")
+    two = raw[raw["race"].isin(["African-American", "Caucasian"])]
+    offer(monkeypatch, pd.get_dummies(two.drop(columns="length_of_stay"), columns=["race", "c_charge_degree"]))
+    with pytest.raises(
+        MissingDataSetError, match=r"as published \(it lacks the columns 'race', .*github\.com/propublica"
+    ):
+        load_compas()
 
 
 # --------------------------------------------------------------------------------------------- small files, no files
@@ -274,21 +315,61 @@ def test_heloc_is_never_downloaded_and_the_message_says_whom_to_ask() -> None:
         load_heloc()
 
 
-def test_adult_is_not_downloaded_when_that_is_forbidden_or_a_path_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+DOWNLOADED: list[tuple[str, Callable[..., Dataset]]] = [
+    ("adult", load_adult),
+    ("gmsc", load_gmsc),
+    ("compas", load_compas),
+]
+
+
+@pytest.mark.parametrize(("name", "load"), DOWNLOADED)
+def test_nothing_is_downloaded_when_that_is_forbidden_or_a_path_is_named(
+    name: str, load: Callable[..., Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **arguments: pytest.fail("it went to the network"))
-    with pytest.raises(MissingDataSetError, match="the data set 'adult' is not here"):
-        load_adult(download=False)
-    with pytest.raises(MissingDataSetError, match="the data set 'adult' is not here"):
-        load_adult(path=tmp_path)
+    with pytest.raises(MissingDataSetError, match=f"the data set '{name}' is not here"):
+        load(download=False)
+    with pytest.raises(MissingDataSetError, match=f"the data set '{name}' is not here"):
+        load(path=tmp_path)
 
 
-def test_other_content_on_openml_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pd.DataFrame({"age": [30], "class": ["<=50K"]})
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **arguments: SimpleNamespace(frame=frame))
-    with pytest.raises(DataError, match="OpenML's data set 1590 lacks the columns 'workclass'"):
-        load_adult()
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize(("name", "load"), DOWNLOADED)
+def test_another_table_on_openml_is_refused(
+    name: str, load: Callable[..., Dataset], check: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, pd.DataFrame({"age": [30], "class": ["<=50K"]}))
+    words = rf"'{name}' is not here, and OpenML's data set .* as published \(it lacks .*https://.*ATTAIN_DATA, or pass"
+    with pytest.raises(MissingDataSetError, match=words):
+        load(check=check)
+
+
+@pytest.mark.parametrize("version", ["complete", "paper"])
+def test_other_records_on_openml_are_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, small_gmsc())
+    with pytest.raises(MissingDataSetError, match=r"it gives \d rows, and the published one gives 1\d0"):
+        load_gmsc(version=version, check=False)  # type: ignore[arg-type]
+    offer(monkeypatch, small_gmsc().assign(MonthlyIncome="much", NumberOfDependents="few"))
+    with pytest.raises(MissingDataSetError, match=r"OpenML's data set 'GiveMeSomeCredit' is not cs-training\.csv as"):
+        load_gmsc(version=version)  # type: ignore[arg-type]
+
+
+def test_records_on_openml_with_the_published_hash_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In another order and spelling, and numbers as categories."""
+    small_gmsc().to_csv(tmp_path / "cs-training.csv")
+    local = load_gmsc(path=tmp_path, check=False)
+    published = files.Published("ours", rows=3, fingerprint=fingerprint(local.X, local.y))
+    monkeypatch.setitem(gmsc._PUBLISHED, "complete", published)
+    other = small_gmsc().iloc[::-1].rename(columns=lambda name: name.replace("-", ".").upper())
+    other = other.astype({"SERIOUSDLQIN2YRS": "str"}).astype({"SERIOUSDLQIN2YRS": "category"})
+    asked = offer(monkeypatch, other)
+    fetched = load_gmsc()
+    assert (asked["name"], asked["version"], asked["as_frame"]) == ("GiveMeSomeCredit", 1, True)
+    pd.testing.assert_frame_equal(fetched.X.iloc[::-1].reset_index(drop=True), local.X)
+    assert fetched.y.tolist() == local.y.tolist()[::-1]
+    other.iloc[0, 1] += 1
+    with pytest.raises(MissingDataSetError, match=r"is not ours as published \(it gives 3 rows as it should, but"):
+        load_gmsc()
 
 
 def test_a_file_that_is_another_table_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 `load_german`, `make_blobs` and `make_moons` need nothing but the package. The others read files that you have: from
 `path=`, from the folder named in the environment variable `ATTAIN_DATA`, or from `~/.cache/attain` (`ATTAIN_CACHE`).
+What is nowhere there, all but `load_heloc` ask OpenML for, and take it only where its content is the published one.
 """
 
 from attain.datasets.adult import load_adult

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
-from http.client import HTTPException
 from typing import Final
 
 import pandas as pd
 
-from attain.datasets import files
+from attain.datasets import files, openml
 from attain.datasets.dataset import Dataset
-from attain.errors import DataError, MissingDataSetError, listed
+from attain.errors import MissingDataSetError
 from attain.schema import Feature, Schema
 
 LABEL: Final = "income"
@@ -21,8 +19,9 @@ _ADVICE: Final = (
     "path and with a network connection, load_adult() gets it from OpenML."
 )
 _OPENML: Final = 1590
-_ROWS: Final = 48_842
-_FINGERPRINT: Final = "54e810ae8006f8446cefcb98b79aae5dec630cbbd5642c3163ec042eb84f7238"
+_PUBLISHED: Final = files.Published(
+    "UCI's Adult", rows=48_842, fingerprint="54e810ae8006f8446cefcb98b79aae5dec630cbbd5642c3163ec042eb84f7238"
+)
 
 _EDUCATION: Final = (
     "Preschool",
@@ -89,7 +88,7 @@ def load_adult(*, path: str | os.PathLike[str] | None = None, check: bool = True
     check
         Refuse a file whose content is not the published one.
     download
-        Get the data set from OpenML (number 1590) when it is not on disk, into the cache. `check` makes sure that its
+        Get the data set from OpenML (number 1590) when it is not on disk, into the cache. It is refused unless its
         rows are the same; their order is OpenML's.
 
     Notes
@@ -103,23 +102,28 @@ def load_adult(*, path: str | os.PathLike[str] | None = None, check: bool = True
     Immutable: `age`, `race`, `sex`, `native-country`, and `marital-status` and `relationship`, which nobody should be
     advised to change. Education only goes up.
     """
-    schema = adult_schema()
     try:
         file = files.find("adult", ["adult"], path, _ADVICE)
     except MissingDataSetError:
         if path is not None or not download:
             raise
-        frame, where = _from_openml(), f"OpenML's data set {_OPENML}"
-    else:
-        frame, where = files.read(file, [*schema.names, LABEL]), repr(str(file))
-    frame = _cleaned(frame, schema, where)
-    X, y = frame[list(schema.names)], frame[LABEL]
+        return openml.load("adult", adult_schema().names, _dataset, _PUBLISHED, _ADVICE, data_id=_OPENML)
+    data = _dataset(files.read(file), repr(str(file)))
     if check:
-        files.check_content(X, y, expected=_FINGERPRINT, rows=_ROWS, where=where, title="UCI's Adult")
+        files.check_content(data, _PUBLISHED, repr(str(file)))
+    return data
+
+
+def _dataset(frame: pd.DataFrame, where: str) -> Dataset:
+    schema = adult_schema()
+    # OpenML calls the label `class`.
+    frame = frame if LABEL in frame.columns else frame.rename(columns={"class": LABEL})
+    files.check_columns(frame, [*schema.names, LABEL], where)
+    frame = _cleaned(frame, schema, where)
     return Dataset(
         name="adult",
-        X=X,
-        y=y,
+        X=frame[list(schema.names)],
+        y=frame[LABEL],
         schema=schema,
         desired=">50K",
         description="People of the 1994 census of the United States, and whether they earn more than 50000 dollars a "
@@ -131,31 +135,10 @@ def load_adult(*, path: str | os.PathLike[str] | None = None, check: bool = True
     )
 
 
-def _from_openml() -> pd.DataFrame:
-    from sklearn.datasets import fetch_openml
-
-    try:
-        with warnings.catch_warnings():
-            # scikit-learn warns at each new attempt; when all fail, the error below says so.
-            warnings.simplefilter("ignore")
-            bunch = fetch_openml(
-                data_id=_OPENML, as_frame=True, parser="auto", data_home=str(files.cache_folder() / "openml")
-            )
-    except (OSError, ValueError, HTTPException) as problem:
-        raise MissingDataSetError(
-            f"the data set 'adult' is not here, and OpenML did not give it ({type(problem).__name__}: {problem}). "
-            f"{_ADVICE} Name its folder in the environment variable ATTAIN_DATA, or pass path=."
-        ) from problem
-    return pd.DataFrame(bunch.frame).rename(columns={"class": LABEL})
-
-
 def _cleaned(frame: pd.DataFrame, schema: Schema, where: str) -> pd.DataFrame:
     """Texts without blanks, "?" as missing, numbers as int64, from UCI's spelling or OpenML's."""
-    lacking = [name for name in (*schema.names, LABEL) if name not in frame.columns]
-    if lacking:
-        raise DataError(f"{where} lacks the columns {listed(lacking)}; it has {listed(frame.columns)}")
     numbers = [feature.name for feature in schema if feature.numeric]
-    cleaned = files.whole(frame.reset_index(drop=True), numbers, where)
+    cleaned = files.whole(frame, numbers, where)
     for name in [feature.name for feature in schema if not feature.numeric]:
         texts = cleaned[name].astype("str").str.strip()
         cleaned[name] = texts.where(cleaned[name].notna() & (texts != "?"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from attain.datasets.dataset import fingerprint
+from attain.datasets.dataset import Dataset, fingerprint
 from attain.errors import DataError, MissingDataSetError, listed
 
 ENDINGS = (".csv", ".csv.gz", ".csv.zip")
@@ -70,32 +71,49 @@ def _candidates(folder: Path, name: str, stem: str) -> Iterator[Path]:
         yield folder / (stem + ending)
 
 
-def read(path: Path, needed: Iterable[str]) -> pd.DataFrame:
-    """The file as a frame, or a `DataError` that says what it lacks."""
+def read(path: Path) -> pd.DataFrame:
+    """The file as a frame."""
     try:
         # Level names such as "None" or "NA" are texts; an empty cell is missing.
-        frame = pd.read_csv(path, keep_default_na=False, na_values=["", "NA"])
+        return pd.read_csv(path, keep_default_na=False, na_values=["", "NA"])
     except (OSError, UnicodeDecodeError, ValueError) as problem:
         raise DataError(f"{str(path)!r} cannot be read as a table of comma-separated values: {problem}") from problem
+
+
+def check_columns(frame: pd.DataFrame, needed: Iterable[str], where: str) -> None:
+    """Refuses a frame that lacks a column."""
     lacking = [column for column in needed if column not in frame.columns]
     if lacking:
         raise DataError(
-            f"{str(path)!r} lacks the columns {listed(lacking)}; it has {listed(frame.columns)}. Is it the right file?"
+            f"{where} lacks the columns {listed(lacking)}; it has {listed(frame.columns)}. Is it the right file?"
         )
-    return frame
 
 
-def check_content(X: pd.DataFrame, y: pd.Series, *, expected: str, rows: int, where: str, title: str) -> None:
+@dataclass(frozen=True)
+class Published:
+    """What the published data set is called, and by what its records are known."""
+
+    title: str
+    rows: int
+    fingerprint: str
+
+    def difference(self, data: Dataset) -> str | None:
+        """How other records differ from the published ones, in words; None where they are the same."""
+        if len(data.X) != self.rows:
+            return f"it gives {len(data.X)} rows, and the published one gives {self.rows}"
+        if fingerprint(data.X, data.y) != self.fingerprint:
+            return f"it gives {self.rows} rows as it should, but some values differ from the published ones"
+        return None
+
+
+def check_content(data: Dataset, published: Published, where: str) -> None:
     """Refuses records that are not those of the published data set."""
-    if len(X) != rows:
-        found = f"it gives {len(X)} rows, and the published one gives {rows}"
-    elif fingerprint(X, y) != expected:
-        found = f"it gives {rows} rows as it should, but some values differ from the published ones"
-    else:
-        return
-    raise DataError(
-        f"{where} is not {title} as published: {found}. Get the original file, or pass check=False to use this one"
-    )
+    difference = published.difference(data)
+    if difference is not None:
+        raise DataError(
+            f"{where} is not {published.title} as published: {difference}. Get the original file, or pass check=False "
+            "to use this one"
+        )
 
 
 def whole(frame: pd.DataFrame, columns: Iterable[str], where: str) -> pd.DataFrame:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Final, Literal
 
 import pandas as pd
 
-from attain.datasets import files
+from attain.datasets import files, openml
 from attain.datasets.dataset import Dataset
-from attain.errors import DataError
+from attain.errors import DataError, MissingDataSetError
 from attain.schema import Direction, Feature, Level, Schema
 
 LABEL: Final = "SeriousDlqin2yrs"
@@ -18,10 +19,14 @@ _ADVICE: Final = (
     "It is the training file of Kaggle's competition: accept the rules at "
     "https://www.kaggle.com/c/GiveMeSomeCredit/data and download cs-training.csv."
 )
-_ROWS: Final = {"complete": 150_000, "paper": 120_269}
-_FINGERPRINTS: Final = {
-    "complete": "4a2ed8d3c75b26b2d9600b373099c001b821738471d1ec0caf27fecd8a396254",
-    "paper": "48d7aef016d04d4611c3b96834b5c51a83cee2a4db14c6c96582082e63c3509c",
+_TITLE: Final = "cs-training.csv"
+_PUBLISHED: Final = {
+    "complete": files.Published(
+        _TITLE, rows=150_000, fingerprint="4a2ed8d3c75b26b2d9600b373099c001b821738471d1ec0caf27fecd8a396254"
+    ),
+    "paper": files.Published(
+        _TITLE, rows=120_269, fingerprint="48d7aef016d04d4611c3b96834b5c51a83cee2a4db14c6c96582082e63c3509c"
+    ),
 }
 
 _LATE: Final[dict[float, str]] = {96: "code 96, not a count", 98: "code 98, not a count"}
@@ -48,6 +53,7 @@ def load_gmsc(
     version: Literal["complete", "paper"] = "complete",
     path: str | os.PathLike[str] | None = None,
     check: bool = True,
+    download: bool = True,
 ) -> Dataset:
     """Give Me Some Credit: will a borrower be 90 days late within two years (1) or not (0, desired).
 
@@ -61,36 +67,46 @@ def load_gmsc(
         The file, or a folder that has it. Otherwise the folder in `ATTAIN_DATA` and the cache are searched.
     check
         Refuse a file whose content is not the published one.
+    download
+        Get the data set from OpenML ("GiveMeSomeCredit") when it is not on disk, into the cache. It is refused unless
+        its rows are the same; their order is OpenML's.
 
     Notes
     -----
     Kinds and immutable columns are those of the paper's appendix, with one correction: 96 and 98 in the three past-due
     counts are codes and no counts, so they are special codes. (As counts they stand for themselves in three columns at
     once, far from everybody else, and a quarter of the people whom a logistic regression refuses have them.) Other
-    quirks stay as they are: one person of age 0, utilisation far above 1, and a `DebtRatio` that is the plain debt where
-    the income is missing.
-
-    The file is not downloaded: it is under Kaggle's rules, and no other copy is known to hold the same rows.
+    quirks stay as they are: one person of age 0, utilisation far above 1, and a `DebtRatio` that is the plain debt
+    where the income is missing.
     """
-    if version not in _ROWS:
-        raise DataError(f"version is {version!r}; it takes one of {', '.join(_ROWS)}")
+    if version not in _PUBLISHED:
+        raise DataError(f"version is {version!r}; it takes one of {', '.join(_PUBLISHED)}")
     stems = ["gmsc_cchvae", "cs-training"] if version == "paper" else ["cs-training"]
-    file = files.find("gmsc", stems, path, _ADVICE)
+    published, build = _PUBLISHED[version], partial(_dataset, version=version)
+    try:
+        file = files.find("gmsc", stems, path, _ADVICE)
+    except MissingDataSetError:
+        if path is not None or not download:
+            raise
+        columns = [*gmsc_schema(version).names, LABEL]
+        return openml.load("gmsc", columns, build, published, _ADVICE, name="GiveMeSomeCredit", version=1)
+    data = build(files.read(file), repr(str(file)))
+    if check:
+        files.check_content(data, published, repr(str(file)))
+    return data
+
+
+def _dataset(frame: pd.DataFrame, where: str, version: Literal["complete", "paper"]) -> Dataset:
     schema = gmsc_schema(version)
-    frame = files.read(file, [*schema.names, LABEL])
+    files.check_columns(frame, [*schema.names, LABEL], where)
     if version == "paper":
         frame = _processed(frame[[*schema.names, LABEL]])
     whole = [f.name for f in schema if f.kind == "count" and frame[f.name].notna().all()]
-    frame = files.whole(frame, [*whole, LABEL], repr(str(file)))
-    X, y = frame[list(schema.names)], frame[LABEL]
-    if check:
-        files.check_content(
-            X, y, expected=_FINGERPRINTS[version], rows=_ROWS[version], where=repr(str(file)), title="cs-training.csv"
-        )
+    frame = files.whole(frame, [*whole, LABEL], where)
     return Dataset(
         name="gmsc",
-        X=X,
-        y=y,
+        X=frame[list(schema.names)],
+        y=frame[LABEL],
         schema=schema,
         desired=0,
         description="Borrowers, and whether they were 90 days past due or worse within two years.",

@@ -18,10 +18,14 @@ _ADVICE: Final = (
     "FICO gives it to those who ask and accept its terms, so it is never downloaded: ask at "
     "https://community.fico.com/s/explainable-machine-learning-challenge."
 )
-_ROWS: Final = {"complete": 10_459, "paper": 8_291}
-_FINGERPRINTS: Final = {
-    "complete": "a3225f70821f53d00fbc68d8980aa11ff21b796dbab63f96396546a6ea862328",
-    "paper": "f36f0e6e490c9bceb9ad1489de6b6f463a0e56d732d2094fad3611899fff55af",
+_TITLE: Final = "FICO's HELOC file"
+_PUBLISHED: Final = {
+    "complete": files.Published(
+        _TITLE, rows=10_459, fingerprint="a3225f70821f53d00fbc68d8980aa11ff21b796dbab63f96396546a6ea862328"
+    ),
+    "paper": files.Published(
+        _TITLE, rows=8_291, fingerprint="f36f0e6e490c9bceb9ad1489de6b6f463a0e56d732d2094fad3611899fff55af"
+    ),
 }
 
 _NOT_IN_PAPER: Final = ("MSinceMostRecentDelq", "MSinceMostRecentInqexcl7days", "NetFractionInstallBurden")
@@ -87,24 +91,20 @@ def load_heloc(
 
     The complete version also has two rules that no record breaks.
     """
-    if version not in _ROWS:
-        raise DataError(f"version is {version!r}; it takes one of {', '.join(_ROWS)}")
+    if version not in _PUBLISHED:
+        raise DataError(f"version is {version!r}; it takes one of {', '.join(_PUBLISHED)}")
     raw = ["heloc", "heloc_dataset_v1"]
     file = files.find("heloc", ["heloc_cchvae", *raw] if version == "paper" else raw, path, _ADVICE)
     schema = heloc_schema(version)
-    frame = files.read(file, [*schema.names, LABEL])
+    frame = files.read(file)
+    files.check_columns(frame, [*schema.names, LABEL], repr(str(file)))
     if version == "paper":
         frame = _processed(frame, schema)
     frame = files.whole(frame, schema.names, repr(str(file)))
-    X, y = frame[list(schema.names)], frame[LABEL]
-    if check:
-        files.check_content(
-            X, y, expected=_FINGERPRINTS[version], rows=_ROWS[version], where=repr(str(file)), title="FICO's HELOC file"
-        )
-    return Dataset(
+    data = Dataset(
         name="heloc",
-        X=X,
-        y=y,
+        X=frame[list(schema.names)],
+        y=frame[LABEL],
         schema=schema,
         desired="Good",
         description="Credit reports of home owners in the United States who asked for a home equity line of credit, "
@@ -113,6 +113,9 @@ def load_heloc(
         "https://community.fico.com/s/explainable-machine-learning-challenge",
         licence="FICO's challenge terms; no open licence is known. Do not pass the data on.",
     )
+    if check:
+        files.check_content(data, _PUBLISHED[version], repr(str(file)))
+    return data
 
 
 def _processed(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
