@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple, Self
 
-import numpy as np
-import pytest
-
-jax = pytest.importorskip("jax")
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 import pandas as pd
+import pytest
 
 from attain import training
 from attain.autoencoders import CHVAE

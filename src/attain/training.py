@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
+import optax  # type: ignore[import-untyped]
 
 from attain.errors import DataError, listed
 
@@ -263,8 +263,11 @@ def _refuse_divergence(report: _Report, names: tuple[str, ...], epoch: int) -> N
     columns = np.asarray(report.columns)
     named = np.array(names or [f"column {i}" for i in range(len(columns))])
     broken = ~np.isfinite(columns)
-    blamed = named[broken] if broken.any() and not broken.all() else named[[int(np.nanargmin(np.where(broken, np.inf, columns)))]]
+    if broken.all() or not broken.any():
+        # The gradient broke, not the value: the least likely column is the best guess.
+        broken = columns == np.min(columns[~broken], initial=np.inf)
+    blamed = listed(dict.fromkeys(named[broken].tolist()))
     raise DataError(
-        f"training diverged in epoch {epoch + 1}: the log-likelihood of {listed(map(str, dict.fromkeys(blamed)))} is not "
-        f"finite any more; look at its values (outliers, kind, likelihood), or lower learning_rate"
+        f"training diverged in epoch {epoch + 1}: the log-likelihood of {blamed} is not finite any more; "
+        f"look at its values (outliers, kind, likelihood), or lower learning_rate"
     )

@@ -1,11 +1,10 @@
 """The bounds against closed forms: a two-component linear-Gaussian model whose log p(x) is known."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, stats
-
-jax = pytest.importorskip("jax")
-import jax.numpy as jnp
 
 from attain.autoencoders.bounds import (
     Posterior,
@@ -89,9 +88,7 @@ def test_elbo_at_a_wrong_posterior_is_the_known_figure() -> None:
 def test_every_importance_weight_at_the_exact_posterior_is_p() -> None:
     with jax.enable_x64(True):
         noise = jnp.asarray(np.random.default_rng(0).normal(size=(50, 1, 2, 1)))
-        weights = jax.vmap(
-            lambda n: log_importance_weights(exact_posterior(), prior_mean(), log_likelihood, n)
-        )(noise)
+        weights = jax.vmap(lambda n: log_importance_weights(exact_posterior(), prior_mean(), log_likelihood, n))(noise)
     assert np.allclose(weights, log_p_by_quadrature(), atol=1e-9)
 
 
@@ -126,7 +123,9 @@ def test_divergences_are_the_closed_forms() -> None:
     q = stats.norm.pdf(grid, mean, scale)
     ratio = stats.norm.logpdf(grid, mean, scale) - stats.norm.logpdf(grid, centre, 1)
     known = float(integrate.trapezoid(q * ratio, grid))
-    assert float(latent_divergence(jnp.asarray(mean), jnp.asarray(scale), jnp.asarray(centre))) == pytest.approx(known, abs=1e-5)
+    assert float(latent_divergence(jnp.asarray(mean), jnp.asarray(scale), jnp.asarray(centre))) == pytest.approx(
+        known, abs=1e-5
+    )
 
 
 def test_divergence_over_components_has_the_gradient_of_finite_differences() -> None:
@@ -140,7 +139,8 @@ def test_divergence_over_components_has_the_gradient_of_finite_differences() -> 
         gradient = np.asarray(jax.grad(divergence)(logits))
         step = 1e-6
         differences = [
-            float(divergence(logits.at[i].add(step)) - divergence(logits.at[i].add(-step))) / (2 * step) for i in range(3)
+            float(divergence(logits.at[i].add(step)) - divergence(logits.at[i].add(-step))) / (2 * step)
+            for i in range(3)
         ]
     assert np.allclose(gradient, differences, atol=1e-8)
     assert np.abs(gradient).max() > 0.1

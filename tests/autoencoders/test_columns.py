@@ -1,10 +1,9 @@
 """The compact matrix: states, missing cells, conditions, and what decoding puts together again."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-
-jax = pytest.importorskip("jax")
-import jax.numpy as jnp
 
 from attain.autoencoders.columns import Columns
 from attain.errors import DataError

@@ -1,10 +1,9 @@
 """The awkward columns: constant, on their bounds, with unseen levels; and what is stored about them."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-
-jax = pytest.importorskip("jax")
-import jax.numpy as jnp
 
 from attain.errors import DataError, SchemaError
 from attain.likelihoods import (

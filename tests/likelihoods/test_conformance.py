@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("jax")
-
 from attain.likelihoods import registered
 from attain.testing.likelihood import check_likelihood
 

@@ -7,12 +7,11 @@ their rounding to the tested precision.
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import special, stats
-
-jax = pytest.importorskip("jax")
-import jax.numpy as jnp
 
 from attain.likelihoods import (
     Beta,
@@ -39,16 +38,18 @@ def fitted(likelihood: type[Likelihood], kind: str, values: list[float], **prope
 def compare(
     likelihood: Likelihood, make: Callable[..., Any], grid: list[np.ndarray], x: np.ndarray, oracle: Any, dtype: type
 ) -> float:
-    """The largest error over the product of parameter grids and values; `oracle(x, t, *parameters)` is SciPy's answer."""
+    """The largest error over the product of parameter grids and values; `oracle(x, t, *parameters)` is the truth."""
     *parameters, x = (axis.ravel() for axis in np.meshgrid(*grid, x, indexing="ij"))
     parameters = [np.asarray(p, dtype).astype(np.float64) for p in parameters]
     t = np.asarray(likelihood.normalise(x[:, None]), dtype)
     with jax.enable_x64(dtype is np.float64):
-        density = jax.jit(lambda p, t: likelihood.log_density(p, t))(make(*(jnp.asarray(p[:, None], dtype) for p in parameters)), jnp.asarray(t))
+        density = jax.jit(lambda p, t: likelihood.log_density(p, t))(
+            make(*(jnp.asarray(p[:, None], dtype) for p in parameters)), jnp.asarray(t)
+        )
         assert density.dtype == dtype
         ours = np.asarray(density, np.float64)[:, 0] + likelihood.log_base(x[:, None])[:, 0]
     expected = oracle(x, t.astype(np.float64)[:, 0], *parameters)
-    assert np.isfinite(expected).all(), [(p[~np.isfinite(expected)], x[~np.isfinite(expected)]) for p in parameters]
+    assert np.isfinite(expected).all()
     return float((np.abs(ours - expected) / np.maximum(1, np.abs(expected))).max())
 
 
@@ -97,12 +98,11 @@ def test_poisson_is_scipys_poisson(dtype: type) -> None:
 
     x = np.array([0, 1, 2, 3, 4, 14, 15, 16, 17, 98, 1000, 12345, 1e6])
     rates = np.array([1e-8, 0.01, 0.9, 1, 3, 15.5, 99, 1001, 12000, 1e6, 2e7])
-    oracle = lambda x, t, rate: _poisson(x, rate)
-    error = compare(fitted(Poisson, "count", [0, 1, 5]), Rate, [rates], x, oracle, dtype)
+    error = compare(fitted(Poisson, "count", [0, 1, 5]), Rate, [rates], x, _poisson, dtype)
     assert error < TOLERANCE[dtype]
 
 
-def _poisson(x: np.ndarray, rate: np.ndarray) -> np.ndarray:
+def _poisson(x: np.ndarray, t: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """SciPy's form loses digits for large counts; longdouble keeps them."""
     wide, mean = x.astype(np.longdouble), rate.astype(np.longdouble)
     factorial = np.array([_log_factorial(int(v)) for v in x], np.longdouble)
@@ -126,12 +126,12 @@ def test_negative_binomial_is_scipys_nbinom(dtype: type) -> None:
 
     x = np.array([0, 1, 2, 5, 14, 16, 98, 1000])
     means, sizes = np.array([1e-6, 0.3, 1, 7, 100, 900]), np.array([0.01, 0.2, 1, 14.9, 15.1, 200, 5000])
-    oracle = lambda x, t, mean, size: _negative_binomial(x, mean, size)
-    error = compare(fitted(NegativeBinomial, "count", [0, 1, 9]), MeanAndSize, [means, sizes], x, oracle, dtype)
+    model = fitted(NegativeBinomial, "count", [0, 1, 9])
+    error = compare(model, MeanAndSize, [means, sizes], x, _negative_binomial, dtype)
     assert error < TOLERANCE[dtype]
 
 
-def _negative_binomial(x: np.ndarray, mean: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _negative_binomial(x: np.ndarray, t: np.ndarray, mean: np.ndarray, size: np.ndarray) -> np.ndarray:
     wide, r = mean.astype(np.longdouble), size.astype(np.longdouble)
     rising = np.array([np.log(s + np.arange(int(v), dtype=np.longdouble)).sum() for v, s in zip(x, r, strict=True)])
     factorial = np.array([_log_factorial(int(v)) for v in x], np.longdouble)
@@ -178,7 +178,10 @@ def test_beta_is_scipys_beta_on_the_widened_interval(dtype: type) -> None:
 
 @PRECISIONS
 def test_categorical_is_a_softmax_whose_first_logit_is_zero(dtype: type) -> None:
-    features = [Feature("x", "categorical", levels=("a", "b", "c")), Feature("y", "categorical", levels=("p", "q", "r", "s"))]
+    features = [
+        Feature("x", "categorical", levels=("a", "b", "c")),
+        Feature("y", "categorical", levels=("p", "q", "r", "s")),
+    ]
     likelihood = Categorical.fit(features, np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [2.0, 3.0]]))
     raw = np.array([[-40.0, 25.0, 7.0, 0.3, -2.0, 4.0], [0.0, 0.0, 0.0, 30.0, 30.0, -30.0]]).astype(dtype)
     with jax.enable_x64(dtype is np.float64):
@@ -201,7 +204,9 @@ def test_ordinal_is_a_cumulative_logit_with_ordered_thresholds(dtype: type) -> N
     gaps = np.array([[0.001, 0.5, 3.0, 1.0, 1.0, 1.0]], dtype).repeat(4, axis=0)
     with jax.enable_x64(dtype is np.float64):
         made = Thresholds(jnp.asarray(first[:, None]), jnp.asarray(gaps[:, None, :]))
-        ours = np.column_stack([np.asarray(likelihood.log_prob(made, np.full((4, 1), k)), float)[:, 0] for k in range(5)])
+        ours = np.column_stack(
+            [np.asarray(likelihood.log_prob(made, np.full((4, 1), k)), float)[:, 0] for k in range(5)]
+        )
     thresholds = first[:, None].astype(np.longdouble) + np.concatenate(
         [np.zeros((4, 1)), np.cumsum(gaps[:, :3].astype(np.longdouble), axis=1)], axis=1
     )

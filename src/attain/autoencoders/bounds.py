@@ -47,9 +47,7 @@ def latent_divergence(mean: jax.Array, scale: jax.Array, prior_mean: jax.Array) 
     return 0.5 * (scale * scale + (mean - prior_mean) ** 2 - 1) - jnp.log(scale)
 
 
-def exact_terms(
-    posterior: Posterior, prior_mean: jax.Array, log_likelihood: LogLikelihood, noise: jax.Array
-) -> Terms:
+def exact_terms(posterior: Posterior, prior_mean: jax.Array, log_likelihood: LogLikelihood, noise: jax.Array) -> Terms:
     """The bound with the expectation over c as a sum; `noise` (n, k) is shared by the components of a row."""
     share = jnp.exp(posterior.log_share)[..., None]
     codes = posterior.mean + posterior.scale * noise[:, None, :]

@@ -9,6 +9,7 @@ cell is left out of the likelihood and neutral in the encoder.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
 from typing import Self
 
 import equinox as eqx
@@ -102,7 +103,7 @@ class Columns(eqx.Module):
         return np.concatenate(parts, axis=1)
 
     def log_base(self, values: np.ndarray) -> np.ndarray:
-        """For each row the sum of all log-density terms that depend on the data alone, Jacobians included, in float64."""
+        """For each row the sum of all terms that depend on the data alone, Jacobians included, in float64."""
         return sum(np.nansum(block.likelihood.log_base(block.cells(values)), axis=1) for block in self.free)
 
     def in_single_precision(self) -> Self:
@@ -219,5 +220,5 @@ def _block(
 
 
 def _split(array: jax.Array, widths: Sequence[int]) -> list[jax.Array]:
-    ends = np.cumsum([0, *widths])
-    return [array[..., start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    ends = [0, *np.cumsum(widths).tolist()]
+    return [array[..., start:end] for start, end in pairwise(ends)]

@@ -7,6 +7,7 @@ and rows with the same columns, and every leaf is put into its place; a leaf of 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -19,7 +20,7 @@ from attain.errors import FileError
 from attain.training import History
 
 if TYPE_CHECKING:
-    from attain.autoencoders.chvae import Autoencoder
+    from attain.autoencoders.base import Autoencoder
     from attain.schema import Schema
 
 
@@ -31,6 +32,7 @@ def to_arrays(autoencoder: Autoencoder) -> tuple[dict[str, Any], dict[str, np.nd
         "components": model.components,
         "hidden": [int(layer.bias.shape[0]) for layer in model.weights.encoder],
         "estimator": model.estimator,
+        "flagged": list(autoencoder.columns_.flagged),
         "history": autoencoder.history,
         "best_epoch": autoencoder.best_epoch_,
     }
@@ -40,10 +42,16 @@ def to_arrays(autoencoder: Autoencoder) -> tuple[dict[str, Any], dict[str, np.nd
 
 
 def from_arrays(
-    autoencoder: Autoencoder, schema: Schema, rows: np.ndarray, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    autoencoder: Autoencoder,
+    schema: Schema,
+    rows: np.ndarray,
+    facts: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
 ) -> None:
     """Puts what `to_arrays` gave into an autoencoder that is not fitted; `rows` only give the columns their form."""
-    columns = Columns.fit(schema, rows, conditional=autoencoder._conditional)
+    fitted = Columns.fit(schema, rows, conditional=autoencoder._conditional)
+    columns = Columns(fitted.free, fitted.conditions, _flagged(facts["flagged"], fitted), fitted.names)
+    _check_sizes(facts, sum(array.size for array in arrays.values()))
     model = Mixture.initial(
         columns,
         jax.random.key(0),
@@ -61,7 +69,29 @@ def from_arrays(
         history["reconstruction"], history["kl_latent"], history["kl_component"], history["validation"]
     )
     autoencoder.best_epoch_ = facts["best_epoch"]
-    autoencoder._active = np.asarray(arrays["active"], dtype=bool)
+    active = arrays["active"]
+    if active.shape != (facts["latent_dim"],) or active.dtype != np.bool_:
+        raise FileError("the file does not say of each latent unit whether it is active")
+    autoencoder._active = active
+
+
+def _flagged(places: Any, columns: Columns) -> tuple[int, ...]:
+    """The columns that had missing cells in training, which rows held back may have too."""
+    count = sum(len(block.positions) for block in (*columns.free, *columns.conditions))
+    if not isinstance(places, list) or not all(type(place) is int and 0 <= place < count for place in places):
+        raise FileError(f"the file flags the columns {places!r}, where there are {count}")
+    return tuple(places)
+
+
+def _check_sizes(facts: Mapping[str, Any], stored: int) -> None:
+    """Refuses sizes for which the file has too few numbers, before room is made for them."""
+    hidden = facts["hidden"]
+    sizes = [facts["latent_dim"], facts["components"], *hidden]
+    if not all(type(size) is int and size >= 1 for size in sizes):
+        raise FileError(f"the file names sizes that are no whole numbers from 1 upward: {sizes[:8]}")
+    needed = sum(2 * size for size in hidden) + sum(before * after for before, after in pairwise(hidden))
+    if needed + facts["latent_dim"] + facts["components"] > stored:
+        raise FileError("the file names sizes of a network that is larger than the file")
 
 
 def _leaves(tree: Any) -> list[Any]:
@@ -77,5 +107,7 @@ def _filled(tree: Any, name: str, arrays: Mapping[str, np.ndarray]) -> Any:
     for old, new in zip(leaves, stored, strict=True):
         if np.shape(old) != np.shape(new) or np.asarray(old).dtype != new.dtype:
             raise FileError(f"an array of the {name} has the shape {np.shape(new)}, where {np.shape(old)} is needed")
-    kept = [new if isinstance(old, np.ndarray) else jax.numpy.asarray(new) for old, new in zip(leaves, stored, strict=True)]
+    kept = [
+        new if isinstance(old, np.ndarray) else jax.numpy.asarray(new) for old, new in zip(leaves, stored, strict=True)
+    ]
     return eqx.combine(jax.tree.unflatten(structure, kept), static)

@@ -112,7 +112,9 @@ class Likelihood(eqx.Module):
         """The log-density (n, columns) of values in original units."""
         x = np.asarray(x, dtype=np.float64)
         dtype = jax.tree.leaves(parameters)[0].dtype
-        return self.log_density(parameters, jnp.asarray(self.normalise(x), dtype)) + jnp.asarray(self.log_base(x), dtype)
+        return self.log_density(parameters, jnp.asarray(self.normalise(x), dtype)) + jnp.asarray(
+            self.log_base(x), dtype
+        )
 
 
 def column_constants(values: np.ndarray, features: Sequence[Feature]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -129,7 +131,7 @@ def refuse_outside(features: Sequence[Feature], broken: np.ndarray, values: np.n
     for column in np.flatnonzero(broken.any(axis=0)):
         found = values[broken[:, column], column][0]
         raise DataError(
-            f"column {features[column].name!r} holds {found:g}, but its likelihood needs {needs}; "
+            f"column {features[int(column)].name!r} holds {found:g}, but its likelihood needs {needs}; "
             f"change the feature's kind or its likelihood"
         )
 
@@ -166,7 +168,7 @@ def likelihood_of(feature: Feature) -> type[Likelihood]:
     name = feature.likelihood or _DEFAULTS[feature.kind]
     if name not in _REGISTERED:
         raise SchemaError(
-            f"feature {feature.name!r} asks for the likelihood {name!r}, which is none of {listed(sorted(_REGISTERED))}; "
+            f"feature {feature.name!r} asks for the likelihood {name!r}, none of {listed(sorted(_REGISTERED))}; "
             f"a likelihood of your own is made known by attain.likelihoods.register"
         )
     chosen = _REGISTERED[name]

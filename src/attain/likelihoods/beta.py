@@ -16,7 +16,7 @@ from attain.schema import Feature
 
 
 class MeanAndConcentration(NamedTuple):
-    """The mean m, as a share of the widened interval, and a + b of the usual parameters a = m(a + b), b = (1−m)(a + b)."""
+    """The mean m, as a share of the widened interval, and the sum of the usual a = m(a + b) and b = (1 − m)(a + b)."""
 
     mean: jax.Array
     concentration: jax.Array

@@ -63,7 +63,7 @@ class Gaussian(Likelihood):
 
     def parameters(self, raw: jax.Array) -> Normal:
         location, scale = jnp.split(raw, 2, axis=-1)
-        return Normal(location, self.floor + jax.nn.softplus(scale))
+        return Normal(location, jax.nn.softplus(scale) + self.floor)
 
     def log_density(self, parameters: Normal, t: jax.Array) -> jax.Array:
         return normal_log_density(parameters, t)

@@ -1,10 +1,12 @@
 """Terms of log-densities that keep their digits where the textbook form cancels them.
 
 `deviance_term` and `stirling_error` are the two pieces of C. Loader's saddle-point form of the Poisson, binomial and
-beta densities (2000): with them a log-probability near its mode is a sum of small terms, not a difference of large ones.
+beta densities (2000): with them a log-probability near its mode is a sum of small terms, no difference of large ones.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +30,7 @@ def deviance_term(ratio: jax.Array, excess: jax.Array) -> jax.Array:
     return jnp.where(jnp.abs(excess) < 0.1, excess * v - 2 * v * square * series, excess - jnp.log(ratio))
 
 
-def _stirling_series(a):  # type: ignore[no-untyped-def]
+def _stirling_series(a: Any) -> Any:
     square = 1 / (a * a)
     return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / a
 

@@ -27,7 +27,7 @@ class Ordinal(LevelLikelihood):
     """P(x ≤ k) = sigmoid(θₖ) with θ₀ < θ₁ < … by construction: gaps between thresholds are positive.
 
     The location of the usual form is −θ₀, so no parameter is redundant. The typical value is the median level, or the
-    most probable seen level where the median never occurred in training.
+    nearest level that occurred in training where the median never did.
     """
 
     name: ClassVar[str] = "ordinal"
@@ -49,10 +49,11 @@ class Ordinal(LevelLikelihood):
 
     def typical(self, parameters: Thresholds) -> jax.Array:
         below = (self._thresholds(parameters) < 0) & (self.exists[:, 1:] > 0)
-        median = below.sum(axis=-1).astype(parameters.first.dtype)
-        likely = jnp.where(self.seen > 0, self._log_probabilities(parameters), 2 * IMPOSSIBLE)
-        mode = jnp.argmax(likely, axis=-1).astype(median.dtype)
-        return jnp.where((self._one_hot(median) & (self.seen > 0)).any(axis=-1), median, mode)
+        median = below.sum(axis=-1)
+        levels = jnp.arange(self.seen.shape[1])
+        apart = jnp.abs(levels[:, None] - levels) + jnp.where(self.seen > 0, 0, levels.size)[:, None, :]
+        nearest_seen = jnp.argmin(apart, axis=-1)
+        return nearest_seen[jnp.arange(self.columns), median].astype(parameters.first.dtype)
 
     def sample(self, key: jax.Array, parameters: Thresholds) -> jax.Array:
         level = jax.random.categorical(key, self._log_probabilities(parameters), axis=-1)

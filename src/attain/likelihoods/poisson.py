@@ -51,7 +51,9 @@ class CountLikelihood(Likelihood):
 
 def count_constants(features: Sequence[Feature], values: np.ndarray) -> dict[str, np.ndarray]:
     """The constants of a `CountLikelihood`."""
-    refuse_outside(features, (values < 0) | (values != np.round(values)) & ~np.isnan(values), values, "whole numbers from 0 upward")
+    refuse_outside(
+        features, (values < 0) | (values != np.round(values)) & ~np.isnan(values), values, "whole numbers from 0 upward"
+    )
     present = np.maximum((~np.isnan(values)).sum(axis=0), 1)
     bare = [Feature(name=f.name, kind="real") for f in features]
     mean, deviation, _ = column_constants(np.log1p(values), bare)

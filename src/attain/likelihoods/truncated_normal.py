@@ -71,9 +71,9 @@ def interval_constants(
 class TruncatedNormal(IntervalLikelihood):
     """A normal truncated to the bounds, which belong to it: its density there is finite and positive.
 
-    Location and scale are in units of the interval's width. The scale's floor is 1 % of the column's standard deviation,
-    or half its step. The typical value is the mode: the location, moved onto the nearest bound if it lies outside, so
-    that a bound that people often hit is hit exactly.
+    Location and scale are in units of the interval's width. The scale's floor is 1 % of the column's standard
+    deviation, or half its step. The typical value is the mode: the location, moved onto the nearest bound if it lies
+    outside, so that a bound that people often hit is hit exactly.
     """
 
     name: ClassVar[str] = "truncated_normal"

@@ -1,0 +1,18 @@
+"""All benchmarks, one after the other: `python -m benchmarks`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+MODULES = ("training", "density", "scaling", "faithfulness", "search")
+
+
+def main() -> None:
+    """Runs each in a process of its own."""
+    for name in MODULES:
+        subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The tasks several benchmarks share: a data set of the paper, a split, a classifier, the people it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from attain.datasets import Dataset, load_gmsc, load_heloc
+
+
+@dataclass(frozen=True)
+class Task:
+    """People in two parts, their labels, and a classifier trained on the first."""
+
+    data: Dataset
+    train: pd.DataFrame
+    test: pd.DataFrame
+    y_train: pd.Series
+    y_test: pd.Series
+    model: Any
+
+    @property
+    def refused(self) -> pd.DataFrame:
+        """Held-out people whom the classifier refuses."""
+        return self.test[self.model.predict(self.test) != self.data.desired]
+
+    def many_refused(self, number: int, seed: int = 0) -> pd.DataFrame:
+        """Distinct people whom the classifier refuses: refused rows, moved a little on the grid."""
+        random = np.random.default_rng(seed)
+        pool = self.train[self.model.predict(self.train) != self.data.desired]
+        made: list[pd.DataFrame] = []
+        while sum(map(len, made)) < number:
+            drawn = pool.sample(number, replace=True, random_state=int(random.integers(2**31))).reset_index(drop=True)
+            for feature in self.data.schema:
+                if feature.searched and feature.numeric and not feature.special:
+                    column = self.train[feature.name]
+                    moved = drawn[feature.name] + random.normal(0, 0.05 * column.std(), number)
+                    moved = moved.clip(column.min(), column.max())
+                    drawn[feature.name] = moved.round() if feature.integral else moved
+            drawn = drawn.astype(self.train.dtypes)
+            made.append(drawn[self.model.predict(drawn) != self.data.desired].drop_duplicates())
+        return pd.concat(made).drop_duplicates().iloc[:number].reset_index(drop=True)
+
+
+def paper_task(name: str, split: int, model: Any = None) -> Task:
+    """HELOC or GMSC in the paper's version, 80/20, with an l₂ logistic regression by default."""
+    data = {"HELOC": load_heloc, "GMSC": load_gmsc}[name](version="paper")
+    train, test, y_train, y_test = train_test_split(data.X, data.y, test_size=0.2, random_state=split)
+    classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)) if model is None else model
+    return Task(data, train, test, y_train, y_test, classifier.fit(train, y_train))

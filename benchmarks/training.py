@@ -1,0 +1,82 @@
+"""CPU seconds per epoch, beside an eager PyTorch model of the same shape: `python -m benchmarks.training`.
+
+Give Me Some Credit (paper's version): 8 free and 2 immutable columns, 5 components, 6 latent dimensions, one hidden layer
+of 64, exact summation over components, Adam. One thread each. The two are measured in turn, several times, in one run;
+the figure is the least of the CPU seconds of an epoch of 120,000 rows. The last line is the wall time of the paper's
+whole training. Needs PyTorch (`make bench` installs it).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+ROWS = 120_000
+COMPONENTS, LATENT, HIDDEN = 5, 6, 64
+ROUNDS = 5
+
+
+def main() -> None:
+    """Measures both and writes the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    given = parser.parse_args()
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}"
+    from attain.autoencoders import CHVAE
+    from attain.autoencoders.columns import Columns
+    from attain.datasets import load_gmsc
+    from attain.table import Table
+    from benchmarks import report, torch_model
+
+    data = load_gmsc(version="paper")
+    values = Table.read(data.X, data.schema).values
+    columns = Columns.fit(data.schema, values)
+    rows = columns.prepare(values)[:ROWS]
+    lines = []
+    for batch in (128, 512):
+        ours = _our_epoch(columns, rows, batch)
+        theirs = torch_model.epoch(columns, rows, batch, COMPONENTS, LATENT, HIDDEN)
+        ours(), theirs()  # compiling, and warming up
+        best = {"attain": float("inf"), "PyTorch": float("inf")}
+        for _ in range(given.rounds):
+            for name, run in (("attain", ours), ("PyTorch", theirs)):
+                started = time.process_time()
+                run()
+                best[name] = min(best[name], time.process_time() - started)
+        lines.append((batch, f"{best['attain']:.2f}", f"{best['PyTorch']:.2f}", f"{best['attain'] / best['PyTorch']:.2f}"))
+    started = time.perf_counter()
+    CHVAE(
+        data.schema, latent_dim=LATENT, components=COMPONENTS, hidden=HIDDEN, epochs=50, batch_size=128, patience=50
+    ).fit(values[: int(0.8 * len(values))])
+    whole = time.perf_counter() - started
+    body = report.table(("batch", "attain, CPU s per epoch", "PyTorch eager, CPU s per epoch", "ratio"), lines)
+    body += f"\n\nThe paper's training (50 epochs, 96,000 rows, batch 128), wall seconds, compiling included: {whole:.1f}\n"
+    report.write("training", "Training: CPU seconds per epoch of 120,000 rows", "python -m benchmarks.training", body)
+
+
+def _our_epoch(columns, rows, batch):  # type: ignore[no-untyped-def]
+    import jax
+    import numpy as np
+
+    from attain.autoencoders.mixture import Mixture
+    from attain.training import Plan, _epoch, _initial_moments, _knobs
+
+    model = Mixture.initial(
+        columns, jax.random.key(0), latent_dim=LATENT, components=COMPONENTS, hidden=(HIDDEN,), complete=False
+    )
+    moments = _initial_moments(model.weights)
+    knobs = _knobs(Plan(batch_size=batch), 20)
+    here = jax.device_put(rows)
+    steps = len(rows) // batch
+    places = np.random.default_rng(0).permutation(len(rows))[: steps * batch].reshape(steps, batch).astype(np.int32)
+
+    def run() -> None:
+        jax.block_until_ready(_epoch(model, moments, here, places, jax.random.key(1), knobs)[2])
+
+    return run
+
+
+if __name__ == "__main__":
+    main()
