@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 DIGITS = 6
+_LOG10_OF_2 = math.log10(2.0)
 _POWERS = np.array([float(f"1e{exponent}") for exponent in range(-307, 309)])
 
 
@@ -18,11 +19,10 @@ def snapped(values: np.ndarray, step: float | None, low: np.ndarray, high: np.nd
     """The nearest grid value between `low` and `high`; NaN where there is none."""
     clipped = np.clip(values, low, high)
     result = on_grid(clipped, step)
-    spacing = np.full(len(result), step) if step is not None else _spacing(clipped)
-    above = result > high
-    result[above] = on_grid(result[above] - spacing[above], step)
-    below = result < low
-    result[below] = on_grid(result[below] + spacing[below], step)
+    for outside, inward in ((result > high, -1.0), (result < low, 1.0)):
+        if outside.any():
+            spacing = _spacing(clipped[outside]) if step is None else step
+            result[outside] = on_grid(result[outside] + inward * spacing, step)
     result[(result < low) | (result > high)] = math.nan
     return result
 
@@ -31,6 +31,8 @@ def on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
     """The nearest whole multiple of the step, or the value with six significant digits."""
     if step is None:
         return _significant(values)
+    if step == 1:
+        return np.rint(values) + 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         multiples = np.rint(values / step)
         decimals = None if float(step).is_integer() else _decimals(step)
@@ -56,8 +58,11 @@ def _decimals(step: float) -> int | None:
 
 
 def _exponents(values: np.ndarray) -> np.ndarray:
-    """⌊log₁₀|x|⌋, exactly: by search among the powers of ten, not by a logarithm that may round."""
-    return np.searchsorted(_POWERS, np.abs(values), side="right") - 308
+    """⌊log₁₀|x|⌋, exactly: estimated from the binary exponent, then compared with the powers of ten themselves."""
+    sizes = np.abs(values)
+    binary = np.frexp(sizes)[1]
+    estimate = np.floor((binary - 1) * _LOG10_OF_2).astype(np.intp)  # right, or one too small
+    return estimate + (sizes >= _POWERS[np.clip(estimate + 1 + 307, 0, len(_POWERS) - 1)])
 
 
 def _spacing(values: np.ndarray) -> np.ndarray:

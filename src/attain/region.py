@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -138,9 +139,16 @@ class Region:
     def changed(self, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
         """Which searched cells differ from the person's own."""
         own = self.factuals[people]
-        differs = (rows != own) & ~(np.isnan(rows) & np.isnan(own))
-        differs[:, [j for j, feature in enumerate(self.schema) if feature.derived is not None]] = False
+        differs = rows != own
+        if self._gaps:
+            differs &= ~(np.isnan(rows) & np.isnan(own))
+        differs[:, [j for j, _ in self.schema.derivations]] = False
         return differs
+
+    @cached_property
+    def _gaps(self) -> bool:
+        """Whether anybody misses a cell."""
+        return bool(np.isnan(self.factuals).any())
 
     def final_form(self, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
         """Each candidate as a record that could exist: on its grid, in its levels, frozen cells copied bit for bit.
@@ -169,27 +177,60 @@ class Region:
 
     def _cells(self, rows: np.ndarray, people: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         result = factuals.copy()
-        for j in self.schema.free_columns:
-            feature = self.schema.features[j]
-            numeric, cells = feature.numeric, rows[:, j]
-            cells = self._numbers(j, feature, cells, people) if numeric else self._level(j, cells, people)
-            keep = ~np.isnan(cells) & ~self.frozen[people, j]
-            result[keep, j] = cells[keep]
+        for step, columns in self._plain_blocks:
+            cells, own = rows[:, columns], factuals[:, columns]
+            low, high = self._limits(columns, people)
+            self._put(result, columns, _placed(cells, own, step, low, high), people)
+        for j in self._other_columns:
+            feature, cells = self.schema.features[j], rows[:, j]
+            placed = self._number(j, feature, cells, people) if feature.numeric else self._level(j, cells, people)
+            self._put(result, np.array([j]), placed[:, None], people)
         return result
 
-    def _numbers(self, j: int, feature: Feature, cells: np.ndarray, people: np.ndarray) -> np.ndarray:
+    def _put(self, result: np.ndarray, columns: np.ndarray, cells: np.ndarray, people: np.ndarray) -> None:
+        """Writes the cells that could be kept, and that nothing freezes."""
+        keep = ~np.isnan(cells)
+        if self.frozen[:, columns].any():
+            keep &= ~self.frozen[np.ix_(people, columns)]
+        result[:, columns] = np.where(keep, cells, result[:, columns])
+
+    @cached_property
+    def _plain_blocks(self) -> tuple[tuple[float | None, np.ndarray], ...]:
+        """The searched columns of plain numbers by their step: those of one step are put on the grid together."""
+        blocks: dict[float | None, list[int]] = {}
+        for j in self.schema.free_columns:
+            feature = self.schema.features[j]
+            if feature.numeric and not feature.special:
+                blocks.setdefault(feature.step, []).append(int(j))
+        return tuple((step, np.array(columns)) for step, columns in blocks.items())
+
+    @cached_property
+    def _other_columns(self) -> tuple[int, ...]:
+        """The searched columns of levels, and of numbers with special codes."""
+        features = self.schema.features
+        return tuple(int(j) for j in self.schema.free_columns if not features[j].numeric or features[j].special)
+
+    @cached_property
+    def _shared(self) -> np.ndarray:
+        """The columns whose limits are the same for everybody."""
+        if not len(self):
+            return np.ones(len(self.schema), dtype=bool)
+        return np.asarray(((self.low == self.low[0]) & (self.high == self.high[0])).all(axis=0))
+
+    def _limits(self, columns: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if len(self) and self._shared[columns].all():
+            return self.low[:1, columns], self.high[:1, columns]
+        chosen = np.ix_(people, columns)
+        return self.low[chosen], self.high[chosen]
+
+    def _number(self, j: int, feature: Feature, cells: np.ndarray, people: np.ndarray) -> np.ndarray:
         """Numbers on their grid and within limits, allowed special codes, the person's own, or NaN for `not kept`."""
-        own, low, high = self.factuals[people, j], self.low[people, j], self.high[people, j]
-        result = snapped(cells, feature.step, low, high)
-        # a move smaller than the grid is no move; the person's own value may lie off the grid
-        nearest, place = on_grid(np.clip(cells, low, high), feature.step), on_grid(own, feature.step)
-        result = np.where((result == place) | (nearest == place) | (cells == own), own, result)
-        if feature.special:
-            allowed = self.states[j][people]
-            result[~allowed[:, -1] | np.isin(result, list(feature.special))] = math.nan
-            for k, code in enumerate(feature.special):
-                result[cells == code] = math.nan
-                result[(cells == code) & allowed[:, k]] = code
+        result = _placed(cells, self.factuals[people, j], feature.step, self.low[people, j], self.high[people, j])
+        allowed = self.states[j][people]
+        result[~allowed[:, -1] | np.isin(result, list(feature.special))] = math.nan
+        for k, code in enumerate(feature.special):
+            result[cells == code] = math.nan
+            result[(cells == code) & allowed[:, k]] = code
         return result
 
     def _level(self, j: int, cells: np.ndarray, people: np.ndarray) -> np.ndarray:
@@ -279,6 +320,17 @@ class Region:
             outside = (cells < self.low[people, j]) | (cells > self.high[people, j])
         wrong = ~((cells == wanted) | (np.isnan(cells) & np.isnan(wanted)))
         return wrong | (moved & (outside | ~np.isfinite(cells)))
+
+
+def _placed(cells: np.ndarray, own: np.ndarray, step: float | None, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Numbers on their grid and within limits; the person's own where a move is smaller than the grid."""
+    result = snapped(cells, step, low, high)
+    place = on_grid(own, step)
+    if (place == own).all():
+        return result
+    # the person's own value lies off the grid, and perhaps so near a limit that no grid value is between
+    nearest = on_grid(np.clip(cells, low, high), step)
+    return np.where((result == place) | (nearest == place) | (cells == own), own, result)
 
 
 def _ordinary(feature: Feature, cells: np.ndarray) -> np.ndarray:

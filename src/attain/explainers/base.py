@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 from attain.constraints import Constraints
 from attain.counterfactuals import Counterfactuals
 from attain.errors import AttainError, DataError
-from attain.explainers.figures import difficulty, faithfulness
+from attain.explainers.figures import difficulty, diversity, faithfulness
 from attain.explainers.problem import Answers, Ledger, Problem
 from attain.labels import desired_labels, read_labels
 from attain.models import Goal, Model
@@ -133,6 +133,10 @@ class Explainer(BaseEstimator, ABC):
     def _search(self, problem: Problem) -> Answers:
         """Candidates for a batch of people whose decision is not the desired one and who can change something."""
 
+    def _further_figures(self, rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
+        """Figures of answers that only this method can give, one per option."""
+        return {}
+
     @abstractmethod
     def _batch_size(self, problem_rows: int) -> int:
         """How many people go through one call of `_search`, so that memory stays within bounds."""
@@ -223,6 +227,7 @@ class Explainer(BaseEstimator, ABC):
                 for i, status in zip(people, answers.status, strict=True):
                     outcome[i] = status
                 found.append(_with_owners(answers, people))
+                bar.set_postfix_str(f"{_share_found(outcome, waiting):.0%} found", refresh=False)
                 bar.update(len(people))
         except KeyboardInterrupt:
             for i in waiting:
@@ -258,6 +263,7 @@ class Explainer(BaseEstimator, ABC):
         elif self.figures:
             reference = self._reference(goal)
             option_figures |= faithfulness(answers.rows, reference)
+            option_figures |= self._further_figures(answers.rows, reference)
             if not reference.labelled:
                 notes = ("Real people of the desired class are those the model decides for: no labels were given.",)
         return Counterfactuals(
@@ -269,7 +275,11 @@ class Explainer(BaseEstimator, ABC):
             rows=answers.rows,
             owners=answers.owners,
             percentiles=percentiles,
-            person_figures={"score_before": _rounded(before), "rows_scored": ledger.spent},
+            person_figures={
+                "score_before": _rounded(before),
+                "rows_scored": ledger.spent,
+                "diversity": diversity(answers.rows, answers.owners, len(table), self.space_),
+            },
             option_figures=option_figures,
             notes=notes,
         )
@@ -314,11 +324,10 @@ def _outset(region: Region, met: np.ndarray) -> list[Status | None]:
     """Whose end is known before any search."""
     nothing_free = np.asarray(region.frozen.all(axis=1))
     stuck_rule = np.zeros(len(region), dtype=bool)
-    kept = region.book.kept(region.factuals)
+    fixed, kept = _fixed(region), region.book.kept(region.factuals)
     for k, rule in enumerate(region.schema.parsed_rules):
         columns = [region.schema.position(name) for name in rule.names]
-        fixed = region.frozen[:, columns] & [region.schema.features[j].derived is None for j in columns]
-        stuck_rule |= ~kept[:, k] & np.asarray(fixed.all(axis=1))
+        stuck_rule |= ~kept[:, k] & np.asarray(fixed[:, columns].all(axis=1))
     return [
         Status.ALREADY_DESIRED if met[i]
         else Status.NOTHING_FREE if nothing_free[i]
@@ -326,6 +335,21 @@ def _outset(region: Region, met: np.ndarray) -> list[Status | None]:
         else None
         for i in range(len(region))
     ]  # fmt: skip
+
+
+def _fixed(region: Region) -> np.ndarray:
+    """Which cells no answer can change: frozen ones, and derived ones computed from nothing but fixed ones."""
+    fixed = region.frozen.copy()
+    for j, expression in region.schema.derivations:
+        inputs = [region.schema.position(name) for name in expression.names]
+        fixed[:, j] = fixed[:, inputs].all(axis=1)
+    return fixed
+
+
+def _share_found(outcome: list[Status | None], people: np.ndarray) -> float:
+    """Of those whose search has ended, the share with an answer; for who watches."""
+    ended = [outcome[i] for i in people if outcome[i] is not None]
+    return sum(status is Status.FOUND for status in ended) / max(len(ended), 1)
 
 
 def _batches(people: np.ndarray, size: int) -> Iterator[np.ndarray]:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 
 from attain.autoencoders import CHVAE, CVAE, VAE, Autoencoder, state
-from attain.errors import AttainError
+from attain.errors import AttainError, FileError
 from attain.explainers.base import Explainer
 from attain.explainers.options import diverse
 from attain.explainers.problem import Answers, Problem
+from attain.reference import Reference
 from attain.region import Region
 from attain.schema import Schema
+from attain.search.moves import Scale, fewest_changes
 from attain.search.shells import Latent, Shells
 from attain.search.sphere import Radius, check_norm
+from attain.search.streams import streams
 
 _PEOPLE_AT_ONCE = 50_000
 _ROWS_AT_ONCE = 200_000
 _SPARE_OPTIONS = 4
+_RANKED_PEOPLE, _RANK_SAMPLES = 1000, 20
+"""Among how many real people an answer's density is ranked, and with how many draws each density is bounded."""
+_RELEASED_SAMPLES = 1000
+_RELEASED_STREAM = 0x5E1EA5ED
+"""Keeps the random decoding of `compat="released"` apart from the shells' random numbers."""
 
 
 class CCHVAE(Explainer):
@@ -30,8 +39,9 @@ class CCHVAE(Explainer):
     growing shells round their code are decoded, with their own immutable features, and put to the classifier until one
     turns the decision (Algorithm 1). What the paper leaves open is decided in `attain.search.shells`.
 
-    Takes any classifier. Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing
-    cells, derived columns, `max_changes`. Rules between features: by mending where that is easy, else by rejection.
+    Takes any classifier. Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions,
+    missing cells, derived columns, `max_changes`. Rules between features: by mending where that is easy, else by
+    rejection.
 
     Parameters
     ----------
@@ -52,6 +62,11 @@ class CCHVAE(Explainer):
         The largest number of shells.
     refine
         None is the paper's Algorithm 1.
+    compat
+        `"released"` searches as the code released with the paper does, for comparison only: each candidate is one
+        random draw from the decoded likelihoods, shells of width 0.5 with 1,000 samples each grow up to 500 times
+        without a box, and among what turns the decision the least l₁ distance of standardised free features wins. `samples`,
+        `step`, `norm`, `radius` and `max_shells` are not used then.
     budget
         The most rows the model is asked about per person.
     margin
@@ -63,8 +78,8 @@ class CCHVAE(Explainer):
 
     References
     ----------
-    M. Pawelczyk, K. Broelemann, G. Kasneci: Learning Model-Agnostic Counterfactual Explanations for Tabular Data, The Web
-    Conference 2020.
+    M. Pawelczyk, K. Broelemann, G. Kasneci: Learning Model-Agnostic Counterfactual Explanations for Tabular Data, The
+    Web Conference 2020.
     """
 
     citation = """@inproceedings{pawelczyk2020learning,
@@ -86,6 +101,7 @@ class CCHVAE(Explainer):
         radius: Radius = "uniform",
         max_shells: int = 1000,
         refine: None = None,
+        compat: Literal["released"] | None = None,
         budget: int = 50_000,
         margin: float = 1e-6,
         figures: bool = True,
@@ -99,6 +115,7 @@ class CCHVAE(Explainer):
         self.radius = radius
         self.max_shells = max_shells
         self.refine = refine
+        self.compat = compat
         self.budget = budget
         self.margin = margin
         self.figures = figures
@@ -112,6 +129,8 @@ class CCHVAE(Explainer):
         check_norm(self.norm, self.radius)
         if self.refine is not None:
             raise AttainError(f"refine is {self.refine!r}; it takes None, the paper's Algorithm 1")
+        if self.compat not in (None, "released"):
+            raise AttainError(f"compat is {self.compat!r}; it takes None or 'released'")
 
     def _prepare(self) -> None:
         given = self.autoencoder
@@ -123,6 +142,7 @@ class CCHVAE(Explainer):
             self.autoencoder_ = clone(given).set_params(schema=self.schema_).fit(self.table_.values)
         codes = self.autoencoder_.encode(self.table_.values).z.astype(np.float64)
         self.box_ = (codes.min(axis=0), codes.max(axis=0))
+        self.scale_ = Scale(self.schema_, self.table_.values)
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         facts, arrays = state.to_arrays(self.autoencoder_)
@@ -136,38 +156,80 @@ class CCHVAE(Explainer):
             kinds[facts["autoencoder"]](self.schema_) if given is None else clone(given).set_params(schema=self.schema_)
         )
         state.from_arrays(fresh, self.schema_, self.table_.values, facts["state"], arrays)
-        self.autoencoder_, self.box_ = fresh, (arrays["box.low"], arrays["box.high"])
+        box = (arrays["box.low"], arrays["box.high"])
+        if any(side.shape != (facts["state"]["latent_dim"],) or side.dtype != np.float64 for side in box):
+            raise FileError("the file has no range of codes for each latent unit")
+        self.autoencoder_, self.box_ = fresh, box
 
     def _batch_size(self, options: int) -> int:
         return _PEOPLE_AT_ONCE
 
     def _search(self, problem: Problem) -> Answers:
-        latent = self._latent(problem.region)
         n = problem.options
+        latent = self._latent(problem.region)
         shells = Shells(self.samples, self.step, self.norm, self.radius, self.max_shells, _ROWS_AT_ONCE)
+        if self.compat == "released":
+            latent = self._released(latent, problem)
+            shells = Shells(_RELEASED_SAMPLES, 0.5, 2, "uniform", 500, _ROWS_AT_ONCE, reconstruction=False)
         wanted, keep = (1, 1) if n == 1 else (2 * n, _SPARE_OPTIONS * n)
         pool, status, grown = shells.search(problem, latent, wanted, keep)
         rows, owners, distance = diverse(pool.rows, pool.owners, pool.distances, problem.region, n)
         figures = {
-            "latent_distance": np.round(distance, 6),
+            "latent_distance" if self.compat is None else "input_distance": np.round(distance, 6),
             "reconstruction_flip": (distance == 0).astype(np.float64),
             "code_outside_box": latent.outside[owners].astype(np.float64),
             "shells": grown[owners].astype(np.float64),
         }
         return Answers(rows, owners, distance, status, figures)
 
+    def _further_figures(self, rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
+        """The rank of each answer's density, given its immutable features, among real people of the desired class."""
+        if not len(rows) or not len(reference):
+            return {"density_rank": np.full(len(rows), np.nan)}
+        some = reference.values[np.linspace(0, len(reference) - 1, min(len(reference), _RANKED_PEOPLE)).astype(np.intp)]
+        real = np.sort(self.autoencoder_.log_density_bound(some, samples=_RANK_SAMPLES))
+        own = self.autoencoder_.log_density_bound(rows, samples=_RANK_SAMPLES)
+        return {"density_rank": np.round(np.searchsorted(real, own) / len(real), 3)}
+
     def _latent(self, region: Region) -> Latent:
         autoencoder, factuals = self.autoencoder_, region.factuals
         codes = autoencoder.encode(factuals)
         conditions = autoencoder.encode_conditions(factuals)
-        free = self.schema_.free_columns
 
         def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
-            rows = factuals[owners]
-            if len(rows):
-                rows[:, free] = autoencoder.decode_free(z, conditions[owners], codes.component[owners])
-            return rows
+            return self._rows(region, owners, autoencoder.decode_free(z, conditions[owners], codes.component[owners]))
 
         units = np.asarray(autoencoder.active_units, dtype=bool)
         active = units if units.any() else np.ones_like(units)
         return Latent(codes.z.astype(np.float64), *self.box_, active, decode)
+
+    def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Whole rows: decoded free cells beside the person's own immutable ones, as few changed as they may be."""
+        rows = region.factuals[owners]
+        rows[:, self.schema_.free_columns] = free
+        return fewest_changes(rows, owners, region, self.scale_)
+
+    def _released(self, latent: Latent, problem: Problem) -> Latent:
+        """The latent space as the released code searches it: without a box, with random decoding."""
+        autoencoder, region = self.autoencoder_, problem.region
+        component = autoencoder.encode(region.factuals).component
+        conditions = autoencoder.encode_conditions(region.factuals)
+        generators = streams(region.factuals, problem.seed ^ _RELEASED_STREAM)
+
+        def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
+            free = np.empty((len(z), len(self.schema_.free_columns)))
+            for person in np.unique(owners):
+                mine = np.flatnonzero(owners == person)
+                padded = np.resize(z[mine], (_RELEASED_SAMPLES, z.shape[1]))
+                given = np.repeat(conditions[[person]], _RELEASED_SAMPLES, axis=0)
+                same = np.repeat(component[[person]], _RELEASED_SAMPLES)
+                seed = int(generators[person].integers(2**31 - 1))
+                free[mine] = autoencoder.draw_free(padded, given, same, seed)[: len(mine)]
+            return self._rows(region, owners, free)
+
+        def measure(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+            moved = np.abs(rows - region.factuals[owners]) / self.scale_.spread
+            return np.nansum(moved[:, self.schema_.free_columns], axis=1)
+
+        unbounded = np.full(latent.codes.shape[1], np.inf)
+        return replace(latent, low=-unbounded, high=unbounded, decode=decode, measure=measure)

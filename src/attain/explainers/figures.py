@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from attain import metrics
 from attain.percentiles import Percentiles
 from attain.reference import Reference
+from attain.space import MeasuringSpace
 
 NEIGHBOURS = 20
 """k of the local outlier factor shown with an answer."""
@@ -32,3 +34,11 @@ def faithfulness(rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray
         "nearest_distance": metrics.nearest_distance(rows, reference),
         "connected": metrics.connected(rows, reference, reference.epsilon[EPSILON]),
     }
+
+
+def diversity(rows: np.ndarray, owners: np.ndarray, people: int, space: MeasuringSpace) -> np.ndarray:
+    """The mean distance between the options of each person, in the measuring space; NaN for fewer than two."""
+    result = np.full(people, np.nan)
+    for person in np.flatnonzero(np.bincount(owners, minlength=people) > 1):
+        result[person] = pdist(space.transform(rows[owners == person])).mean()
+    return result

@@ -111,8 +111,8 @@ class PeopleGraph:
         """Each person's shortest way to everybody in the graph: lengths and the vertex before, (people, n).
 
         `factuals` are the people's points; each starts with steps to the nearest of those `admissible` (people, n), and
-        goes on through them alone. −1 stands for the person's own place as the vertex before. One graph with a block for
-        each person holds them all, so that one call of Dijkstra's algorithm finds all ways.
+        goes on through them alone. −1 stands for the person's own place as the vertex before. One graph with a block
+        for each person holds them all, so that one call of Dijkstra's algorithm finds all ways.
         """
         people, n = admissible.shape
         person, vertex = self._links(region, factuals, admissible)
@@ -133,15 +133,14 @@ class PeopleGraph:
         squares = (self.points**2).sum(axis=1) - 2 * factuals @ self.points.T
         squares[~admissible] = np.inf
         keep = min(self._neighbours + _SPARE, len(self))
-        vertex = np.sort(np.argpartition(squares, keep - 1, axis=1)[:, :keep], axis=1)
+        vertex = np.sort(np.argpartition(squares, keep - 1, axis=1)[:, :keep], axis=1).ravel()
         person = np.repeat(np.arange(len(factuals)), keep)
-        vertex = vertex.ravel()
         lengths = _lengths(factuals[person], self.points[vertex])
         good = admissible[person, vertex] & self._along(region.factuals[person], self.values[vertex])
         order = np.lexsort((vertex, np.where(good, lengths, np.inf), person)).reshape(len(factuals), keep)
-        order = order[:, : self._neighbours].ravel()
-        order = order[good[order]]
-        return person[order], vertex[order]
+        nearest = order[:, : self._neighbours].ravel()
+        nearest = nearest[good[nearest]]
+        return person[nearest], vertex[nearest]
 
 
 def _lengths(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -38,6 +38,18 @@ def _ordinary_cells(schema: Schema, values: np.ndarray, j: int) -> np.ndarray:
     return np.sort(cells[~np.isnan(cells) & ~np.isin(cells, special)])
 
 
+def fewest_changes(rows: np.ndarray, owners: np.ndarray, region: Region, scale: Scale) -> np.ndarray:
+    """The rows with only their largest changes kept, where a person may change fewer features than they do."""
+    movable = ~region.frozen[owners] & ~(rows == region.factuals[owners])
+    limited = np.flatnonzero(region.max_changes[owners] < movable.sum(axis=1))
+    if limited.size:
+        own = region.factuals[owners[limited]]
+        size = np.where(movable[limited], np.abs(rows[limited] - own) / scale.spread, -1.0)
+        rank = np.argsort(np.argsort(-np.nan_to_num(size, nan=SWITCH), axis=1, kind="stable"), axis=1, kind="stable")
+        rows[limited] = np.where(rank < region.max_changes[owners[limited], None], rows[limited], own)
+    return rows
+
+
 class Moves:
     """Draws records in shells round each person, and measures how far a record is from its person.
 

@@ -60,38 +60,53 @@ class Neighbours:
             parents.append(slide[some])
         return np.concatenate(parts), np.concatenate(parents)
 
-    def exchanges(
-        self, rows: np.ndarray, owners: np.ndarray, shares: Sequence[float]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """One change taken back wholly, and shares of what it cost spent on another cell instead, up or down."""
-        own = self._region.factuals[owners]
-        freed = self._costs.cells(rows, owners)
-        slides = self._on_scale(rows, owners)
-        at, old = np.nonzero(self._region.changed(rows, owners) & (freed > 0))
-        pair, new = np.nonzero(slides[at])
-        apart = old[pair] != new
-        pair, new = pair[apart], new[apart]
-        at, old = at[pair], old[pair]
-        parts, parents = [np.empty((0, rows.shape[1]))], [np.empty(0, dtype=np.intp)]
+    def exchanges(self, rows: np.ndarray, owners: np.ndarray, shares: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """One change taken back, wholly or by half, and shares of what that frees spent on another cell instead.
+
+        The other cell moves up or down, or into another state.
+        """
+        lighter, old, parents = self._lightened(rows, owners)
+        people = owners[parents]
+        freed = self._costs.of(rows, owners)[parents] - self._costs.of(lighter, people)
+        at, new = np.nonzero(self._on_scale(lighter, people) & (freed > 0)[:, None])
+        apart = old[at] != new
+        at, new = at[apart], new[apart]
+        switched, switched_at = self._switched(lighter, people)
+        parts, origins = [switched], [switched_at]
+        here = lighter[at, new]
         for sign, price in ((1.0, self._costs.rise), (-1.0, self._costs.fall)):
-            paid = np.maximum(price[owners[at], new], 1e-9)
+            paid = np.maximum(price[people[at], new], 1e-9)
             for share in shares:
-                here = rows[at, new]
-                values = here + sign * share * freed[at, old] / paid * self._costs.unit[new]
-                values = self._limited(values[:, None], owners[at], new)[:, 0]
+                values = here + sign * share * freed[at] / paid * self._costs.unit[new]
+                values = self._limited(values[:, None], people[at], new)[:, 0]
                 some = np.flatnonzero(values != here)
-                trial = self._with_cell(rows, at[some], new[some], values[some])
-                trial[np.arange(len(some)), old[some]] = own[at[some], old[some]]
-                parts.append(trial)
-                parents.append(at[some])
-        return np.concatenate(parts), np.concatenate(parents)
+                parts.append(self._with_cell(lighter, at[some], new[some], values[some]))
+                origins.append(at[some])
+        return np.concatenate(parts), parents[np.concatenate(origins)]
+
+    def _lightened(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows with one change taken back, wholly or by half; in which column, and of which row."""
+        own, changed = self._region.factuals[owners], self._region.changed(rows, owners)
+        at, columns = np.nonzero(changed)
+        whole = self._with_cell(rows, at, columns, own[at, columns])
+        half_at, half_columns = np.nonzero(changed & self._on_scale(rows, owners))
+        middle = (own[half_at, half_columns] + rows[half_at, half_columns]) / 2
+        middle = self._limited(middle[:, None], owners[half_at], half_columns)[:, 0]
+        some = np.flatnonzero((middle != rows[half_at, half_columns]) & (middle != own[half_at, half_columns]))
+        half_at, half_columns = half_at[some], half_columns[some]
+        half = self._with_cell(rows, half_at, half_columns, middle[some])
+        return (
+            np.concatenate((whole, half)),
+            np.concatenate((columns, half_columns)),
+            np.concatenate((at, half_at)),
+        )
 
     def _on_scale(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         on_scale = self._costs.slides[owners]
         for j, feature in enumerate(self._region.schema):
             if feature.special:
                 on_scale[:, j] &= ordinary(feature, rows[:, j])
-        return on_scale
+        return np.asarray(on_scale)
 
     def _limited(self, values: np.ndarray, owners: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Values within the person's limits and on the grid of their column; each row is one cell's trials."""
@@ -114,4 +129,4 @@ class Neighbours:
     def _with_cell(rows: np.ndarray, at: np.ndarray, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
         trial = rows[at]
         trial[np.arange(len(at)), columns] = values
-        return trial
+        return np.asarray(trial)

@@ -29,7 +29,7 @@ def _price(size: np.ndarray, room: np.ndarray, cost: np.ndarray, limit: np.ndarr
     """λ, for rows in which λ = 0 costs more than the limit."""
     charged = cost > 0
     divisor = np.where(charged, cost, 1.0)
-    # Each charged cell makes the cost fall, by cost² per unit of λ, from where it leaves its room to where it reaches 0.
+    # Each charged cell lets the cost fall, by cost² per unit of λ, from where it leaves its room to where it is 0.
     starts = np.where(charged, np.maximum(size - room, 0.0) / divisor, 0.0)
     stops = np.where(charged, size / divisor, 0.0)
     corners = np.concatenate((starts, stops), axis=1)

@@ -10,10 +10,11 @@ The paper leaves open what is decided here, in one place:
   be the person's own record; then it is no candidate.
 - Latent units that the autoencoder does not use are not moved: they change nothing, and their range in the training
   codes is next to nothing, so that every sample would fall out of the box.
-- A sample outside the box, the range of the training codes in any dimension, is discarded; the shell is drawn from again, a few
-  times, to make up for it. A code that lies outside the box itself is searched all the same, and flagged.
+- A sample outside the box, the range of the training codes in any dimension, is discarded; the shell is drawn from
+  again, a few times, to make up for it. A code that lies outside the box itself is searched all the same, and flagged.
 - The search of a person stops when something in the shell turns the decision, when r exceeds the distance from the code
   to the farthest corner of the box, when the largest number of shells is reached, or when the budget is spent.
+- Before the search of a person ends because the shells have left the box, the whole box is sampled once more, evenly.
 - Among what turns the decision, the least latent distance in the chosen norm wins.
 """
 
@@ -33,20 +34,26 @@ from attain.status import Status
 _DRAWS = 2
 _BOX_DRAWS = 5
 """Where samples fall out of the box: how often, and how many times `samples`, points are drawn in it instead."""
+_SWEEP = 20
+"""How many times `samples` points are drawn in the whole box before a search ends without an answer."""
 
 Decode = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Codes (m, k) and whose each is, to candidate rows (m, d) of the matrix."""
+Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Rows (m, d) in final form and whose each is, to how far each is from its person."""
 
 
 @dataclass(frozen=True)
 class Latent:
-    """The people's codes (n, k), the range of the training codes (each (k,)), which units are used, and the way back."""
+    """The people's codes (n, k), the range of the training codes (k,), which units are used (k,), and the way back."""
 
     codes: np.ndarray
     low: np.ndarray
     high: np.ndarray
     active: np.ndarray
     decode: Decode
+    measure: Measure | None = None
+    """What makes one hit better than another; None is the latent distance."""
 
     @property
     def outside(self) -> np.ndarray:
@@ -78,6 +85,8 @@ class Shells:
         The largest number of shells.
     rows_at_once
         Candidates held in memory at a time.
+    reconstruction
+        Whether the person's own code, r = 0, is tried first.
     """
 
     samples: int
@@ -86,6 +95,7 @@ class Shells:
     radius: Radius
     most: int
     rows_at_once: int
+    reconstruction: bool = True
 
     def search(self, problem: Problem, latent: Latent, wanted: int, keep: int) -> tuple[Pool, list[Status], np.ndarray]:
         """The hits nearest in latent space, how each person's search ended, and how many shells it took.
@@ -100,7 +110,8 @@ class Shells:
         status = np.full(n, Status.FOUND, dtype=object)
         shells = np.zeros(n, dtype=np.int64)
         everybody = np.arange(n)
-        self._judge(problem, pool, latent.decode(latent.codes, everybody), everybody, np.zeros(n))
+        if self.reconstruction:
+            self._judge(problem, pool, latent, latent.codes, everybody)
         active = everybody[pool.size < wanted]
         while active.size:
             inner = self.step * shells[active]
@@ -110,36 +121,73 @@ class Shells:
                 (Status.SHELLS_SPENT, many), (Status.OUT_OF_REACH, beyond), (Status.BUDGET_SPENT, spent)
             ):  # fmt: skip
                 status[active[ended & (pool.size[active] == 0)]] = reason
+            self._sweep(problem, pool, latent, generators, active[beyond & ~spent & (pool.size[active] == 0)], keep)
+            status[active[pool.size[active] > 0]] = Status.FOUND
             far_enough = inner > 2 * pool.nearest[active] + self.step
             active = active[~(spent | beyond | many | far_enough)]
-            for people in self._slices(active):
-                codes, owners = self._draw(latent, [generators[i] for i in people], people, self.step * shells[people])
-                distance = norm_of(codes - latent.codes[owners], self.norm)
-                self._judge(problem, pool, latent.decode(codes, owners), owners, distance, reserve=keep)
+            self._look(problem, pool, latent, generators, active, self.step * shells[active], keep)
             shells[active] += 1
             active = active[pool.size[active] < wanted]
         return pool, list(status), shells
 
-    def _slices(self, people: np.ndarray) -> Iterator[np.ndarray]:
-        size = max(self.rows_at_once // self.samples, 1)
+    def _look(
+        self,
+        problem: Problem,
+        pool: Pool,
+        latent: Latent,
+        generators: list[np.random.Generator],
+        people: np.ndarray,
+        inner: np.ndarray,
+        keep: int,
+    ) -> None:
+        """Samples a shell of each of these people, and adds to the pool what turns the decision."""
+        for start in self._starts(people):
+            some = people[start]
+            own = [generators[i] for i in some]
+            codes, owners = self._draw(latent, own, some, inner[start])
+            self._judge(problem, pool, latent, codes, owners, reserve=keep)
+
+    def _sweep(
+        self,
+        problem: Problem,
+        pool: Pool,
+        latent: Latent,
+        generators: list[np.random.Generator],
+        people: np.ndarray,
+        keep: int,
+    ) -> None:
+        """Once more the whole box, evenly, for people whose shells have left it: far out, shells miss much of it."""
+        low, high = latent.low[latent.active], latent.high[latent.active]
+        for some in (people[part] for part in self._starts(people, _SWEEP)):
+            uniform = uniforms([generators[i] for i in some], (_SWEEP * self.samples, len(low)))
+            codes = np.repeat(latent.codes[some, None, :], _SWEEP * self.samples, axis=1)
+            codes[:, :, latent.active] = low + uniform * (high - low)
+            codes, owners = codes.reshape(-1, codes.shape[2]), np.repeat(some, _SWEEP * self.samples)
+            nearest_first = np.lexsort((norm_of(codes - latent.codes[owners], self.norm), owners))
+            self._judge(problem, pool, latent, codes[nearest_first], owners[nearest_first], reserve=keep)
+
+    def _starts(self, people: np.ndarray, shells: int = 1) -> Iterator[slice]:
+        """Parts of the people whose candidates are held in memory together."""
+        size = max(self.rows_at_once // (shells * self.samples), 1)
         for start in range(0, len(people), size):
-            yield people[start : start + size]
+            yield slice(start, start + size)
 
     def _draw(
         self, latent: Latent, generators: list[np.random.Generator], people: np.ndarray, inner: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Codes in each person's shell that lie in the box, and whose they are: `samples` each, or what could be had.
+        """Codes in each person's shell that lie in the box, and whose they are: half the `samples`, if possible.
 
-        Far out, most of a shell lies outside the box. Then points are drawn in the box, and those in the shell are kept:
-        given that a point lies in both, the two ways have the same distribution.
+        Far out, most of a shell lies outside the box. Then points are drawn in the box, and those in the shell are
+        kept: given that a point lies in both, the two ways have the same distribution.
         """
         drawn, owners = [], []
         missing = np.full(len(people), self.samples)
         for propose in (self._in_shell, *[self._in_box] * _DRAWS):
-            short = np.flatnonzero(missing > 0)
+            short = np.flatnonzero(missing > self.samples // 2)
             if not short.size:
                 break
-            codes, good = propose(latent, [generators[i] for i in short], people[short], inner[short])
+            own = [generators[i] for i in short]
+            codes, good = propose(latent, own, people[short], inner[short])
             good &= np.cumsum(good, axis=1) <= missing[short, None]
             number = good.sum(axis=1)
             drawn.append(codes[good])
@@ -183,18 +231,16 @@ class Shells:
         return codes, good
 
     def _judge(
-        self,
-        problem: Problem,
-        pool: Pool,
-        candidates: np.ndarray,
-        owners: np.ndarray,
-        distance: np.ndarray,
-        reserve: int = 0,
+        self, problem: Problem, pool: Pool, latent: Latent, codes: np.ndarray, owners: np.ndarray, reserve: int = 0
     ) -> None:
         """Adds to the pool what turns the decision, among candidates that are allowed and affordable."""
-        rows = problem.region.final_form(candidates, owners)
+        rows = problem.region.final_form(latent.decode(codes, owners), owners)
         worth = np.flatnonzero(problem.region.admits(rows, owners))
         worth = worth[problem.ledger.affordable(owners[worth], reserve)]
         met, _ = problem.ask(rows[worth], owners[worth])
         hits = worth[met]
-        pool.add(rows[hits], owners[hits], distance[hits])
+        if latent.measure is None:
+            distance = norm_of(codes[hits] - latent.codes[owners[hits]], self.norm)
+        else:
+            distance = latent.measure(rows[hits], owners[hits])
+        pool.add(rows[hits], owners[hits], distance)
