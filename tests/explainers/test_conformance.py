@@ -1,12 +1,28 @@
 """Every explainer passes the shipped suite: one line each."""
 
-from attain import GrowingSpheres
-from attain.explainers import Face, FeatureTweaking, NearestUnlike
+import pytest
+
+from attain import CCHVAE, GrowingSpheres
+from attain.explainers import (
+    ActionableRecourse,
+    BudgetedInverseClassification,
+    Face,
+    FeatureTweaking,
+    HillClimbingLocalSearch,
+    NearestUnlike,
+    Revise,
+    Russell,
+    Wachter,
+)
 from attain.testing import ExplainerSuite
 
 
 class TestGrowingSpheres(ExplainerSuite):
     explainer = GrowingSpheres
+
+
+class TestCCHVAE(ExplainerSuite):
+    explainer = CCHVAE
 
 
 class TestNearestUnlike(ExplainerSuite):
@@ -20,5 +36,45 @@ class TestFeatureTweaking(ExplainerSuite):
 
 class TestFace(ExplainerSuite):
     explainer = Face
-    options = {"tolerance": 1.0}  # noqa: RUF012
-    least_found = 0.3
+
+
+class TestBudgetedInverseClassification(ExplainerSuite):
+    explainer = BudgetedInverseClassification
+    models = ("linear",)
+
+
+@pytest.mark.slow
+class TestBudgetedInverseClassificationWithIndirectFeatures(ExplainerSuite):
+    explainer = BudgetedInverseClassification
+    options = {"indirect": ("share_used",), "cost_budget": 3.0}  # noqa: RUF012
+    models = ("linear",)
+
+
+class TestHillClimbingLocalSearch(ExplainerSuite):
+    explainer = HillClimbingLocalSearch
+
+
+class TestWachter(ExplainerSuite):
+    explainer = Wachter
+
+
+@pytest.mark.slow
+class TestWachterWithoutAGradient(ExplainerSuite):
+    explainer = Wachter
+    options = {"method": "search"}  # noqa: RUF012
+
+
+class TestActionableRecourse(ExplainerSuite):
+    explainer = ActionableRecourse
+    least_found = 0.95
+
+
+@pytest.mark.slow
+class TestRussell(ExplainerSuite):
+    explainer = Russell
+    models = ("linear",)
+    least_found = 0.95
+
+
+class TestRevise(ExplainerSuite):
+    explainer = Revise

@@ -1,0 +1,27 @@
+"""Answers that hold real people's values: what their reader is told, and which repeat somebody exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+REAL_VALUES = (
+    "New values in these answers are real people's, taken from the training data; `copies_a_person` says which answers "
+    "repeat somebody's free cells exactly. Do not show them to others where records are confidential."
+)
+"""What a reader of answers with other people's values must know."""
+
+
+class Copies:
+    """Recognises rows that somebody has, cell by cell."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self._known = set(_keys(rows))
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """1 for each row that is among the known ones, else 0."""
+        return np.array([key in self._known for key in _keys(rows)], dtype=np.float64)
+
+
+def _keys(rows: np.ndarray) -> list[bytes]:
+    plain = np.where(np.isnan(rows), np.nan, rows) + 0.0  # one bit pattern for NaN, and no negative zero
+    return [row.tobytes() for row in plain]
