@@ -141,13 +141,44 @@ def _mean_lines(result: Counterfactuals) -> list[str]:
         "outlier": ("local outliers, %", 100),
         "connected": ("connected to real people of the desired class, %", 100),
     }
-    first = first_options(result)
     lines = []
     for name, (label, factor) in shown.items():
-        values = result.option_figures.get(name)
-        if values is not None and first.any() and not np.isnan(values[first]).all():
-            lines.append(f"  mean {label}: {number(round(factor * float(np.nanmean(values[first])), 1))}")
+        mean = _mean(result, name)
+        if not np.isnan(mean):
+            lines.append(f"  mean {label}: {number(round(factor * mean, 1))}")
     return lines
+
+
+def comparison(results: Sequence[Counterfactuals], width: int | None = None) -> str:
+    """One line a method: how many were answered, how far their answers are, and how real they look."""
+    header = ("method", "answered", "changes", "total shift", "largest shift", "outliers", "connected", "rows scored")
+    rows = []
+    for result in results:
+        means = [_mean(result, name) for name in ("features_changed", "total_shift", "max_shift", "outlier", "connected")]
+        changes, total, largest, outliers, connected = means
+        rows.append(
+            (
+                result.method,
+                f"{int(result.found.sum())} of {len(result)}",
+                number(round(changes, 1)),
+                points(100 * total),
+                points(100 * largest),
+                f"{outliers:.0%}",
+                f"{connected:.0%}",
+                f"{result.person_figures['rows_scored'].mean():.0f}",
+            )
+        )
+    limit = width or shutil.get_terminal_size((100, 24)).columns
+    if limit >= _WIDE:
+        return table(header, rows, width=limit, right=(2, 3, 4, 5, 6, 7))
+    turned = list(zip(*(header, *rows), strict=True))
+    return table(turned[0], turned[1:], width=limit, right=range(1, len(rows) + 1))
+
+
+def _mean(result: Counterfactuals, name: str) -> float:
+    """The mean of a figure over the best options; NaN where there is none."""
+    values = result.option_figures.get(name, np.full(len(result.owners), np.nan))[first_options(result)]
+    return float(np.nanmean(values)) if len(values) and not np.isnan(values).all() else np.nan
 
 
 def first_options(result: Counterfactuals) -> np.ndarray:
@@ -222,7 +253,7 @@ def with_unit(value: object, feature: Feature) -> str:
 
 def points(value: float | None) -> str:
     """Percentile points, rounded to whole ones; under one, to a tenth."""
-    if value is None:
+    if value is None or value != value:
         return "–"
     return f"{value:.0f}" if value >= 1 or value == 0 else f"{value:.1f}"
 

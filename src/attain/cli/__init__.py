@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 
 import attain
-from attain.cli import demo
+from attain.cli import bench, demo, explain, fit, inspect, schema
+from attain.cli.arguments import Formatter
+from attain.cli.config import expanded
+from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
 from attain.errors import AttainError
 
-_COMMANDS = (demo,)
-_EPILOG = """exit codes:
-  0  done
-  1  misuse or bad input; the message says what and how to mend it
-  2  unknown command or flag
-  130  stopped by Ctrl-C
-"""
+_COMMANDS = (schema, fit, explain, inspect, demo, bench)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,8 +22,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="attain",
         description="Faithful counterfactuals for tabular data: what would have to change for another decision.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=EXIT_CODES,
+        formatter_class=Formatter,
     )
     top.add_argument("--version", action="version", version=f"attain {attain.__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -36,15 +34,24 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; gives its exit code."""
-    given = parser().parse_args(arguments)
+    _never_fail_to_print()
     try:
-        given.run(given)
+        given = parser().parse_args(expanded(sys.argv[1:] if arguments is None else arguments))
+        code = given.run(given)
     except AttainError as error:
         print(f"attain: {error}", file=sys.stderr)
-        return 1
+        return MISUSE
     except KeyboardInterrupt:
-        return 130
+        print("attain: stopped; nothing was written", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         sys.stderr.close()
         return 0
-    return 0
+    return code or 0
+
+
+def _never_fail_to_print() -> None:
+    """Characters that the terminal's encoding lacks are shown as question marks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -8,19 +8,20 @@ import pytest
 from attain.cli import main
 
 
-def test_the_demo_shows_three_people_and_an_overview(capsys, monkeypatch) -> None:
+def test_the_demo_shows_three_people_and_an_overview(capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert main(["demo", "--people", "4"]) == 0
+    assert main(["demo", "--people", "4", "--out", str(tmp_path / "answers.csv")]) == 0
     out = capsys.readouterr().out
     header = next(line for line in out.splitlines() if line.startswith("person"))
-    assert header.split() == "person feature current pct counterfactual pct shift total outlier connected".split()
+    columns = "person feature current pct counterfactual pct shift total outlier connected"
+    assert " ".join(header.split()) == columns
     assert "4 of 4 people have an answer" in out
     assert "total shift" in out
 
 
-def test_the_demo_fits_a_narrow_terminal(capsys, monkeypatch) -> None:
+def test_the_demo_fits_a_narrow_terminal(capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("COLUMNS", "50")
-    assert main(["demo", "--people", "2"]) == 0
+    assert main(["demo", "--people", "2", "--out", str(tmp_path / "answers.csv")]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 50
     assert out.count("Person ") == 2

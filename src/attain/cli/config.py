@@ -1,0 +1,115 @@
+"""A run's arguments as a file beside its result, and a run from such a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from attain.cli.terminal import note
+from attain.errors import FileError
+
+POSITIONALS: Final[dict[str, tuple[str, ...]]] = {"fit": ("data",), "explain": ("explainer", "people")}
+"""The commands that can run from a file, and their arguments that are no flags."""
+_OTHER: Final = {"command", "run", "config"}
+_KEYS: Final = {"command", "arguments", "flags", "versions"}
+
+
+def config_path(out: str) -> str:
+    """Where the arguments of the run that wrote `out` stand."""
+    return f"{out}.config.toml"
+
+
+def write_config(out: str, given: argparse.Namespace) -> str:
+    """Writes every argument of the run, defaults included, and the versions; gives the file's name."""
+    from attain.files import write_atomically
+    from attain.persistence import versions
+
+    arguments = {name: value for name, value in vars(given).items() if name not in _OTHER}
+    places = {name: arguments.pop(name) for name in POSITIONALS[given.command]}
+    unset = [name for name, value in arguments.items() if value is None]
+    path = config_path(out)
+    parts = [
+        f"# What wrote {Path(out).name}: `attain {given.command} --config FILE` gives the same bytes again.",
+        f"command = {_toml(given.command)}\n",
+        _section("arguments", places),
+        _section("flags", {name: value for name, value in arguments.items() if value is not None}),
+        f"# not given: {', '.join(unset) or 'none'}\n",
+        _section("versions", versions()),
+    ]
+    write_atomically(path, "\n".join(parts).encode())
+    return path
+
+
+def expanded(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with those of the file that `--config` names before them."""
+    given = list(arguments)
+    if not given or given[0] not in POSITIONALS:
+        return given
+    path, rest = _taken(given[1:])
+    if path is None:
+        return given
+    content = _read(path, given[0])
+    flags = [part for name, value in content["flags"].items() for part in _flag(name, value)]
+    return [given[0], *flags, *rest, "--", *(str(content["arguments"][name]) for name in POSITIONALS[given[0]])]
+
+
+def _taken(given: list[str]) -> tuple[str | None, list[str]]:
+    """What follows `--config`, and the other arguments."""
+    for i, text in enumerate(given):
+        if text == "--config" and i + 1 < len(given):
+            return given[i + 1], given[:i] + given[i + 2 :]
+        if text.startswith("--config="):
+            return text.removeprefix("--config="), given[:i] + given[i + 1 :]
+    return None, given
+
+
+def _read(path: str, command: str) -> Mapping[str, Any]:
+    from attain.persistence import versions
+
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError:
+        raise FileError(f"--config: there is no file {path!r}, or it may not be read") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"--config: {path!r} is no valid TOML: {error}") from None
+    if set(content) != _KEYS or not all(isinstance(content[key], dict) for key in _KEYS - {"command"}):
+        raise FileError(
+            f"--config: {path!r} was not written by attain; it has {', '.join(sorted(content)) or 'nothing'}"
+        )
+    if content["command"] != command:
+        raise FileError(f"--config: {path!r} holds arguments of `attain {content['command']}`, not of {command!r}")
+    if set(content["arguments"]) != set(POSITIONALS[command]):
+        raise FileError(f"--config: {path!r} needs under [arguments]: {', '.join(POSITIONALS[command])}")
+    here = versions()
+    other = [f"{name} {theirs}" for name, theirs in content["versions"].items() if here.get(name) != theirs]
+    if other:
+        note(f"{path} was written with {', '.join(other)}; other versions are installed here, so bytes may differ")
+    return content
+
+
+def _flag(name: str, value: Any) -> list[str]:
+    flag = "--" + name.replace("_", "-")
+    if isinstance(value, bool):
+        return [flag] if value else []
+    if isinstance(value, list):
+        return [f"{flag}={item}" for item in value]
+    return [f"{flag}={value}"]
+
+
+def _section(name: str, values: Mapping[str, Any]) -> str:
+    return f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items())
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, str):
+        # JSON's escapes are a subset of TOML's, but for the delete character
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)

@@ -1,0 +1,116 @@
+"""`attain fit`: an explainer, fitted on a table, as one file."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from attain import explainers
+from attain.cli.arguments import add_command, add_config, add_json, add_reading
+
+_HELP = "fit an explainer on a table of people and save it as one file"
+_EPILOG = """methods: {methods}
+
+The file holds training rows, unless you pass
+--reference none: treat it like the data. Beside
+it, .config.toml holds every argument of the run.
+
+example:
+  attain fit credit.csv --schema schema.toml \\
+    --label label --out credit.attain
+  attain fit credit.csv --schema schema.toml \\
+    --out credit.attain \\
+    --set autoencoder.epochs=50
+"""
+
+
+def register(commands: Any) -> None:
+    """Adds the command to the parser."""
+    methods = "".join(f"\n  {name}" for name in explainers.__all__ if name != "Explainer")
+    command = add_command(commands, "fit", _HELP, _EPILOG.format(methods=methods))
+    command.add_argument("data", metavar="DATA", help="a CSV or Parquet file of people like those to be explained")
+    command.add_argument("--schema", required=True, metavar="S.toml", help="what the columns are")
+    command.add_argument("--out", required=True, metavar="E.attain", help="where the explainer is written")
+    command.add_argument("--label", metavar="COLUMN", help="the column with the true labels, as the model names them")
+    command.add_argument("--method", default="CCHVAE", metavar="NAME", help="the method (default CCHVAE)")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a parameter of the method, as in Python; of its autoencoder: autoencoder.epochs=50",
+    )
+    command.add_argument(
+        "--reference",
+        choices=("rows", "none"),
+        default="rows",
+        help="whether the file keeps the training rows, which outlier and connectedness need (default rows)",
+    )
+    command.add_argument(
+        "--levels",
+        choices=("text", "category"),
+        default="text",
+        help="how the model was given columns of levels: as texts, or as pandas categories, which XGBoost and LightGBM "
+        "ask for (default text)",
+    )
+    command.add_argument("--seed", type=int, default=0, help="the seed of training and search (default 0)")
+    add_reading(command)
+    add_config(command)
+    add_json(command)
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Fits and saves."""
+    from attain.cli.config import write_config
+    from attain.cli.frames import read_people
+    from attain.cli.methods import find_method, make_explainer
+    from attain.cli.schema import read_schema
+    from attain.cli.terminal import note, say, say_json
+    from attain.files import check_writable
+    from attain.persistence import HOLDS_NO_ROWS, HOLDS_ROWS, check_needs_no_rows
+
+    target = check_writable(given.out)
+    method = find_method(given.method)
+    if given.reference == "none":
+        check_needs_no_rows(method)
+    schema = read_schema(given.schema)
+    explainer = make_explainer(method, schema, given.seed, given.set)
+    people = read_people(
+        given.data,
+        schema,
+        index=given.index,
+        label=given.label,
+        separator=given.separator,
+        categories=given.levels == "category",
+    )
+    if people.left_out:
+        note(f"left out, since the schema does not have them: {', '.join(people.left_out)}")
+    started = time.perf_counter()
+    explainer.fit(people.frame, people.labels)
+    seconds = time.perf_counter() - started
+    explainer.save(given.out, reference=given.reference)
+    config = write_config(given.out, given)
+    holds = HOLDS_ROWS if given.reference == "rows" else HOLDS_NO_ROWS
+    if given.json:
+        say_json(
+            {
+                "out": given.out,
+                "config": config,
+                "explainer": method.__name__,
+                "people": len(people.frame),
+                "features": len(schema),
+                "labels": people.labels is not None,
+                "training_rows": given.reference == "rows",
+                "left_out": people.left_out,
+                "seconds": round(seconds, 3),
+            }
+        )
+        return
+    say(
+        f"{method.__name__} fitted on {len(people.frame):,} people in {seconds:.1f} s: {len(schema)} features, "
+        f"{len(schema.immutable)} of them immutable, {'with' if people.labels is not None else 'without'} labels."
+    )
+    say(f"Written to {given.out} ({target.stat().st_size / 1e6:.1f} MB); its arguments to {config}.")
+    say(holds)

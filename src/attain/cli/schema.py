@@ -1,0 +1,109 @@
+"""`attain schema infer` and `attain schema show`: what the columns are, and what may happen to them."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attain.cli.arguments import add_command, add_json, add_reading, names
+
+if TYPE_CHECKING:
+    from attain.schema import Schema
+
+_HELP = "guess what a file's columns are, or show a schema"
+_INFER = (
+    "guess the schema of a table: print it, and write it as TOML to be looked at and edited; leave out columns that "
+    "are no features, such as the label"
+)
+_INFER_EPILOG = """example:
+  attain schema infer credit.csv --drop label \\
+    --immutable age,sex --out schema.toml
+"""
+_SHOW = "check a schema and print it as a table"
+_SHOW_EPILOG = """example:
+  attain schema show schema.toml
+"""
+
+
+def register(commands: Any) -> None:
+    """Adds the command to the parser."""
+    group = add_command(commands, "schema", _HELP, _INFER_EPILOG + "  attain schema show schema.toml\n")
+    parts = group.add_subparsers(dest="part", metavar="infer|show", required=True)
+    infer = add_command(parts, "infer", _INFER, _INFER_EPILOG)
+    infer.add_argument("data", metavar="DATA", help="a CSV or Parquet file")
+    infer.add_argument("--immutable", action="append", metavar="A,B", help="columns that can never change")
+    infer.add_argument("--drop", action="append", metavar="A,B", help="columns that are left out")
+    infer.add_argument("--out", metavar="S.toml", help="where the schema is written")
+    infer.add_argument("--force", action="store_true", help="replace a schema that is there already")
+    add_reading(infer)
+    add_json(infer)
+    infer.set_defaults(run=_infer)
+    show = add_command(parts, "show", _SHOW, _SHOW_EPILOG)
+    show.add_argument("schema", metavar="S.toml", help="a schema")
+    add_json(show)
+    show.set_defaults(run=_show)
+
+
+def read_schema(path: str) -> Schema:
+    """The schema in a TOML file."""
+    from attain.errors import FileError, SchemaError
+    from attain.schema import Schema
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FileError(f"the schema {path!r} is no UTF-8 text; `attain schema infer` writes one") from None
+    except OSError as error:
+        raise FileError(f"the schema {path!r} could not be read: {error.strerror or error}") from None
+    try:
+        return Schema.from_toml(text)
+    except SchemaError as error:
+        raise SchemaError(f"{path}: {error}") from None
+
+
+def _infer(given: argparse.Namespace) -> None:
+    from attain.cli.frames import read_any
+    from attain.cli.terminal import note, say
+    from attain.errors import FileError
+    from attain.files import check_writable, write_atomically
+    from attain.schema import Schema
+
+    if given.out is not None:
+        target = check_writable(given.out)
+        if target.exists() and not given.force:
+            raise FileError(f"{given.out!r} is there already, and may have been edited; name another file, or --force")
+    frame, remarks = read_any(given.data, index=given.index, separator=given.separator)
+    frame = frame.drop(columns=names(given.drop, frame.columns, "--drop"))
+    schema = Schema.infer(frame, immutable=names(given.immutable, frame.columns, "--immutable"))
+    for remark in remarks:
+        note(remark)
+    if given.out is not None:
+        write_atomically(given.out, schema.to_toml().encode())
+    _report(schema, given.json)
+    if not given.json:
+        say("")
+        if given.out is None:
+            say("This is a guess. Pass --out S.toml to write it, and correct it there.")
+        else:
+            say(f"Written to {given.out}. This is a guess: look at it, and correct it there.")
+
+
+def _show(given: argparse.Namespace) -> None:
+    _report(read_schema(given.schema), given.json)
+
+
+def _report(schema: Schema, as_json: bool) -> None:
+    from attain.cli.terminal import say_json
+    from attain.render import schema_table
+
+    if as_json:
+        say_json(as_dictionary(schema))
+    else:
+        print(schema_table(schema))
+
+
+def as_dictionary(schema: Schema) -> dict[str, Any]:
+    """The schema as its TOML has it."""
+    return tomllib.loads(schema.to_toml())

@@ -1,0 +1,168 @@
+"""Models in files, each against the predictions of the model that was written."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from attain import GrowingSpheres, Schema
+from attain.cli import main
+from attain.cli.classifiers import find_target, load_classifier
+from attain.errors import AttainError, FileError, ModelError
+
+RANDOM = np.random.default_rng(0)
+X = pd.DataFrame({"a": RANDOM.normal(size=300), "b": RANDOM.normal(size=300)})
+Y = (X["a"] + X["b"] > 0).astype(int)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    X.to_csv("people.csv", index=False)
+    GrowingSpheres(Schema.infer(X), figures=False, budget=2000).fit(X).save("e.attain")
+    return tmp_path
+
+
+def turned(model: str, predict: Any, *flags: str) -> None:
+    """Runs the command and asks the model itself whether every answer is what was asked for."""
+    assert main(["explain", "e.attain", "people.csv", "--model", model, "--target", "1", "--out", "o.csv", *flags]) == 0
+    written = pd.read_csv("o.csv")
+    found = written[written["status"] == "FOUND"]
+    assert len(found) > 100
+    assert set(written["status"]) <= {"FOUND", "ALREADY_DESIRED", "BUDGET_SPENT"}
+    assert (np.asarray(predict(found[["a", "b"]])) == 1).all()
+
+
+def test_an_onnx_file(folder: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    skl2onnx = pytest.importorskip("skl2onnx")
+    model = LogisticRegression().fit(X.to_numpy(), Y)
+    kind = skl2onnx.common.data_types.FloatTensorType([None, 2])
+    content = skl2onnx.to_onnx(model, initial_types=[("x", kind)], options={"zipmap": False}).SerializeToString()
+    (folder / "m.onnx").write_bytes(content)
+    turned("m.onnx", lambda frame: model.predict(frame.to_numpy()))
+
+
+@pytest.mark.parametrize("ending", ["json", "ubj"])
+def test_an_xgboost_file(ending: str, folder: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1).fit(X, Y)
+    model.save_model(f"m.{ending}")
+    turned(f"m.{ending}", model.predict)
+
+
+@pytest.mark.parametrize("ending", ["txt", "lgb"])
+def test_a_lightgbm_file(ending: str, folder: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1).fit(X, Y)
+    model.booster_.save_model(f"m.{ending}")
+    turned(f"m.{ending}", model.predict)
+
+
+def test_a_lightgbm_file_with_categories(folder: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    people = X.assign(c=np.where(RANDOM.random(300) < 0.5, "NA", "some"))
+    typed = people.astype({"c": pd.CategoricalDtype(["NA", "some"])})
+    lightgbm.LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1).fit(typed, Y).booster_.save_model("m.txt")
+    people.assign(y=Y).to_csv("all.csv", index=False)
+    (folder / "s.toml").write_text(Schema.infer(people).to_toml())
+    fit = ["fit", "all.csv", "--schema", "s.toml", "--label", "y", "--method", "growing-spheres", "--out", "c.attain"]
+    assert main([*fit, "--levels", "category"]) == 0
+    assert main(["explain", "c.attain", "all.csv", "--model", "m.txt", "--target", "1", "--out", "o.csv"]) == 0
+    assert set(pd.read_csv("o.csv")["status"]) == {"FOUND", "ALREADY_DESIRED"}
+
+
+def test_a_skops_file_with_unknown_types_lists_them(folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    io = pytest.importorskip("skops.io")
+    model = LogisticRegression().fit(X, Y)
+    io.dump(model, "m.skops")
+    turned("m.skops", model.predict)
+    monkeypatch.setattr(io, "get_untrusted_types", lambda file: ["evil.Type", "other.Type"])
+    command = ["explain", "e.attain", "people.csv", "--model", "m.skops", "--target", "1", "--out", "p.csv"]
+    assert main([*command, "--trust", "other.Type"]) == 1
+    err = capsys.readouterr().err
+    assert "'evil.Type'" in err
+    assert "--trust evil.Type" in err
+    assert not (folder / "p.csv").exists()
+
+
+def test_a_pickle_is_read_only_where_it_is_trusted(folder: Path, capsys: Any) -> None:
+    joblib = pytest.importorskip("joblib")
+    model = LogisticRegression().fit(X, Y)
+    joblib.dump(model, "m.joblib")
+    command = ["explain", "e.attain", "people.csv", "--model", "m.joblib", "--target", "1", "--out", "p.csv"]
+    assert main(command) == 1
+    assert "runs whatever code the file holds" in capsys.readouterr().err
+    turned("m.joblib", model.predict, "--trust-pickle")
+
+
+def test_an_object_of_a_module_in_this_folder(folder: Path) -> None:
+    (folder / "rules_of_mine.py").write_text(
+        "class Holder:\n    @staticmethod\n    def decide(frame):\n"
+        "        return (frame['a'] + frame['b'] > 0).astype(int)\n\n\nholder = Holder()\n"
+    )
+    turned("rules_of_mine:holder.decide", lambda frame: (frame["a"] + frame["b"] > 0).astype(int))
+
+
+def test_classes_can_be_named(folder: Path) -> None:
+    io = pytest.importorskip("skops.io")
+    io.dump(LogisticRegression().fit(X, Y), "m.skops")
+    command = ["explain", "e.attain", "people.csv", "--model", "m.skops", "--out", "o.csv"]
+    assert main([*command, "--classes", "bad,good", "--target", "good"]) == 0
+
+
+WRONG = {
+    "m.h5": "it takes a file that ends with",
+    "no.onnx": "there is no file 'no.onnx'",
+    "rubbish.json": "cannot be read as a model of XGBoost",
+    "rubbish.txt": "cannot be read as a model of LightGBM",
+    "rubbish.skops": "cannot be read as a model of skops",
+    "no_such_module:model": "there is no module 'no_such_module'",
+    "os:no_such_object": "os has no 'no_such_object'",
+    "broken_of_mine:model": "importing it raised ZeroDivisionError",
+    "needy_of_mine:model": "importing it raised ModuleNotFoundError",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_model_that_cannot_be_had_is_told_in_words(name: str, folder: Path) -> None:
+    for ending in ("json", "txt", "skops"):
+        (folder / f"rubbish.{ending}").write_bytes(b"rubbish")
+    (folder / "broken_of_mine.py").write_text("1 / 0\n")
+    (folder / "needy_of_mine.py").write_text("import no_such_library\n")
+    with pytest.raises(AttainError, match=WRONG[name]):
+        load_classifier(name)
+
+
+def test_a_missing_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "m.json").write_text("{}")
+    monkeypatch.setitem(__import__("sys").modules, "xgboost", None)
+    with pytest.raises(FileError.__mro__[1], match=r"attain\[xgboost\]"):
+        load_classifier("m.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "classes", "label"),
+    [
+        ("1", (0, 1), 1),
+        ("1.0", (0, 1), 1),
+        ("1", (0.0, 1.0), 1.0),
+        ("true", (False, True), True),
+        ("1", ("0", "1"), "1"),
+        ("GOOD", ("good", "bad"), "good"),
+        ("good", ("good", "GOOD"), "good"),
+    ],
+)
+def test_a_target_is_found_among_the_classes(text: str, classes: tuple[Any, ...], label: Any) -> None:
+    found = find_target(text, classes)
+    assert found == label
+    assert type(found) is type(label)
+
+
+@pytest.mark.parametrize(("text", "classes"), [("2", (0, 1)), ("1", (1, "1")), ("", ("a", "b"))])
+def test_a_target_that_is_no_class_is_refused(text: str, classes: tuple[Any, ...]) -> None:
+    with pytest.raises(ModelError, match="--target"):
+        find_target(text, classes)

@@ -1,0 +1,301 @@
+"""The commands, run as people run them: what they write, what they say, how they end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import attain
+from attain.cli import main
+from attain.counterfactuals import Counterfactuals
+from attain.testing import people
+from attain.testing.explainer import digest
+
+EXPLAIN = ["explain", "e.attain", "refused.csv", "--index", "who", "--model", "mine:classifier", "--target", "granted"]
+
+
+def direct(n: int = 1, **arguments: Any) -> Counterfactuals:
+    """What the library itself answers."""
+    X = people.frame(150)
+    refused = pd.read_parquet("refused.parquet")
+    return attain.load("e.attain").explain(
+        people.linear_model(X, people.labels(X)), refused, target="granted", n=n, **arguments
+    )
+
+
+def test_schema_infer_prints_and_writes_what_the_library_infers(files: Path, capsys: Any) -> None:
+    arguments = ["schema", "infer", "train.csv", "--index", "who", "--drop", "decision", "--immutable", "age,sex"]
+    assert main([*arguments, "--out", "s.toml"]) == 0
+    out = capsys.readouterr().out
+    expected = attain.Schema.infer(people.frame(150), immutable=["age", "sex"])
+    assert attain.Schema.from_toml((files / "s.toml").read_text()) == expected
+    assert str(expected).splitlines()[2] in out
+    assert main([*arguments, "--out", "s.toml"]) == 1
+    assert "--force" in capsys.readouterr().err
+    assert main([*arguments, "--out", "s.toml", "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == tomllib.loads(expected.to_toml())
+    assert main(["schema", "show", "s.toml"]) == 0
+    assert str(expected).splitlines()[2] in capsys.readouterr().out
+
+
+def test_fit_saves_what_the_library_saves(files: Path, capsys: Any) -> None:
+    command = ["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--label", "decision", "--seed", "3"]
+    command += ["--method", "growing-spheres", "--set", "budget=400", "--set", "sparsity=false", "--out", "new.attain"]
+    assert main([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["people"] == 150
+    assert told["training_rows"] is True
+    X = people.frame(150)
+    same = attain.GrowingSpheres(people.schema(), budget=400, sparsity=False, random_state=3).fit(X, people.labels(X))
+    same.save("same.attain")
+    assert (files / "new.attain").read_bytes() == (files / "same.attain").read_bytes()
+    assert main([*command, "--reference", "none"]) == 0
+    assert "holds no training rows" in capsys.readouterr().out
+
+
+def test_running_fit_again_from_its_config_gives_the_same_bytes(files: Path, capsys: Any) -> None:
+    command = ["fit", "train.parquet", "--schema", "schema.toml", "--label", "decision", "--out", "new.attain"]
+    assert main([*command, "--method", "Growing_Spheres", "--set", "budget=500", "--set", "step=0.2"]) == 0
+    names = ("new.attain", "new.attain.config.toml")
+    first = [(files / name).read_bytes() for name in names]
+    (files / names[0]).unlink()
+    (files / "kept.toml").write_bytes(first[1])
+    assert main(["fit", "--config", "kept.toml"]) == 0
+    assert [(files / name).read_bytes() for name in names] == first
+    assert main(["fit", "--config=kept.toml", "--set", "budget=600", "--out", "other.attain"]) == 0
+    assert attain.load("other.attain").budget == 600
+    assert attain.load("other.attain").step == 0.2
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
+def test_running_explain_again_from_its_config_gives_the_same_bytes(ending: str, files: Path, capsys: Any) -> None:
+    out = f"o.{ending}"
+    assert main([*EXPLAIN, "--n", "2", "--out", out, "--changes", "c.csv", "--probability", "0.6"]) == 0
+    names = (out, "c.csv", f"{out}.config.toml")
+    first = [(files / name).read_bytes() for name in names]
+    (files / "kept.toml").write_bytes(first[2])
+    for name in names:
+        (files / name).unlink()
+    assert main(["explain", "--config", "kept.toml"]) == 0
+    assert [(files / name).read_bytes() for name in names] == first
+
+
+def test_explain_writes_the_librarys_answers(files: Path, capsys: Any) -> None:
+    assert main([*EXPLAIN, "--n", "2", "--out", "o.csv", "--changes", "c.csv"]) == 0
+    assert "6 of 6 people have an answer" in capsys.readouterr().out
+    expected = direct(n=2)
+    written = pd.read_csv("o.csv", keep_default_na=False, na_values=[""])
+    options = expected.options
+    assert written["who"].tolist() == options["person"].tolist()
+    assert written["option"].tolist() == options["option"].tolist()
+    assert set(written["status"]) == {"FOUND"}
+    for name in people.schema().names:
+        pd.testing.assert_series_equal(written[name], options[name], check_exact=True, check_dtype=False)
+    np.testing.assert_array_equal(written["total_shift"], expected.option_figures["total_shift"])
+    changes = pd.read_csv("c.csv", keep_default_na=False)
+    assert changes["feature"].tolist() == expected.changes["feature"].tolist()
+    assert changes["who"].tolist() == expected.changes["person"].tolist()
+
+
+def test_json_output_holds_the_whole_result(files: Path) -> None:
+    assert main([*EXPLAIN, "--out", "o.json"]) == 0
+    assert digest(Counterfactuals.from_json((files / "o.json").read_text())) == digest(direct())
+
+
+def test_csv_and_parquet_in_and_out_hold_the_same(files: Path) -> None:
+    parquet = [*EXPLAIN[:2], "refused.parquet", *EXPLAIN[5:]]
+    assert main([*EXPLAIN, "--out", "o.csv", "--changes", "c.csv"]) == 0
+    assert main([*parquet, "--out", "o.parquet", "--changes", "c.parquet"]) == 0
+    pd.read_parquet("o.parquet").to_csv("again.csv", index=False)
+    assert (files / "again.csv").read_text() == (files / "o.csv").read_text()
+    assert pd.read_parquet("c.parquet")["feature"].tolist() == pd.read_csv("c.csv")["feature"].tolist()
+
+
+def test_a_person_without_an_answer_has_a_row_that_says_why_and_the_exit_code_says_if_all_are_so(
+    files: Path, capsys: Any
+) -> None:
+    (files / "c.toml").write_text(
+        "immutable = ['debt']\nmax_changes = 3\n[range]\ncards = { down = -1 }\n[bounds]\nincome = { upper = 90000 }\n"
+        f"[people.{pd.read_csv('refused.csv')['who'][0]}]\nimmutable = {json.dumps(list(people.schema().names))}\n"
+    )
+    assert main([*EXPLAIN, "--constraints", "c.toml", "--out", "o.csv"]) == 0
+    written = pd.read_csv("o.csv")
+    assert written["status"][0] == "NOTHING_FREE"
+    assert written.loc[0, list(people.schema().names)].isna().all()
+    assert np.isnan(written["option"][0])
+    assert len(written) == 6
+    (files / "c.toml").write_text(f"immutable = {json.dumps(list(people.schema().names))}\n")
+    assert main([*EXPLAIN, "--constraints", "c.toml", "--out", "o.csv", "--json"]) == 3
+    assert '"found": 0' in capsys.readouterr().out
+    assert set(pd.read_csv("o.csv")["status"]) == {"NOTHING_FREE"}
+
+
+def test_figures_can_be_switched_off(files: Path) -> None:
+    assert main([*EXPLAIN, "--figures", "off", "--out", "o.csv"]) == 0
+    assert "outlier" not in pd.read_csv("o.csv")
+
+
+def test_explain_reports_as_json_and_leaves_standard_output_to_it(files: Path, capsys: Any) -> None:
+    pd.read_csv("refused.csv").assign(extra=1).to_csv("more.csv", index=False)
+    assert main([*EXPLAIN[:2], "more.csv", *EXPLAIN[3:], "--out", "o.csv", "--json"]) == 0
+    streams = capsys.readouterr()
+    told = json.loads(streams.out)
+    assert told["found"] == told["people"] == 6
+    assert told["status"] == {"FOUND": 6}
+    assert "left out" in streams.err
+    assert "extra" in streams.err
+
+
+def test_inspect_says_in_its_first_line_whether_it_holds_rows(files: Path, capsys: Any) -> None:
+    assert main(["inspect", "e.attain"]) == 0
+    assert capsys.readouterr().out.startswith("This file holds training rows: real people's records.")
+    assert main(["inspect", "e.attain", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert next(iter(told)) == "training_rows"
+    assert told["parameters"]["budget"] == 3000
+    attain.load("e.attain").save("none.attain", reference="none")
+    assert main(["inspect", "none.attain"]) == 0
+    assert capsys.readouterr().out.startswith("This file holds no training rows")
+
+
+REFUSED = {
+    "no explainer": (["explain", "no.attain", *EXPLAIN[2:], "--out", "o.csv"], "there is no file 'no.attain'"),
+    "no people": (["explain", "e.attain", "no.csv", *EXPLAIN[3:], "--out", "o.csv"], "there is no file 'no.csv'"),
+    "no folder": ([*EXPLAIN, "--out", "none/o.csv"], "does not exist"),
+    "no format": ([*EXPLAIN, "--out", "o.xlsx"], "names no format"),
+    "no constraints": ([*EXPLAIN, "--out", "o.csv", "--constraints", "c.toml"], "'c.toml' could not be read"),
+    "no target": ([*EXPLAIN[:-1], "maybe", "--out", "o.csv"], "none of the model's classes: 'granted', 'refused'"),
+    "no method": (
+        ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "magic"],
+        "it takes one of",
+    ),
+    "no parameter": (
+        ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "face", "--set", "size=1"],
+        "Face has no such parameter",
+    ),
+    "no autoencoder parameter": (
+        ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--set", "autoencoder.size=1"],
+        "CHVAE has no 'size'",
+    ),
+    "seed by set": (
+        ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--set", "random_state=1"],
+        "use --seed",
+    ),
+    "no schema": (["fit", "train.csv", "--schema", "no.toml", "--out", "x"], "'no.toml' could not be read"),
+    "rows needed": (
+        ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "face", "--reference", "none"],
+        "works on the training rows",
+    ),
+    "no column to drop": (["schema", "infer", "train.csv", "--drop", "none"], "--drop names 'none'"),
+    "no config": (["explain", "--config", "no.toml"], "there is no file 'no.toml'"),
+    "config of another command": (["explain", "--config", "schema.toml"], "was not written by attain"),
+    "foreign file": (["inspect", "train.csv"], "is refused"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_misuse_is_answered_in_words_with_exit_code_1(name: str, files: Path, capsys: Any) -> None:
+    before = set(files.iterdir())
+    arguments, sentence = REFUSED[name]
+    assert main(arguments) == 1
+    assert sentence in capsys.readouterr().err
+    assert set(files.iterdir()) == before
+
+
+def test_the_config_of_another_version_is_told(files: Path, capsys: Any) -> None:
+    assert main([*EXPLAIN, "--out", "o.csv"]) == 0
+    text = (files / "o.csv.config.toml").read_text()
+    (files / "old.toml").write_text(text.replace('attain = "', 'attain = "0.0.'))
+    assert main(["explain", "--config", "old.toml"]) == 0
+    assert "other versions are installed here" in capsys.readouterr().err
+    (files / "fit.toml").write_text(text.replace('"explain"', '"fit"', 1))
+    assert main(["explain", "--config", "fit.toml"]) == 1
+
+
+def run(*arguments: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    command = [sys.executable, "-m", "attain.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_in_a_pipe_there_is_no_progress_and_nothing_on_standard_error(files: Path) -> None:
+    done = run(*EXPLAIN, "--out", "o.csv")
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("columns", [80, 50])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["schema", "infer", "--help"],
+        ["schema", "show", "--help"],
+        ["fit", "--help"],
+        ["explain", "--help"],
+        ["inspect", "--help"],
+        ["schema", "show", "schema.toml"],
+        ["inspect", "e.attain"],
+        [*EXPLAIN, "--out", "o.csv"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_everything_fits_the_terminal(
+    arguments: list[str], columns: int, files: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    if "--help" in arguments:
+        with pytest.raises(SystemExit):
+            main(arguments)
+    else:
+        assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= columns
+
+
+def test_an_interrupted_run_writes_what_is_done_and_ends_with_130(files: Path) -> None:
+    (files / "slow.py").write_text(
+        "import time\nfrom mine import classifier\n\n\ndef decide(frame):\n"
+        "    if len(frame) not in (150, 6):\n        print('asked', flush=True)\n        time.sleep(20)\n"
+        "    return classifier.predict(frame)\n"
+    )
+    command = [sys.executable, "-m", "attain.cli", *EXPLAIN[:5], "--model", "slow:decide", "--target", "granted"]
+    process = subprocess.Popen([*command, "--out", "o.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "asked\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "INTERRUPTED" in out
+    assert set(pd.read_csv("o.csv")["status"]) == {"INTERRUPTED"}
+
+
+def test_missing_flags_are_exit_code_2(files: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["explain", "e.attain", "refused.csv"])
+    assert stop.value.code == 2
+    assert "--model" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_papers_method_is_the_default_and_its_autoencoder_can_be_set(files: Path, capsys: Any) -> None:
+    command = ["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--out", "c.attain"]
+    command += ["--set", "autoencoder.epochs=2", "--set", "autoencoder.hidden=8", "--set", "norm=inf"]
+    assert main(command) == 0
+    loaded: Any = attain.load("c.attain")
+    assert type(loaded) is attain.CCHVAE
+    assert loaded.autoencoder.epochs == 2
+    assert loaded.norm == np.inf
+    assert main(["explain", "c.attain", *EXPLAIN[2:], "--out", "o.csv"]) in (0, 3)
+    assert main(["inspect", "c.attain"]) == 0
+    assert "CHVAE(" in capsys.readouterr().out
