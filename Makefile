@@ -55,7 +55,7 @@ format: $(DEV) ## put the code into the project's form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(DEV) ## the benchmarks
+bench: $(DEV) $(TORCH) ## the benchmarks
 	$(BIN)/python -m benchmarks
 
 clean: ## remove the environment and everything that was built

@@ -12,11 +12,8 @@ Differences are paired by row; intervals are 95 % percentile bootstrap intervals
 from __future__ import annotations
 
 import argparse
-import datetime
-import platform
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -27,13 +24,15 @@ from attain.autoencoders import CHVAE, CVAE, VAE
 from attain.autoencoders.columns import Columns
 from attain.datasets import load_gmsc, load_heloc
 from attain.table import Table
+from benchmarks import report
 
-RESULT = Path(__file__).parent / "results" / "density.md"
 SIZES = {
     "HELOC": {"latent_dim": 10, "hidden": (64,), "epochs": 100, "batch_size": 128},
     "GMSC": {"latent_dim": 6, "hidden": (64,), "epochs": 50, "batch_size": 128},
 }
 COMPONENTS = 5
+SPLIT = 2026
+"""The model was designed on the split of seed 0; this one served for nothing but the report."""
 
 
 def marginal_log_densities(columns: Columns, train: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -65,7 +64,7 @@ def compare(name: str, load: Callable[..., object], samples: int) -> list[str]:
     """The table's lines for one data set."""
     data = load(version="paper")
     table = Table.read(data.X, data.schema)  # type: ignore[attr-defined]
-    order = np.random.default_rng(0).permutation(len(table.values))
+    order = np.random.default_rng(SPLIT).permutation(len(table.values))
     cut = len(order) * 8 // 10
     train, test = table.values[order[:cut]], table.values[order[cut:]]
     sizes = SIZES[name]
@@ -100,6 +99,7 @@ def compare(name: str, load: Callable[..., object], samples: int) -> list[str]:
 
 
 def main() -> None:
+    """Compares every model on every data set and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", choices=sorted(SIZES), default=sorted(SIZES, reverse=True))
     parser.add_argument("--samples", type=int, default=100)
@@ -107,35 +107,24 @@ def main() -> None:
     given = parser.parse_args()
     loaders = {"HELOC": load_heloc, "GMSC": load_gmsc}
     lines = [line for name in given.data for line in compare(name, loaders[name], given.samples)]
-    text = "\n".join([_head(given.samples), *lines, ""])
     if not given.dry_run:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text(text)
+        body = f"{_text(given.samples)}\n\n" + "\n".join([_HEADER, *lines])
+        report.write("density", "Held-out log-density", "python -m benchmarks.density", body)
 
 
-def _head(samples: int) -> str:
-    return f"""# Held-out log-density
-
-`python -m benchmarks.density`, {datetime.date.today()}, {cpu_model()}.
-
-Mean over held-out people (a fifth of the rows) of the importance-weighted bound of log p(free | immutable), {samples}
-draws per component, in nats, original units, Jacobians included. The VAE does not look at the immutable features: its
-figure is log p(free). Differences are paired by person, with 95 % bootstrap intervals; above 0, the CHVAE with the sum
-over components is better. All networks have one hidden layer of 64; z has {SIZES["HELOC"]["latent_dim"]} dimensions on
-HELOC,
-{SIZES["GMSC"]["latent_dim"]} on GMSC; the mixtures have {COMPONENTS} components. CPU seconds are for training.
-
-| data | model | log-density | CHVAE is better by | CPU s | active units | standard error per row |
+_HEADER = """| data | model | log-density | CHVAE is better by | CPU s | active units | standard error per row |
 |---|---|---|---|---|---|---|"""
 
 
-def cpu_model() -> str:
-    """The processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+def _text(samples: int) -> str:
+    latent = ", ".join(f"{size['latent_dim']} on {name}" for name, size in SIZES.items())
+    return f"""Mean over held-out people (a fifth of the rows) of the importance-weighted bound of
+log p(free | immutable), {samples} draws per component, in nats, original units, Jacobians included. The VAE does not
+look at the immutable features: its figure is log p(free). Differences are paired by person, with 95 % bootstrap
+intervals; above 0, the CHVAE with the sum over components is better. All networks have one hidden layer of 64;
+dimensions of z: {latent}; the mixtures have {COMPONENTS} components. CPU seconds are for training. One training seed;
+split seed {SPLIT}, which no design choice was made on (those were made on seed 0, whose held-out rows overlap with these
+by chance)."""
 
 
 if __name__ == "__main__":

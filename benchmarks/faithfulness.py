@@ -1,9 +1,9 @@
 """How faithful C-CHVAE's Algorithm 1 is on the paper's data: `python -m benchmarks.faithfulness`.
 
-HELOC and Give Me Some Credit (paper's versions), l₂ logistic regression, splits 0 to 4, all refused held-out people (500 at
-most). LOF inliers: k = 20, in the measuring space. Spread: sd of the answers over that of real people of the desired class,
-median over free features; correlation: of answers with the own factual, mean over free features. Both leave out cells
-with special codes. Real people: held-out ones whom the classifier accepts and who are labelled so.
+HELOC and Give Me Some Credit (paper's versions), l₂ logistic regression, splits 0 to 4, all refused held-out people
+(500 at most). LOF inliers: k = 20, in the measuring space. Spread: sd of the answers over that of real people of the
+desired class, median over free features; correlation: of answers with the own factual, mean over free features. Both
+leave out cells with special codes. Real people: held-out ones whom the classifier accepts and who are labelled so.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Time and memory of training against columns and rows: `python -m benchmarks.scaling`.
 
-Made-up data of mixed kinds. Columns from 10 to 500 at 20,000 rows; rows from 10³ to 10⁷ at 10 columns, where from 10⁶ on
-the rows stream through the device in chunks of a million. Each point runs in a process of its own, so that its peak
-memory is its own.
+Made-up data of mixed kinds. Columns from 10 to 500 at 20,000 rows; rows from 10³ to 10⁷ at 10 columns, where from 10⁶
+on the rows stream through the device in chunks of a million. Each point runs in a process of its own, so that its
+peak memory is its own.
 """
 
 from __future__ import annotations
@@ -57,7 +57,12 @@ def one(columns: int, rows: int) -> dict[str, float]:
         seconds[f"{name}_wall"] = time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     epoch = max(seconds["second"] / 2, 0.0)
-    return {"compile": max(seconds["first"] - epoch, 0.0), "epoch": epoch, "memory": peak, "table": values.nbytes / 2**20}
+    return {
+        "compile": max(seconds["first"] - epoch, 0.0),
+        "epoch": epoch,
+        "memory": peak,
+        "table": values.nbytes / 2**20,
+    }
 
 
 def main() -> None:
@@ -97,7 +102,10 @@ def _plot(measured: dict[tuple[int, int], dict[str, float]]) -> None:
     from benchmarks import report
 
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for axis, place, fixed, label in ((axes[0], 0, 20_000, "columns (20,000 rows)"), (axes[1], 1, 10, "rows (10 columns)")):
+    for axis, place, fixed, label in (
+        (axes[0], 0, 20_000, "columns (20,000 rows)"),
+        (axes[1], 1, 10, "rows (10 columns)"),
+    ):
         chosen = {key[place]: value for key, value in measured.items() if key[1 - place] == fixed}
         size = sorted(chosen)
         axis.loglog(size, [chosen[s]["compile"] for s in size], "o-", label="compiling, CPU s")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-def epoch(columns: Any, rows: np.ndarray, batch: int, components: int, latent: int, hidden: int) -> Any:
+def epoch(columns: Any, rows: np.ndarray, batch: int, components: int, latent: int, hidden: int, estimator: str) -> Any:
     """A function that trains for one epoch of shuffled batches."""
     import torch
     from torch import nn
@@ -20,7 +20,9 @@ def epoch(columns: Any, rows: np.ndarray, batch: int, components: int, latent: i
     outputs = columns.outputs
     conditions = rows.shape[1] - width
     data = torch.from_numpy(np.ascontiguousarray(rows))
-    encoder = nn.Sequential(nn.Linear(rows.shape[1], hidden), nn.Tanh(), nn.Linear(hidden, components * (1 + 2 * latent)))
+    encoder = nn.Sequential(
+        nn.Linear(rows.shape[1], hidden), nn.Tanh(), nn.Linear(hidden, components * (1 + 2 * latent))
+    )
     first = nn.Linear(latent + components + conditions, hidden)
     last = nn.Linear(hidden, outputs)
     prior = nn.Parameter(torch.randn(components, latent))
@@ -62,14 +64,22 @@ def epoch(columns: Any, rows: np.ndarray, batch: int, components: int, latent: i
         mean = mean.unflatten(-1, (components, latent))
         log_scale = log_scale.unflatten(-1, (components, latent)).clamp(-7, 2)
         scale = log_scale.exp()
-        z = mean + scale * torch.randn(len(x), 1, latent)
         n = len(x)
-        conditioned = clean[:, None, width:].expand(n, components, conditions)
-        joined = torch.cat([z, one_hot.expand(n, components, components), conditioned], -1)
-        raw = last(torch.tanh(first(joined)))
         share = log_share.exp()
-        kl = (0.5 * (scale**2 + (mean - prior) ** 2 - 1) - log_scale).sum(-1)
-        loss = -(share * (log_density(raw, x) - kl - log_share)).sum(-1).mean()
+        if estimator == "exact":
+            weights_of, centre = one_hot.expand(n, components, components), prior
+        else:
+            noise = -torch.log(-torch.log(torch.rand_like(log_share).clamp_min(1e-9)))
+            soft = torch.softmax((log_share + noise) / 0.5, -1)[:, None, :]
+            mean, scale = soft @ mean, soft @ scale
+            log_scale, weights_of, centre = scale.log(), soft, soft @ prior
+        z = mean + scale * torch.randn(n, 1, latent)
+        conditioned = clean[:, None, width:].expand(n, z.shape[1], conditions)
+        raw = last(torch.tanh(first(torch.cat([z, weights_of, conditioned], -1))))
+        kl = (0.5 * (scale**2 + (mean - centre) ** 2 - 1) - log_scale).sum(-1)
+        bound = log_density(raw, x) - kl
+        bound = (share * bound).sum(-1) if estimator == "exact" else bound[:, 0]
+        loss = -(bound - (share * log_share).sum(-1)).mean()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()

@@ -154,7 +154,9 @@ def comparison(results: Sequence[Counterfactuals], width: int | None = None) -> 
     header = ("method", "answered", "changes", "total shift", "largest shift", "outliers", "connected", "rows scored")
     rows = []
     for result in results:
-        means = [_mean(result, name) for name in ("features_changed", "total_shift", "max_shift", "outlier", "connected")]
+        means = [
+            _mean(result, name) for name in ("features_changed", "total_shift", "max_shift", "outlier", "connected")
+        ]
         changes, total, largest, outliers, connected = means
         rows.append(
             (

@@ -111,7 +111,7 @@ def test_a_code_outside_the_box_is_searched_and_flagged(blobs, fitted):
 
 
 def test_nothing_immutable_and_everything_immutable_are_both_defined(blobs):
-    data, refused = blobs
+    data, _ = blobs
     assert not data.schema.immutable
     frozen = data.schema.change(["x1", "x2"], immutable=True)
     with pytest.raises(AttainError, match="no feature is free"):

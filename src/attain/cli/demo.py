@@ -64,8 +64,9 @@ def run(given: argparse.Namespace) -> None:
     print(changes_table(faithful, [i for i in range(len(faithful)) if faithful.found[i]][:_TABLE]))
     _say("")
     _say(
-        "pct: the share of applicants at or below the value. total: the sum of all shifts, in percentile points; another "
-        "level counts 100. outlier, connected: whether the new record is unlike real accepted people, and near one."
+        "pct: the share of applicants at or below the value. total: the sum of all shifts, in percentile points; "
+        "another level counts 100. outlier, connected: whether the new record is unlike real accepted people, and near "
+        "one."
     )
     _say("")
     for line in str(faithful).splitlines():

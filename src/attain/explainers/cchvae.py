@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from sklearn.base import clone
 
-from attain.autoencoders import CHVAE, CVAE, VAE, Autoencoder, state
-from attain.errors import AttainError, FileError
-from attain.explainers.base import Explainer
+from attain.autoencoders import Autoencoder
+from attain.errors import AttainError
+from attain.explainers.latent import LatentExplainer
 from attain.explainers.options import diverse
 from attain.explainers.problem import Answers, Problem
 from attain.reference import Reference
-from attain.region import Region
 from attain.schema import Schema
-from attain.search.moves import Scale, fewest_changes
 from attain.search.shells import Latent, Shells
 from attain.search.sphere import Radius, check_norm
 from attain.search.streams import streams
 
 _PEOPLE_AT_ONCE = 50_000
-_ROWS_AT_ONCE = 200_000
+_ROWS_AT_ONCE = 50_000
 _SPARE_OPTIONS = 4
 _RANKED_PEOPLE, _RANK_SAMPLES = 1000, 20
 """Among how many real people an answer's density is ranked, and with how many draws each density is bounded."""
@@ -32,7 +28,7 @@ _RELEASED_STREAM = 0x5E1EA5ED
 """Keeps the random decoding of `compat="released"` apart from the shells' random numbers."""
 
 
-class CCHVAE(Explainer):
+class CCHVAE(LatentExplainer):
     """Counterfactuals that look like real records: the paper's method.
 
     An autoencoder learns the density of the free features given the immutable ones. Each person is encoded; samples in
@@ -65,8 +61,8 @@ class CCHVAE(Explainer):
     compat
         `"released"` searches as the code released with the paper does, for comparison only: each candidate is one
         random draw from the decoded likelihoods, shells of width 0.5 with 1,000 samples each grow up to 500 times
-        without a box, and among what turns the decision the least l₁ distance of standardised free features wins. `samples`,
-        `step`, `norm`, `radius` and `max_shells` are not used then.
+        without a box, and among what turns the decision the least l₁ distance of standardised free features wins.
+        `samples`, `step`, `norm`, `radius` and `max_shells` are not used then.
     budget
         The most rows the model is asked about per person.
     margin
@@ -132,35 +128,6 @@ class CCHVAE(Explainer):
         if self.compat not in (None, "released"):
             raise AttainError(f"compat is {self.compat!r}; it takes None or 'released'")
 
-    def _prepare(self) -> None:
-        given = self.autoencoder
-        if given is None:
-            self.autoencoder_ = CHVAE(self.schema_, random_state=self.random_state).fit(self.table_.values)
-        elif hasattr(given, "model_"):
-            self.autoencoder_ = given
-        else:
-            self.autoencoder_ = clone(given).set_params(schema=self.schema_).fit(self.table_.values)
-        codes = self.autoencoder_.encode(self.table_.values).z.astype(np.float64)
-        self.box_ = (codes.min(axis=0), codes.max(axis=0))
-        self.scale_ = Scale(self.schema_, self.table_.values)
-
-    def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        facts, arrays = state.to_arrays(self.autoencoder_)
-        kind = type(self.autoencoder_).__name__
-        return {"autoencoder": kind, "state": facts}, {**arrays, "box.low": self.box_[0], "box.high": self.box_[1]}
-
-    def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        kinds = {kind.__name__: kind for kind in (CHVAE, CVAE, VAE)}
-        given = self.autoencoder
-        fresh = (
-            kinds[facts["autoencoder"]](self.schema_) if given is None else clone(given).set_params(schema=self.schema_)
-        )
-        state.from_arrays(fresh, self.schema_, self.table_.values, facts["state"], arrays)
-        box = (arrays["box.low"], arrays["box.high"])
-        if any(side.shape != (facts["state"]["latent_dim"],) or side.dtype != np.float64 for side in box):
-            raise FileError("the file has no range of codes for each latent unit")
-        self.autoencoder_, self.box_ = fresh, box
-
     def _batch_size(self, options: int) -> int:
         return _PEOPLE_AT_ONCE
 
@@ -190,24 +157,6 @@ class CCHVAE(Explainer):
         real = np.sort(self.autoencoder_.log_density_bound(some, samples=_RANK_SAMPLES))
         own = self.autoencoder_.log_density_bound(rows, samples=_RANK_SAMPLES)
         return {"density_rank": np.round(np.searchsorted(real, own) / len(real), 3)}
-
-    def _latent(self, region: Region) -> Latent:
-        autoencoder, factuals = self.autoencoder_, region.factuals
-        codes = autoencoder.encode(factuals)
-        conditions = autoencoder.encode_conditions(factuals)
-
-        def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
-            return self._rows(region, owners, autoencoder.decode_free(z, conditions[owners], codes.component[owners]))
-
-        units = np.asarray(autoencoder.active_units, dtype=bool)
-        active = units if units.any() else np.ones_like(units)
-        return Latent(codes.z.astype(np.float64), *self.box_, active, decode)
-
-    def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Whole rows: decoded free cells beside the person's own immutable ones, as few changed as they may be."""
-        rows = region.factuals[owners]
-        rows[:, self.schema_.free_columns] = free
-        return fewest_changes(rows, owners, region, self.scale_)
 
     def _released(self, latent: Latent, problem: Problem) -> Latent:
         """The latent space as the released code searches it: without a box, with random decoding."""

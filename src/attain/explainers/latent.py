@@ -90,7 +90,7 @@ class LatentExplainer(Explainer):
             given = (z, conditions[owners], gradient[:, free])
             arrays = [*(np.asarray(array, np.float32) for array in given), np.asarray(component[owners], np.int32)]
             pulled = in_tiles(lambda *tiles: _pulled(autoencoder.model_, *tiles), arrays, _SLOPE_TILE)
-            return np.nan_to_num(pulled.astype(np.float64), posinf=0.0, neginf=0.0)
+            return np.asarray(np.nan_to_num(pulled.astype(np.float64), posinf=0.0, neginf=0.0))
 
         return pull
 
@@ -105,5 +105,5 @@ class LatentExplainer(Explainer):
 def _pulled(model: Any, z: jax.Array, conditions: jax.Array, gradient: jax.Array, component: jax.Array) -> jax.Array:
     """The gradient in the codes of a score whose gradient in the typical cells is given."""
     _, pull = jax.vjp(lambda codes: decode_matrix(model, codes, conditions, component), z)
-    (pulled,) = pull(gradient)
+    pulled: jax.Array = pull(gradient)[0]
     return pulled

@@ -9,7 +9,6 @@ from attain.errors import AttainError, ModelError
 from attain.explainers.latent import LatentExplainer
 from attain.explainers.latent_descent import LatentDescent, Loss
 from attain.explainers.problem import Answers, Problem
-from attain.explainers.wachter import boundary
 from attain.models import Goal
 from attain.models.smooth import Smooth, smooth_score
 from attain.schema import Schema
@@ -18,7 +17,6 @@ from attain.search.costs import units
 _PEOPLE_AT_ONCE = 2_000
 _BOUNDARY_ROWS = 2_000
 """Training rows from which the boundary in the score is read."""
-_FLAT = 1e-12
 
 
 class Revise(LatentExplainer):
@@ -31,9 +29,9 @@ class Revise(LatentExplainer):
     of codes on opposite sides. Adam descends from each person's code, all people at once. Every record on the way is
     put into final form and asked about; the nearest that turns the decision is the answer.
 
-    The loss is logistic, in standard deviations of the training people's scores beyond the boundary. Distances are
-    shares of each feature's range in the training data, weighted by the feature's `cost`; another level, special code
-    or filled cell counts 1.
+    The loss is logistic, in standard deviations of the training people's scores beyond the boundary (probabilities are
+    put on the scale of log-odds). Distances are shares of each feature's range in the training data, weighted by the
+    feature's `cost`; another level, special code or filled cell counts 1.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
     columns, `max_changes`. Rules between features: by mending where that is easy, else by rejection.
@@ -152,12 +150,14 @@ class Revise(LatentExplainer):
         met, judged = problem.goal.judge(some)
         smooth = self._smooth(problem.goal)
         if smooth is not None:
-            descent.follow_slope(smooth, _loss(smooth.score(some), met))
+            descent.follow_slope(smooth, Loss(smooth.score(some), met))
         if self.method != "gradient":
-            descent.follow_scores(_loss(judged, met))
+            descent.follow_scores(Loss(judged, met, _ends(problem.goal, judged)))
         return descent.answers()
 
 
-def _loss(score: np.ndarray, met: np.ndarray) -> Loss:
-    spread = float(score.std())
-    return Loss(boundary(score, met), spread if spread > _FLAT else 1.0)
+def _ends(goal: Goal, score: np.ndarray) -> tuple[float, float] | None:
+    """Between what a probability, or a lead in probability, lies; None for other scores."""
+    if goal.probability is not None:
+        return 0.0, 1.0
+    return (-1.0, 1.0) if np.abs(score).max() <= 1 else None

@@ -236,7 +236,8 @@ class MixedPolytope:
             integrality=np.array(self._whole, dtype=np.int64),
             bounds=Bounds(np.zeros(len(high)), high),
             constraints=LinearConstraint(matrix, [low for _, low, _ in rows], [top for _, _, top in rows]),
-            options={"mip_rel_gap": 0.0},
+            # with presolve, HiGHS may print a line of its own, where a program reads our output
+            options={"mip_rel_gap": 0.0, "presolve": False},
         )
         if result.x is None:
             return None

@@ -40,6 +40,8 @@ def _ordinary_cells(schema: Schema, values: np.ndarray, j: int) -> np.ndarray:
 
 def fewest_changes(rows: np.ndarray, owners: np.ndarray, region: Region, scale: Scale) -> np.ndarray:
     """The rows with only their largest changes kept, where a person may change fewer features than they do."""
+    if (region.max_changes >= len(region.schema)).all():
+        return rows
     movable = ~region.frozen[owners] & ~(rows == region.factuals[owners])
     limited = np.flatnonzero(region.max_changes[owners] < movable.sum(axis=1))
     if limited.size:

@@ -4,7 +4,7 @@
         explainer = MyMethod
 
 It holds the four promises: bounded, valid, reproducible, a plain frame; and the rules of scikit-learn's estimators.
-`pytest` runs it; `attain.testing.check(MyMethod)` does so without pytest.
+`pytest` runs it; `attain.testing.check_explainer(MyMethod)` does so without pytest.
 """
 
 from __future__ import annotations
@@ -419,7 +419,7 @@ def _other_libraries() -> list[Any]:
     return converters
 
 
-def check(explainer: type[Explainer], **attributes: Any) -> None:
+def check_explainer(explainer: type[Explainer], **attributes: Any) -> None:
     """Runs the whole suite on an explainer and raises at the first failure."""
     suite = type("Suite", (ExplainerSuite,), {"explainer": explainer, **attributes})()
     for name in dir(suite):
