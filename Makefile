@@ -21,23 +21,22 @@ help: ## this list
 demo: $(CORE) ## find counterfactuals in the German credit data
 	$(BIN)/attain demo
 
-test: export JAX_PLATFORMS = cpu
+# Two workers share the cores; more threads each would only wait for one another.
+test test-slow test test-slow test-all: export OMP_NUM_THREADS = 1
 test: $(DEV) ## format, lint, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadscope -m "not slow"
 
-test-slow: export JAX_PLATFORMS = cpu
 test-slow: $(DEV) ## the slow tests only
-	$(BIN)/pytest -n 2 -m slow
+	$(BIN)/pytest -n 2 --dist loadscope -m slow
 
-test-all: export JAX_PLATFORMS = cpu
 test-all: $(DEV) $(TORCH) ## every test, with PyTorch installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadscope
 
 docs: $(DEV) ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

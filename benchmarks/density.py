@@ -123,7 +123,7 @@ log p(free | immutable), {samples} draws per component, in nats, original units,
 look at the immutable features: its figure is log p(free). Differences are paired by person, with 95 % bootstrap
 intervals; above 0, the CHVAE with the sum over components is better. All networks have one hidden layer of 64;
 dimensions of z: {latent}; the mixtures have {COMPONENTS} components. CPU seconds are for training. One training seed;
-split seed {SPLIT}, which no design choice was made on (those were made on seed 0, whose held-out rows overlap with these
+split seed {SPLIT}, which no design choice was made on (those were made on seed 0, whose held-out rows overlap these
 by chance)."""
 
 

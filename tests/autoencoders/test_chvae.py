@@ -207,6 +207,7 @@ def test_parameters_are_stored_and_cloned() -> None:
     assert not hasattr(again, "model_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [0, pytest.param(None, marks=pytest.mark.slow), (16, 8)])
 def test_hidden_widths(hidden: Any) -> None:
     data = make_blobs(200)

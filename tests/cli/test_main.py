@@ -19,6 +19,7 @@ def test_the_demo_shows_three_people_and_an_overview(capsys, monkeypatch, tmp_pa
     assert "total shift" in out
 
 
+@pytest.mark.slow
 def test_the_demo_fits_a_narrow_terminal(capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     assert main(["demo", "--people", "2", "--out", str(tmp_path / "answers.csv")]) == 0

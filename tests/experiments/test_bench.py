@@ -179,6 +179,7 @@ def test_the_command_prints_a_table_for_each_classifier(capsys, monkeypatch, tmp
     assert (written["success"].dropna() == 1).all()
 
 
+@pytest.mark.slow
 def test_the_command_prints_json(capsys, monkeypatch):
     monkeypatch.setattr(attain.experiments.bench, "all_methods", few_methods)
     assert main(["bench", "--quick", "--people", "2", "--json"]) == 0

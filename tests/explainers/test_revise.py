@@ -191,6 +191,7 @@ def test_nothing_found_is_a_status_and_never_the_factual(blobs, autoencoder):
         assert (result.person_figures["rows_scored"] <= budget).all()
 
 
+@pytest.mark.slow
 def test_immutable_features_stay_and_the_rest_fits_them():
     random = np.random.default_rng(0)
     group = random.integers(0, 2, 1000)

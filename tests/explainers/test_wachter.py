@@ -104,6 +104,7 @@ def test_people_whom_the_gradient_misses_are_searched_for():
     assert not alone.found.all()
 
 
+@pytest.mark.slow
 def test_a_jax_function_is_followed_by_its_gradient():
     jax = pytest.importorskip("jax")
     X, y = frame()
