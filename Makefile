@@ -22,7 +22,8 @@ demo: $(CORE) ## find counterfactuals in the German credit data
 	$(BIN)/attain demo
 
 # Two workers share the cores; more threads each would only wait for one another.
-test test-slow test test-slow test-all: export OMP_NUM_THREADS = 1
+test test-slow test-all: export JAX_PLATFORMS = cpu
+test test-slow test-all: export OMP_NUM_THREADS = 1
 test: $(DEV) ## format, lint, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
