@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 from attain import CCHVAE, metrics
-from attain.percentiles import ordinary
+from attain.cells import ordinary
 from attain.reference import Reference
 from attain.table import Table
 from benchmarks import report

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from attain.cells import unchanged
 from attain.status import Status
 from attain.table import Frame, Table
 
@@ -117,7 +118,7 @@ class Counterfactuals:
         layout, schema = self.table.layout, self.table.schema
         total = self.option_figures.get("total_shift", np.full(len(self.rows), math.nan))
         own = self.table.values[self.owners]
-        differs = (self.rows != own) & ~(np.isnan(self.rows) & np.isnan(own))
+        differs = ~unchanged(own, self.rows)
         cells = []
         for i, j in zip(*np.nonzero(differs), strict=True):
             name = schema.names[j]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from attain.cells import ordinary, unchanged
 from attain.errors import AttainError, DataError
 from attain.schema import Feature, Schema
 
@@ -113,20 +114,6 @@ def total_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArr
 def max_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
     """MS: the largest of each row's shifts, over the given columns (`schema.free_columns`) or over all there are."""
     return np.asarray(_chosen(shifts, columns).max(axis=-1, initial=0.0))
-
-
-def unchanged(before: FloatArray, after: FloatArray) -> NDArray[np.bool_]:
-    """Which cells are the same: equal, or missing on both sides."""
-    same: NDArray[np.bool_] = (before == after) | (np.isnan(before) & np.isnan(after))
-    return same
-
-
-def ordinary(feature: Feature, cells: FloatArray) -> NDArray[np.bool_]:
-    """Which cells hold a value on the feature's own scale: neither missing nor a special code."""
-    known = ~np.isnan(cells)
-    for code in feature.special:
-        known &= cells != code
-    return known
 
 
 def as_matrix(values: ArrayLike, width: int) -> FloatArray:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from attain.cells import ordinary, unchanged
 from attain.constraints import Constraints
 from attain.grid import is_on_grid, on_grid, snapped
 from attain.rules import RuleBook
@@ -69,7 +70,7 @@ class Region:
             own = factuals[:, j]
             limits = None if observed is None else (observed[0][j], observed[1][j])
             low[:, j], high[:, j] = _absolute(feature, own, limits)
-            _tighten(low, high, j, own, _ordinary(feature, own), feature.direction, feature.range)
+            _tighten(low, high, j, own, ordinary(feature, own), feature.direction, feature.range)
             frozen[:, j] = not feature.searched
             frozen[:, j] |= np.isnan(own) & (not feature.fillable)
             allowed = _states(feature, own)
@@ -259,7 +260,7 @@ class Region:
     def violations(self, rows: np.ndarray, people: np.ndarray) -> dict[str, np.ndarray]:
         """For each kind of rule, and each rule between features by its text, which rows break it."""
         own = self.factuals[people]
-        differs = (rows != own) & ~(np.isnan(rows) & np.isnan(own))
+        differs = ~unchanged(own, rows)
         broken = {kind: np.zeros(len(rows), dtype=bool) for kind in NOT_A_RULE}
         expected = self.book.derive(rows, own)
         for j, feature in enumerate(self.schema):
@@ -286,14 +287,14 @@ class Region:
         moved: np.ndarray,
         people: np.ndarray,
     ) -> None:
-        ordinary = moved & _ordinary(feature, cells)
+        on_scale = moved & ordinary(feature, cells)
         with np.errstate(invalid="ignore"):
             outside = (cells < self.low[people, j]) | (cells > self.high[people, j]) | np.isinf(cells)
-        broken["bounds"] |= ordinary & outside
-        broken["grid"] |= ordinary & ~is_on_grid(cells, feature.step)
+        broken["bounds"] |= on_scale & outside
+        broken["grid"] |= on_scale & ~is_on_grid(cells, feature.step)
         if feature.special:
             allowed = self.states[j][people]
-            broken["transition"] |= ordinary & ~allowed[:, -1]
+            broken["transition"] |= on_scale & ~allowed[:, -1]
             for k, code in enumerate(feature.special):
                 broken["transition"] |= moved & (cells == code) & ~allowed[:, k]
 
@@ -333,12 +334,6 @@ def _placed(cells: np.ndarray, own: np.ndarray, step: float | None, low: np.ndar
     return np.where((result == place) | (nearest == place) | (cells == own), own, result)
 
 
-def _ordinary(feature: Feature, cells: np.ndarray) -> np.ndarray:
-    """Where a cell holds a number or level: neither missing nor a special code."""
-    present = ~np.isnan(cells)
-    return present & ~np.isin(cells, list(feature.special)) if feature.special else present
-
-
 def _absolute(feature: Feature, own: np.ndarray, observed: tuple[float, float] | None) -> tuple[np.ndarray, np.ndarray]:
     """The limits that hold for everybody; a person who already lies outside them may stay, and come back."""
     if not feature.numeric:
@@ -347,8 +342,8 @@ def _absolute(feature: Feature, own: np.ndarray, observed: tuple[float, float] |
     high = math.inf if feature.bounds[1] is None else feature.bounds[1]
     if observed is not None and not math.isnan(observed[0]) and feature.derived is None:
         low, high = max(low, observed[0]), min(high, observed[1])
-    ordinary = _ordinary(feature, own)
-    return np.where(ordinary, np.fmin(own, low), low), np.where(ordinary, np.fmax(own, high), high)
+    on_scale = ordinary(feature, own)
+    return np.where(on_scale, np.fmin(own, low), low), np.where(on_scale, np.fmax(own, high), high)
 
 
 def _tighten(
@@ -356,7 +351,7 @@ def _tighten(
     high: np.ndarray,
     j: int,
     own: np.ndarray,
-    ordinary: np.ndarray,
+    on_scale: np.ndarray,
     direction: str,
     reach: tuple[float | None, float | None],
     people: np.ndarray | slice = slice(None),
@@ -372,8 +367,8 @@ def _tighten(
     slack = np.where(np.isfinite(own), 1e-12 * np.abs(own), 0.0)
     least = own + down - (slack if down else 0.0)
     most = own + up + (slack if up else 0.0)
-    low[people, j] = np.where(ordinary, np.maximum(low[people, j], least), low[people, j])
-    high[people, j] = np.where(ordinary, np.minimum(high[people, j], most), high[people, j])
+    low[people, j] = np.where(on_scale, np.maximum(low[people, j], least), low[people, j])
+    high[people, j] = np.where(on_scale, np.minimum(high[people, j], most), high[people, j])
 
 
 def _tighten_people(
@@ -382,9 +377,9 @@ def _tighten_people(
     for name in dict.fromkeys((*own.direction, *own.range, *own.bounds)):
         j = schema.position(name)
         cells = factuals[people, j]
-        ordinary = _ordinary(schema.features[j], cells)
+        on_scale = ordinary(schema.features[j], cells)
         reach = own.range.get(name, (None, None))
-        _tighten(low, high, j, cells, ordinary, own.direction.get(name, "any"), reach, people)
+        _tighten(low, high, j, cells, on_scale, own.direction.get(name, "any"), reach, people)
         floor, ceiling = own.positions(name, own.bounds.get(name, (None, None)), schema)
         # a person outside the bounds may stay where they are, but not move about there
         if floor is not None:

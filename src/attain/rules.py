@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from attain.cells import unchanged
 from attain.expressions import Clause, Comparison, Expression
 from attain.schema import Rule, Schema
 
@@ -57,7 +58,7 @@ class RuleBook:
         rows = rows.copy()
         for j, expression in self._schema.derivations:
             inputs = [self._schema.position(name) for name in expression.names]
-            changed = _differs(rows[:, inputs], factuals[:, inputs]).any(axis=1)
+            changed = ~unchanged(rows[:, inputs], factuals[:, inputs]).all(axis=1)
             rows[:, j] = np.where(changed, expression(self._columns(rows)), factuals[:, j])
         return rows
 
@@ -124,13 +125,9 @@ class RuleBook:
     ) -> np.ndarray:
         """One free feature a row takes up the gap: one the candidate left alone, where there is such."""
         gap = rows[:, columns] @ slopes + constant
-        moved = _differs(rows[:, columns], factuals[:, columns])
+        moved = ~unchanged(rows[:, columns], factuals[:, columns])
         preference = np.where(frozen[:, columns], 2, moved)
         chosen = preference.argmin(axis=1)
         at = np.flatnonzero((np.abs(gap) > 0) & ~frozen[np.arange(len(rows)), columns[chosen]])
         rows[at, columns[chosen[at]]] -= gap[at] / slopes[chosen[at]]
         return rows
-
-
-def _differs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return (left != right) & ~(np.isnan(left) & np.isnan(right))

@@ -19,7 +19,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attain.percentiles import as_matrix, ordinary, unchanged
+from attain.cells import ordinary, unchanged
+from attain.percentiles import as_matrix
 from attain.schema import Schema
 
 FloatArray: TypeAlias = NDArray[np.float64]

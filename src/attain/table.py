@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import narwhals as nw
 import numpy as np
 
+from attain.cells import unchanged
 from attain.errors import DataError, listed
 from attain.libraries import (
     Library,
@@ -142,7 +143,7 @@ class Table:
         columns = {}
         for name in self.layout.columns:
             j = self.schema.position(name)
-            differs = answered & ~_same(rows[:, j], self.values[:, j])
+            differs = answered & ~unchanged(rows[:, j], self.values[:, j])
             at = np.flatnonzero(differs)
             columns[name] = (at, rows[at, j], missing, self.schema[name])
         return self.layout.library.replace(self.source, columns)
@@ -157,11 +158,6 @@ class Table:
             self.layout.library.take(self.source, positions),
         )
         return chosen.replaced(rows, np.ones(len(rows), dtype=bool))
-
-
-def _same(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Equal, or both missing."""
-    return (left == right) | (np.isnan(left) & np.isnan(right))
 
 
 def _opened(frame: Frame, schema: Schema, name: str) -> tuple[Frame, Library]:

@@ -14,10 +14,11 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
+from attain.cells import ordinary, unchanged
 from attain.expressions import Comparison, Expression
 from attain.grid import on_grid, snapped
 from attain.models.linear import LinearScore
-from attain.percentiles import Percentiles, ordinary, unchanged
+from attain.percentiles import Percentiles
 from attain.region import NOT_A_RULE, Region
 from attain.schema import Schema
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attain.cells import ordinary
 from attain.explainers.options import diverse
 from attain.explainers.problem import Answers, Problem
 from attain.explainers.relaxation import Relaxation
 from attain.explainers.wachter import boundary
 from attain.models.smooth import Smooth
-from attain.percentiles import ordinary
 from attain.search.costs import Costs
 from attain.search.pool import Pool
 from attain.search.shells import Latent

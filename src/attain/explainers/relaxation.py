@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attain.cells import ordinary
 from attain.models.smooth import Smooth
-from attain.percentiles import ordinary
 from attain.region import Region
 from attain.search.costs import Costs
 from attain.search.kernel_regression import KernelRegression

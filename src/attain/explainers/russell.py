@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attain.cells import unchanged
 from attain.errors import ModelError
 from attain.explainers.base import Explainer
 from attain.explainers.problem import Answers, Problem
 from attain.explainers.russell_program import MixedPolytope, Spread, in_program
 from attain.models import Goal
 from attain.models.linear import TAKEN, LinearScore, NotLinearError, decision_scores, linear_score
-from attain.percentiles import unchanged
 from attain.schema import Schema
 from attain.status import Status
 

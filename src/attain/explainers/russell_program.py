@@ -13,10 +13,10 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
+from attain.cells import ordinary
 from attain.explainers.actions import linear_rule
 from attain.grid import snapped
 from attain.models.linear import LinearScore
-from attain.percentiles import ordinary
 from attain.region import Region
 from attain.schema import Rule, Schema
 

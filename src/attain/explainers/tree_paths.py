@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from attain.cells import ordinary
 from attain.models.trees import Ensemble, boxes
-from attain.percentiles import Percentiles, ordinary
+from attain.percentiles import Percentiles
 from attain.region import Region
 from attain.schema import Feature
 from attain.search.moves import SWITCH, Scale

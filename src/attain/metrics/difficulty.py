@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attain import percentiles as shifts
+from attain.cells import unchanged
 from attain.metrics.answers import BoolArray, FloatArray, measured
-from attain.percentiles import Percentiles, as_matrix, unchanged
+from attain.percentiles import Percentiles, as_matrix
 from attain.schema import Schema
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from attain.cells import ordinary
 from attain.errors import ModelError
-from attain.percentiles import ordinary
 from attain.schema import Feature, Schema
 
 _TOLERANCE = 1e-7

@@ -37,10 +37,10 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC
 
+from attain.cells import ordinary
 from attain.errors import ModelError, listed
 from attain.models.goal import Goal
 from attain.models.reader import Reader
-from attain.percentiles import ordinary
 from attain.schema import Schema
 
 _CLASSIFIERS: Final = (

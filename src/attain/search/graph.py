@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 from scipy.special import logsumexp
 
-from attain.percentiles import ordinary
+from attain.cells import ordinary
 from attain.reference import Neighbours
 from attain.region import Region
 from attain.schema import Schema

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attain.percentiles import ordinary
+from attain.cells import ordinary
 from attain.region import Region
 from attain.search.costs import Costs, switches
 
