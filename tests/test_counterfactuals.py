@@ -25,8 +25,18 @@ SCHEMA = Schema(
     )
 )
 TABLE_1 = [
-    *("method", "person", "option", "feature", "current", "current_percentile"),
-    *("counterfactual", "counterfactual_percentile", "shift", "total_shift", "outlier", "connected"),
+    "person",
+    "option",
+    "feature",
+    "current",
+    "counterfactual",
+    "current_percentile",
+    "counterfactual_percentile",
+    "shift",
+    "total_shift",
+    "outlier",
+    "connected",
+    "method",
 ]
 
 

@@ -93,6 +93,6 @@ def test_a_summary_counts_and_explains() -> None:
     made = result()
     text = str(made)
     assert f"{made.found.sum()} of 6 people have an answer (GrowingSpheres, target 1)." in text
-    assert "mean total shift" in text
+    assert "total shift, on average:" in text
     for status in set(made.outcome):
         assert status.name == "FOUND" or status.value in text

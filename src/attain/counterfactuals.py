@@ -106,8 +106,9 @@ class Counterfactuals:
     def changes(self) -> Frame:
         rows = self.changed_cells()
         names = [
-            *("method", "person", "option", "feature", "current", "current_percentile"),
-            *("counterfactual", "counterfactual_percentile", "shift", "total_shift", "outlier", "connected"),
+            *("person", "option", "feature", "current", "counterfactual"),
+            *("current_percentile", "counterfactual_percentile", "shift"),
+            *("total_shift", "outlier", "connected", "method"),
         ]
         columns = {name: [row[name] for row in rows] for name in names}
         return self.table.layout.library.make(columns)

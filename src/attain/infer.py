@@ -23,6 +23,8 @@ from attain.table import is_missing
 MAX_LEVELS = 1000
 """More levels than this are no category but an identifier or a free text."""
 _FEW = 10
+_NAMES = 30
+"""A column of texts that all differ, over more rows than this, names people."""
 _MANY = 20
 _LARGE = 1000
 _PERCENT = re.compile(r"percent|pct|%", re.IGNORECASE)
@@ -143,6 +145,11 @@ def _of_levels(items: list[Any], series: nw.Series[Any], name: str, kind: Kind |
         raise DataError(
             f"column {name!r} holds dates written as text, such as {levels[0]!r}; turn them into numbers first, such "
             "as days or years until today, or leave the column out"
+        )
+    if len(levels) == len(items) == len(series) > _NAMES and kind is None:
+        raise DataError(
+            f"column {name!r} has another text in every row, such as {levels[0]!r}; that is a name and no property of "
+            "a person: leave it out, or make it the index"
         )
     ordered = kind or ("ordinal" if _is_ordered(series) else "categorical")
     return Feature(name, ordered, levels=levels, immutable=immutable)

@@ -84,7 +84,7 @@ def schema_table(schema: Schema, width: int | None = None) -> str:
 
 def _schema_row(feature: Feature) -> tuple[str, ...]:
     return (
-        feature.title if feature.title == feature.name else f"{feature.name} ({feature.title})",
+        feature.name,
         feature.kind,
         _freedom(feature),
         _values(feature),
@@ -102,7 +102,7 @@ def _freedom(feature: Feature) -> str:
         low, high = feature.range
         parts.append(f"by {'any' if low is None else number(low)} to {'any' if high is None else '+' + number(high)}")
     if feature.transitions:
-        parts.append("some transitions")
+        parts.append("partly")
     if feature.fillable:
         parts.append("fillable")
     return ", ".join(parts)
@@ -135,17 +135,17 @@ def summary(result: Counterfactuals) -> str:
 
 def _mean_lines(result: Counterfactuals) -> list[str]:
     shown = {
-        "features_changed": ("features changed", 1),
-        "total_shift": ("total shift, percentile points", 100),
-        "max_shift": ("largest shift, percentile points", 100),
-        "outlier": ("local outliers, %", 100),
-        "connected": ("connected to real people of the desired class, %", 100),
+        "features_changed": ("features changed, on average", 1, ""),
+        "total_shift": ("total shift, on average", 100, " percentile points"),
+        "max_shift": ("largest shift, on average", 100, " percentile points"),
+        "outlier": ("local outliers", 100, " %"),
+        "connected": ("connected to real people of the desired class", 100, " %"),
     }
     lines = []
-    for name, (label, factor) in shown.items():
+    for name, (label, factor, unit) in shown.items():
         mean = _mean(result, name)
         if not np.isnan(mean):
-            lines.append(f"  mean {label}: {number(round(factor * mean, 1))}")
+            lines.append(f"  {label}: {number(round(factor * mean, 1))}{unit}")
     return lines
 
 

@@ -288,7 +288,7 @@ class Rule:
         return tuple(dict.fromkeys((*first, *self.consequence.names)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The columns of a table, in order, and the rules between them."""
 
@@ -351,6 +351,11 @@ class Schema:
 
     def __getitem__(self, name: str) -> Feature:
         return self.features[self.position(name)]
+
+    def __repr__(self) -> str:
+        """One line; `print` shows the table."""
+        rules = f", {len(self.rules)} rules" if self.rules else ""
+        return f"<Schema of {len(self)} features, {len(self.immutable)} of them immutable{rules}>"
 
     def __str__(self) -> str:
         from attain.render import schema_table

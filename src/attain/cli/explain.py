@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from attain.explainers import Explainer
     from attain.models import Model
 
+_SHOWN = 2
+"""How many people's changes are printed."""
 _HELP = "find what people could change so that a model decides otherwise"
 _EPILOG = """models:
   .onnx          ONNX
@@ -151,6 +153,12 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
             }
         )
         return
+    first = [i for i in range(len(result)) if result.found[i]][:_SHOWN]
+    if first:
+        from attain.render import changes_table
+
+        print(changes_table(result, first))
+        print()
     say(str(result))
     rate = f"{len(result) / seconds:,.0f} people a second" if seconds > 0 else "at once"
     say(f"{seconds:.1f} s, {rate}; the model was asked about {model.rows:,} records.")

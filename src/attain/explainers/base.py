@@ -73,7 +73,7 @@ class Explainer(BaseEstimator, ABC):
         table = Table.read(X, schema)
         if len(table) < 2:
             raise DataError(f"X has {len(table)} rows; fitting takes at least 2, and hundreds to be of use")
-        self._remember(table, None if y is None else read_labels(y, len(table)))
+        self._remember(table, None if y is None else read_labels(y, table.labels))
         self._prepare()
         return self
 
@@ -182,7 +182,7 @@ class Explainer(BaseEstimator, ABC):
         outcome = _outset(region, before.met)
         answers = self._run(goal, region, ledger, outcome, int(n))
         answers, score = _checked(goal, region, ledger, outcome, answers, int(n))
-        return self._result(table, goal, outcome, answers, ledger, before.score, score)
+        return self._result(table, goal, outcome, answers, ledger, before.score, score, int(n))
 
     def cite(self) -> str:
         """The publication of the method, as BibTeX."""
@@ -245,6 +245,7 @@ class Explainer(BaseEstimator, ABC):
         ledger: Ledger,
         before: np.ndarray,
         after: np.ndarray,
+        n: int,
     ) -> Counterfactuals:
         factuals = table.values[answers.owners]
         percentiles = (
@@ -266,6 +267,10 @@ class Explainer(BaseEstimator, ABC):
             option_figures |= self._further_figures(answers.rows, reference)
             if not reference.labelled:
                 notes = ("Real people of the desired class are those the model decides for: no labels were given.",)
+        offered = np.bincount(answers.owners, minlength=len(table))
+        fewer = int(((offered > 0) & (offered < n)).sum())
+        if fewer:
+            notes += (f"{fewer} people have fewer than the {n} options asked for: no others were found.",)
         return Counterfactuals(
             table=table,
             method=type(self).__name__,
