@@ -10,42 +10,49 @@ class Pool:
 
     def __init__(self, people: int, features: int, keep: int) -> None:
         self.keep = keep
-        self._rows = np.empty((0, features))
-        self._owners = np.empty(0, dtype=np.intp)
-        self._distances = np.empty(0)
+        self._rows = np.empty((people, keep, features))
+        self._distances = np.full((people, keep), np.inf)
         self.size = np.zeros(people, dtype=np.intp)
         self.nearest = np.full(people, np.inf)
 
     def add(self, rows: np.ndarray, owners: np.ndarray, distances: np.ndarray) -> None:
-        """Takes in rows, each with its owner and its distance from them."""
+        """Takes in rows, each with its owner and its distance from them; only those owners' entries are looked at."""
         if not len(rows):
             return
-        rows = np.concatenate((self._rows, rows))
-        owners = np.concatenate((self._owners, owners))
-        distances = np.concatenate((self._distances, distances))
+        touched = np.unique(owners)
+        places = np.arange(self.keep) < self.size[touched, None]
+        rows = np.concatenate((self._rows[touched][places], rows))
+        distances = np.concatenate((self._distances[touched][places], distances))
+        owners = np.concatenate((np.repeat(touched, self.size[touched]), owners))
         distinct = first_of_each(rows, owners)
         rows, owners, distances = rows[distinct], owners[distinct], distances[distinct]
         order = np.lexsort((distances, owners))
-        order = order[rank_within(owners[order]) < self.keep]
-        self._rows, self._owners, self._distances = rows[order], owners[order], distances[order]
-        self.size = np.bincount(self._owners, minlength=len(self.size))
-        first = rank_within(self._owners) == 0
-        self.nearest[self._owners[first]] = self._distances[first]
+        rank = rank_within(owners[order])
+        order, rank = order[rank < self.keep], rank[rank < self.keep]
+        self._rows[owners[order], rank] = rows[order]
+        self._distances[touched] = np.inf
+        self._distances[owners[order], rank] = distances[order]
+        self.size[touched] = np.bincount(np.searchsorted(touched, owners[order]), minlength=len(touched))
+        self.nearest[touched] = self._distances[touched, 0]
+
+    @property
+    def _filled(self) -> np.ndarray:
+        return np.arange(self.keep) < self.size[:, None]
 
     @property
     def rows(self) -> np.ndarray:
         """All rows kept, grouped by owner, nearest first."""
-        return self._rows
+        return self._rows[self._filled]
 
     @property
     def owners(self) -> np.ndarray:
         """Whose each row is."""
-        return self._owners
+        return np.repeat(np.arange(len(self.size)), self.size)
 
     @property
     def distances(self) -> np.ndarray:
         """How far each row is from its owner."""
-        return self._distances
+        return self._distances[self._filled]
 
 
 def rank_within(owners: np.ndarray) -> np.ndarray:
