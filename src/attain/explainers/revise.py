@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from attain.autoencoders import Autoencoder
-from attain.errors import AttainError, ModelError
+from attain.errors import AttainError
 from attain.explainers.latent import LatentExplainer
 from attain.explainers.latent_descent import LatentDescent, Loss
 from attain.explainers.problem import Answers, Problem
 from attain.models import Goal
-from attain.models.smooth import Smooth, smooth_score
+from attain.models.smooth import Smooth, smooth_if_possible
 from attain.schema import Schema
 from attain.search.costs import units
 
@@ -131,14 +131,7 @@ class Revise(LatentExplainer):
             self._smooth(goal)
 
     def _smooth(self, goal: Goal) -> Smooth | None:
-        if self.method == "scores":
-            return None
-        try:
-            return smooth_score(goal, self.schema_, self.table_.values)
-        except ModelError as error:
-            if self.method == "auto":
-                return None
-            raise ModelError(f"method is 'gradient', but {error}; method='scores' needs none") from error
+        return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
 
     def _batch_size(self, options: int) -> int:
         return _PEOPLE_AT_ONCE

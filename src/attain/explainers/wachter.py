@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attain.errors import AttainError, ModelError
+from attain.errors import AttainError
 from attain.explainers.base import Explainer
 from attain.explainers.climb import Climb
 from attain.explainers.penalised_distance import PenalisedDistance
 from attain.explainers.problem import Answers, Ledger, Problem
 from attain.models import Goal
-from attain.models.smooth import Smooth, smooth_score
+from attain.models.smooth import Smooth, smooth_if_possible
 from attain.schema import Schema
 from attain.search.costs import Costs
 from attain.search.moves import Scale
@@ -151,14 +151,7 @@ class Wachter(Explainer):
             self._smooth(goal)
 
     def _smooth(self, goal: Goal) -> Smooth | None:
-        if self.method == "search":
-            return None
-        try:
-            return smooth_score(goal, self.schema_, self.table_.values)
-        except ModelError as error:
-            if self.method == "auto":
-                return None
-            raise ModelError(f"method is 'gradient', but {error}; method='search' needs none") from error
+        return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "search")
 
     def _batch_size(self, options: int) -> int:
         return _PEOPLE_AT_ONCE

@@ -37,6 +37,18 @@ class Smooth(Protocol):
         ...
 
 
+def smooth_if_possible(goal: Goal, schema: Schema, rows: np.ndarray, method: str, without: str) -> Smooth | None:
+    """The smooth score a method asks for: none for `without`; for `auto` none where there is none; else it must be."""
+    if method == without:
+        return None
+    try:
+        return smooth_score(goal, schema, rows)
+    except ModelError as error:
+        if method == "auto":
+            return None
+        raise ModelError(f"method is {method!r}, but {error}; method={without!r} needs none") from error
+
+
 def smooth_score(goal: Goal, schema: Schema, rows: np.ndarray) -> Smooth:
     """The score of the goal's model with its slope, or a `ModelError` that says why it has none.
 
