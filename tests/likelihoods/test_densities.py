@@ -89,7 +89,7 @@ def test_lognormal_is_scipys_lognorm_with_its_shift(likelihood: type[LogNormal],
         return at_seen + np.log((seen + shift) / (x + shift))
 
     error = compare(model, Normal, [np.array([-9, -1, 0, 2, 9]), np.array([0.01, 0.7, 5])], x, oracle, dtype)
-    assert error < (TOLERANCE[dtype] if dtype is np.float32 else 1e-9)
+    assert error < TOLERANCE[dtype]
 
 
 @PRECISIONS
