@@ -44,8 +44,8 @@ class CCHVAE(LatentExplainer):
     schema
         What the columns are; inferred from the training data where it is None.
     autoencoder
-        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is cloned
-        and fitted with the schema, unless it is fitted already.
+        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is
+        cloned and fitted with the schema, unless it is fitted already.
     samples
         Samples in each shell.
     step

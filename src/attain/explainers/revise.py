@@ -46,8 +46,8 @@ class Revise(LatentExplainer):
     schema
         What the columns are; inferred from the training data where it is None.
     autoencoder
-        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is cloned
-        and fitted with the schema, unless it is fitted already.
+        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is
+        cloned and fitted with the schema, unless it is fitted already.
     method
         `auto`: the exact gradient where there is one, then the estimate. `gradient`: nothing else, and a model without
         one is refused. `scores`: always the estimate.
