@@ -41,7 +41,7 @@ def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> 
         raise AttainError(f"{name} is no explainer of this package, so no file could be loaded again")
     keeps_rows = reference == "rows" and explainer.rows_are_real_
     if not keeps_rows:
-        check_needs_no_rows(type(explainer))
+        check_needs_no_rows(explainer)
     table = explainer.table_
     facts, arrays = explainer._learned()
     state = {
@@ -71,11 +71,11 @@ def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> 
     )
 
 
-def check_needs_no_rows(explainer: type[Explainer]) -> None:
+def check_needs_no_rows(explainer: Explainer) -> None:
     """Refuses to save without rows what cannot work without them."""
     if explainer.needs_rows:
         raise AttainError(
-            f"{explainer.__name__} works on the training rows themselves; save it with them (reference='rows')"
+            f"{type(explainer).__name__} works on the training rows themselves; save it with them (reference='rows')"
         )
 
 

@@ -188,6 +188,10 @@ class Reference:
         held_out = as_matrix(values, len(self.space.schema))
         return replace(self, held_out=self.nearest(held_out)[0][:, 0] if len(self) else np.empty(0))
 
+    def subset(self, chosen: IndexArray) -> Reference:
+        """The reference of some of its people, by their positions."""
+        return Reference(self.space, self.values[chosen], self.points[chosen], self.rows[chosen], self.labelled)
+
     def __len__(self) -> int:
         return len(self.points)
 

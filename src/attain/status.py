@@ -19,6 +19,10 @@ class Status(Enum):
         "The search went as far as the method, the data and the rules allow, and found no change that brings what was "
         "asked for; looser constraints or another method may still find one."
     )
+    NO_CHANGE_FOUND = (
+        "No attainable change was found: near real people, in the latent space, and by climbing the model's score, "
+        "nothing that may change brings what was asked for."
+    )
     SHELLS_SPENT = (
         "The largest number of shells was searched without a change that brings what was asked for; raise `max_shells` "
         "to search farther."

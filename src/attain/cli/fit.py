@@ -73,10 +73,10 @@ def run(given: argparse.Namespace) -> None:
 
     target = check_writable(given.out)
     method = find_method(given.method)
-    if given.reference == "none":
-        check_needs_no_rows(method)
     schema = read_schema(given.schema)
     explainer = make_explainer(method, schema, given.seed, given.set)
+    if given.reference == "none":
+        check_needs_no_rows(explainer)
     people = read_people(
         given.data,
         schema,

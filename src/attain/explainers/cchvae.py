@@ -1,28 +1,45 @@
-"""C-CHVAE (Pawelczyk, Broelemann, Kasneci 2020): the nearest record in latent space, among records that look real."""
+"""C-CHVAE (Pawelczyk, Broelemann, Kasneci 2020): records that look real and turn the decision, by latent search."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from attain.autoencoders import Autoencoder
+from attain.counterfactuals import Counterfactuals
 from attain.errors import AttainError
+from attain.explainers import guarding
+from attain.explainers.guarded import guarded_answers
+from attain.explainers.guarding import Calibration, Guarding
 from attain.explainers.latent import LatentExplainer
 from attain.explainers.options import diverse
 from attain.explainers.problem import Answers, Problem
+from attain.explainers.recourse_start import Easiest
+from attain.explainers.robust import JointGoal, Refit, other_goals
+from attain.guard import Setting
+from attain.models import Goal
 from attain.reference import Reference
 from attain.schema import Schema
+from attain.search.guarded import GuardedSearch, Level
 from attain.search.shells import Latent, Shells
 from attain.search.sphere import Radius, check_norm
 from attain.search.streams import streams
+from attain.table import Frame
 
 _PEOPLE_AT_ONCE = 50_000
 _ROWS_AT_ONCE = 50_000
 _SPARE_OPTIONS = 4
 _RANKED_PEOPLE, _RANK_SAMPLES = 1000, 20
 """Among how many real people an answer's density is ranked, and with how many draws each density is bounded."""
+_RATES: Mapping[Setting, float] = {"connected": 0.15, "typical": 0.1}
+_UNUSUAL = 10
+"""An answer is unusual, not outside, while it is refused at the rate but not at so many times less."""
+_GUARD_SAMPLES = 5
+"""With how many draws a density is bounded for the guard."""
+_DISTANCES_AT_ONCE = 4_000_000
 _RELEASED_SAMPLES = 1000
 _RELEASED_STREAM = 0x5E1EA5ED
 """Keeps the random decoding of `compat="released"` apart from the shells' random numbers."""
@@ -57,7 +74,20 @@ class CCHVAE(LatentExplainer):
     max_shells
         The largest number of shells.
     refine
-        None is the paper's Algorithm 1.
+        None is the paper's Algorithm 1. `"guarded"` looks for the easiest answer among those that pass a guard fitted
+        on real people of the desired class; see `attain.guard` and `attain.search.guarded`. The next five parameters
+        belong to it; `samples` to `max_shells` belong to Algorithm 1.
+    guard
+        `"connected"`: answers are no outliers among real people, and close to one of them. `"typical"`: no outliers.
+    rate
+        The share of *real* people of the desired class that the guard may refuse. None takes 0.15 for `connected` and
+        0.1 for `typical`.
+    max_shift_weight, change_weight
+        An answer's cost is its total shift, plus `max_shift_weight` times its largest shift, plus `change_weight` for
+        each changed feature; shifts are in percentiles (1 is the whole range), weighted by the costs of the schema.
+    easiest
+        For linear models, whether the exact easiest answer is found too, faithful or not: it is one of the starts, and
+        its total shift stands beside each answer as `easiest_shift`, so that the price of faithfulness can be read.
     compat
         `"released"` searches as the code released with the paper does, for comparison only: each candidate is one
         random draw from the decoded likelihoods, shells of width 0.5 with 1,000 samples each grow up to 500 times
@@ -96,7 +126,12 @@ class CCHVAE(LatentExplainer):
         norm: float = 2,
         radius: Radius = "uniform",
         max_shells: int = 1000,
-        refine: None = None,
+        refine: Literal["guarded"] | None = None,
+        guard: Setting = "connected",
+        rate: float | None = None,
+        max_shift_weight: float = 0.5,
+        change_weight: float = 0.02,
+        easiest: bool = True,
         compat: Literal["released"] | None = None,
         budget: int = 50_000,
         margin: float = 1e-6,
@@ -111,6 +146,11 @@ class CCHVAE(LatentExplainer):
         self.radius = radius
         self.max_shells = max_shells
         self.refine = refine
+        self.guard = guard
+        self.rate = rate
+        self.max_shift_weight = max_shift_weight
+        self.change_weight = change_weight
+        self.easiest = easiest
         self.compat = compat
         self.budget = budget
         self.margin = margin
@@ -123,15 +163,107 @@ class CCHVAE(LatentExplainer):
         self._check_whole("max_shells", self.max_shells, 1)
         self._check_positive("step", self.step)
         check_norm(self.norm, self.radius)
-        if self.refine is not None:
-            raise AttainError(f"refine is {self.refine!r}; it takes None, the paper's Algorithm 1")
+        if self.refine not in (None, "guarded"):
+            raise AttainError(f"refine is {self.refine!r}; it takes 'guarded', or None for the paper's Algorithm 1")
+        if self.guard not in ("typical", "connected"):
+            raise AttainError(f"guard is {self.guard!r}; it takes 'connected' or 'typical'")
+        if self.rate is not None and not (isinstance(self.rate, float | int) and 0 < self.rate < 1):
+            raise AttainError(f"rate is {self.rate!r}; it takes a number between 0 and 1, or None")
+        self._check_positive("max_shift_weight", self.max_shift_weight, zero=True)
+        self._check_positive("change_weight", self.change_weight, zero=True)
         if self.compat not in (None, "released"):
             raise AttainError(f"compat is {self.compat!r}; it takes None or 'released'")
+        if self.compat is not None and self.refine is not None:
+            raise AttainError(f"compat is {self.compat!r}, which takes refine=None; refine is {self.refine!r}")
+
+    def fit(self, X: Frame, y: Any = None, *, calibration: Any = None) -> Self:
+        """Learns from people like those to be explained; their true labels `y` let answers be compared with real ones.
+
+        Parameters
+        ----------
+        X, y
+            The training people and their labels.
+        calibration
+            For the guarded search: people whom the classifier never saw, as a frame, or as a frame and their labels,
+            `(X, y)`. Without it a fifth of `X` is held out from autoencoder and guard for calibration.
+        """
+        self._given_calibration = calibration
+        try:
+            return super().fit(X, y)
+        finally:
+            del self._given_calibration
+
+    def _remember(self, table: Any, labels: np.ndarray | None, *, real: bool = True) -> None:
+        super()._remember(table, labels, real=real)
+        self._guardings: dict[str, Guarding] = {}
+        self._recourse: Easiest | None = None
+
+    def _prepare(self) -> None:
+        given = getattr(self, "_given_calibration", None)
+        self.calibration_ = None if given is None else Calibration.read(given, self.schema_)
+        super()._prepare()
+
+    def _rows_to_learn_from(self) -> np.ndarray:
+        values = self.table_.values
+        if self.refine is None or self.calibration_ is not None:
+            return values
+        kept = values[~guarding.held_out(values, self.random_state)]
+        return kept if len(kept) > 1 else values
+
+    @property
+    def needs_rows(self) -> bool:  # type: ignore[override]
+        """Whether it cannot be saved without its training rows: a guard is made of them."""
+        return self.refine is not None
+
+    def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        facts, arrays = super()._learned()
+        more, rows = guarding.learned(self.calibration_)
+        return facts | more, arrays | rows
+
+    def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        super()._restore(facts, arrays)
+        self.calibration_ = guarding.restored(facts, arrays, self.schema_)
+
+    def explain(
+        self, model: Any, X: Frame, *, robust: Sequence[Any] | Refit | None = None, **request: Any
+    ) -> Counterfactuals:
+        """For each person in `X`, the change that makes `model` decide `target`; see `Explainer.explain`.
+
+        `robust`, for the guarded search, asks for answers that other models accept, too: a list of fitted models, or a
+        function of (X, y, seed) that fits one, which is called for rows drawn again from the training people. The
+        figure `holds_under` is the share of these models under which an answer is valid; who has no answer valid under
+        all has one that is valid under `model`.
+        """
+        self._others: list[Goal] = []
+        if robust is not None:
+            self._check_fitted()
+            if self.refine is None:
+                raise AttainError("robust takes the guarded search; pass refine='guarded'")
+            layout, values = self.layout_, self.table_.values
+            self._others = other_goals(
+                robust,
+                lambda other: self._goal(other, request.get("target"), request.get("probability")),
+                lambda drawn: layout.frame(values[drawn]),
+                self.labels_,
+                self.random_state,
+            )
+        try:
+            return super().explain(model, X, **request)
+        finally:
+            del self._others
 
     def _batch_size(self, options: int) -> int:
-        return _PEOPLE_AT_ONCE
+        if self.refine is None:
+            return _PEOPLE_AT_ONCE
+        return int(np.clip(_DISTANCES_AT_ONCE // max(len(self.table_), 1), 16, 512))
 
     def _search(self, problem: Problem) -> Answers:
+        if self.refine is None:
+            return self._algorithm_1(problem)
+        found = self._guarding(problem.goal)
+        return self._unguarded(problem) if found.guard is None else self._guarded(problem, found)
+
+    def _algorithm_1(self, problem: Problem) -> Answers:
         n = problem.options
         latent = self._latent(problem.region)
         shells = Shells(self.samples, self.step, self.norm, self.radius, self.max_shells, _ROWS_AT_ONCE)
@@ -148,6 +280,59 @@ class CCHVAE(LatentExplainer):
             "shells": grown[owners].astype(np.float64),
         }
         return Answers(rows, owners, distance, status, figures)
+
+    def _guarding(self, goal: Goal) -> Guarding:
+        """The guard for a model and target, built once."""
+        key = goal.fingerprint()
+        if key not in self._guardings:
+            self._guardings[key] = Guarding.of(
+                goal, self.guard, self.table_.values, self.labels_, self.calibration_, self.random_state, self.space_,
+                lambda rows: self._density(rows),
+            )  # fmt: skip
+        return self._guardings[key]
+
+    def _density(self, rows: np.ndarray) -> np.ndarray:
+        """The log-density of rows given their immutable features."""
+        return (
+            np.asarray(self.autoencoder_.log_density_bound(rows, samples=_GUARD_SAMPLES)) if len(rows) else np.empty(0)
+        )
+
+    def _guarded(self, problem: Problem, found: Guarding) -> Answers:
+        assert found.guard is not None
+        rate = _RATES[self.guard] if self.rate is None else float(self.rate)
+        search = GuardedSearch(
+            found.guard, (rate, rate / _UNUSUAL), found.surrogate, self.percentiles_, self.scale_,
+            self.max_shift_weight, self.change_weight,
+        )  # fmt: skip
+        return guarded_answers(
+            problem, search, lambda part: self._latent(part.region), self._easiest(problem), self._others
+        )
+
+    def _easiest(self, problem: Problem) -> Answers | None:
+        """The easiest answers of all, where the model is linear."""
+        if not self.easiest:
+            return None
+        if self._recourse is None:
+            self._recourse = Easiest(self.table_, self.labels_)
+        return self._recourse.search(problem) if self._recourse.fits(problem.goal) else None
+
+    def _unguarded(self, problem: Problem) -> Answers:
+        """Algorithm 1 where too few real people are known for a guard."""
+        plain = self._algorithm_1(problem)
+        figures = {
+            "level": np.full(len(plain.rows), float(Level.OUTSIDE)),
+            "typicality": np.full(len(plain.rows), np.nan),
+            "easiest_shift": np.full(len(plain.rows), np.nan),
+        }
+        if self._others:
+            figures["holds_under"] = JointGoal(problem.goal, self._others).share(plain.rows)
+        return replace(plain, figures=figures)
+
+    def _result(self, table: Any, goal: Goal, *parts: Any) -> Counterfactuals:
+        result = super()._result(table, goal, *parts)
+        if self.refine is None:
+            return result
+        return replace(result, notes=(*result.notes, *self._guarding(goal).notes))
 
     def _further_figures(self, rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
         """The rank of each answer's density, given its immutable features, among real people of the desired class."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from attain import metrics
 from attain.percentiles import Percentiles
@@ -38,7 +37,4 @@ def faithfulness(rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray
 
 def diversity(rows: np.ndarray, owners: np.ndarray, people: int, space: MeasuringSpace) -> np.ndarray:
     """The mean distance between the options of each person, in the measuring space; NaN for fewer than two."""
-    result = np.full(people, np.nan)
-    for person in np.flatnonzero(np.bincount(owners, minlength=people) > 1):
-        result[person] = pdist(space.transform(rows[owners == person])).mean()
-    return result
+    return metrics.mean_pairwise_distance(rows, owners, people, space)

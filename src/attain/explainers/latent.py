@@ -37,16 +37,20 @@ class LatentExplainer(Explainer):
     scale_: Scale
 
     def _prepare(self) -> None:
-        given = self.autoencoder
+        given, rows = self.autoencoder, self._rows_to_learn_from()
         if given is None:
-            self.autoencoder_ = CHVAE(self.schema_, random_state=self.random_state).fit(self.table_.values)
+            self.autoencoder_ = CHVAE(self.schema_, random_state=self.random_state).fit(rows)
         elif hasattr(given, "model_"):
             self.autoencoder_ = given
         else:
-            self.autoencoder_ = clone(given).set_params(schema=self.schema_).fit(self.table_.values)
-        codes = self.autoencoder_.encode(self.table_.values).z.astype(np.float64)
+            self.autoencoder_ = clone(given).set_params(schema=self.schema_).fit(rows)
+        codes = self.autoencoder_.encode(rows).z.astype(np.float64)
         self.box_ = (codes.min(axis=0), codes.max(axis=0))
         self.scale_ = Scale(self.schema_, self.table_.values)
+
+    def _rows_to_learn_from(self) -> np.ndarray:
+        """The training rows that the autoencoder is fitted on: all, unless some are kept for something else."""
+        return self.table_.values
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         facts, arrays = state.to_arrays(self.autoencoder_)

@@ -1,0 +1,33 @@
+"""The easiest record of all that turns a linear model's decision: the guarded search's floor, and one of its starts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attain.explainers.actionable_recourse import ActionableRecourse
+from attain.explainers.problem import Answers, Ledger, Problem
+from attain.models import Goal
+from attain.models.linear import NotLinearError, linear_score
+from attain.table import Table
+
+
+class Easiest:
+    """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not."""
+
+    def __init__(self, table: Table, labels: np.ndarray | None) -> None:
+        self._recourse = ActionableRecourse(table.schema, cost="total", grid="observed", figures=False)
+        self._recourse._remember(table, labels)
+        self._recourse._prepare()
+
+    def fits(self, goal: Goal) -> bool:
+        """Whether the model is linear."""
+        try:
+            linear_score(goal, self._recourse.table_.values)
+        except NotLinearError:
+            return False
+        return True
+
+    def search(self, problem: Problem) -> Answers:
+        """The easiest record of each person, with its total shift as `cost`; nobody is charged for it."""
+        ledger = Ledger(problem.people, problem.ledger.budget)
+        return self._recourse._search(Problem(problem.goal, problem.region, ledger, 1, problem.seed))

@@ -1,0 +1,150 @@
+"""The guarded search of a batch of people: starts, the last mile, and a ladder where nothing usual is in reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from attain.explainers.problem import Problem
+from attain.guard import Guard, Limits
+from attain.percentiles import Percentiles
+from attain.search.guarded.balls import Coordinates
+from attain.search.guarded.evolution import evolved
+from attain.search.guarded.last_mile import walked
+from attain.search.guarded.objective import Objective
+from attain.search.guarded.starts import Starts
+from attain.search.guarded.surrogate import Surrogate
+from attain.search.guarded.trials import Points, Trials
+from attain.search.guarded.vicinity import Vicinity
+from attain.search.moves import Scale
+from attain.search.pool import rank_within
+from attain.search.shells import Latent
+
+_WALKERS: Final = 4
+_MORE_WALKERS: Final = 8
+"""Walkers a person where the line through the scores decides like the model, and where it does not."""
+_ROUNDS: Final = 10
+_KEPT: Final = 8
+"""So many of a person's best rows are put to the guard itself."""
+_RUNGS: Final = 4
+"""In so many steps the guard's rate falls from that of typical answers to that of unusual ones."""
+_NEAR: Final = 0.95
+"""Where closeness is not asked for, balls reach as far as this share of real people have somebody near."""
+
+FurtherStarts: TypeAlias = Callable[[Problem], tuple[np.ndarray, np.ndarray]]
+"""A batch of people to candidate rows in final form, and whose each is."""
+
+
+class Level(IntEnum):
+    """How usual an answer is among real people of the desired class."""
+
+    TYPICAL = 0
+    UNUSUAL = 1
+    OUTSIDE = 2
+
+    def __str__(self) -> str:
+        return ("typical", "unusual", "outside what we have seen")[self.value]
+
+
+class Guarded(NamedTuple):
+    """Answers grouped by person, best first: what each costs, its level, and its p-value among real people."""
+
+    rows: np.ndarray
+    owners: np.ndarray
+    cost: np.ndarray
+    level: np.ndarray
+    p_value: np.ndarray
+
+
+@dataclass(frozen=True)
+class GuardedSearch:
+    """How a guarded search is done.
+
+    Attributes
+    ----------
+    rates
+        The shares of real people that the guard may refuse: of a typical answer, and of an unusual one.
+    largest, number
+        The weights of the largest shift and of each change in what is minimised.
+    further
+        Where else than near real people it starts.
+    """
+
+    guard: Guard
+    rates: tuple[float, float]
+    surrogate: Surrogate
+    percentiles: Percentiles
+    scale: Scale
+    largest: float
+    number: float
+    further: tuple[FurtherStarts, ...] = ()
+
+    def search(self, problem: Problem, latent: Latent) -> Guarded:
+        """The best answers of each person; people without any are those that no start could be found for."""
+        rungs = np.geomspace(*self.rates, _RUNGS)
+        limits = [*(self.guard.limits(float(rate)) for rate in rungs), self._none()]
+        objective = Objective(self.percentiles, problem.region, self.largest, self.number)
+        trials = Trials(
+            problem, objective, limits, 2 * problem.options, _KEPT * problem.options,
+            self.guard.density, self.surrogate, self.guard.people.space,
+        )  # fmt: skip
+        rows, owners = self._started(trials)
+        trials.vicinity = self._vicinity(rows, owners, trials)
+        walkers = _WALKERS if self.surrogate.exact else _MORE_WALKERS
+        points = trials.measured(rows, owners)
+        short = np.flatnonzero(trials.pool.size == 0)
+        points = points.join(trials.measured(*evolved(trials, latent, short)))
+        best = points.best(walkers * problem.options)
+        best = walked(best, trials, self.surrogate, self.guard.people.space, _ROUNDS)
+        for rung in range(1, len(limits)):
+            best = self._lower(best, trials, rung)
+        return self._answers(trials)
+
+    def _none(self) -> Limits:
+        """The limits of the last level: there are none."""
+        return Limits(np.full(len(self.guard.own_factors), np.inf), np.inf, -np.inf)
+
+    def _started(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that turn the decision, from every kind of start, and whose they are."""
+        reach = trials.limits[0].distance
+        radius = min(reach, float(np.quantile(self.guard.own_distances, _NEAR)))
+        starts = Starts(
+            trials, self.guard, self.surrogate, Coordinates(self.guard.people), self.percentiles, self.scale, radius
+        )
+        parts = [starts.real_people()]
+        for start in self.further:
+            rows, owners = start(trials.problem)
+            turned = trials.turning(rows, owners)
+            parts.append((rows[turned], owners[turned]))
+        short = np.setdiff1d(np.arange(trials.problem.people), np.concatenate([owners for _, owners in parts]))
+        parts.append(starts.climb(short))
+        return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
+
+    def _vicinity(self, rows: np.ndarray, owners: np.ndarray, trials: Trials) -> Vicinity:
+        """The guard near each person, and near the cheapest of their starts."""
+        space = self.guard.people.space
+        order = np.lexsort((trials.objective.cost(rows, owners), owners))
+        first = order[rank_within(owners[order]) == 0]
+        places = np.repeat(space.transform(trials.problem.region.factuals)[:, None, :], 2, axis=1)
+        places[owners[first], 1] = space.transform(rows[first])
+        return Vicinity(self.guard, places)
+
+    def _lower(self, walkers: Points, trials: Trials, rung: int) -> Points:
+        """The walkers of people who have nothing within their limits yet, one rung down the ladder."""
+        short = np.flatnonzero(trials.pool.size == 0)
+        trials.level[short] = rung
+        chosen = np.flatnonzero(np.isin(walkers.owners, short))
+        again = trials.measured(walkers.rows[chosen], walkers.owners[chosen])
+        return walked(again, trials, self.surrogate, self.guard.people.space, _ROUNDS)
+
+    def _answers(self, trials: Trials) -> Guarded:
+        """The best rows of each person, as the guard itself sees them."""
+        pool = trials.pool
+        p_value = self.guard.p_value(self.guard.score(pool.rows)) if len(pool.rows) else np.empty(0)
+        level = (p_value <= self.rates[0]).astype(np.intp) + (p_value <= self.rates[1])
+        order = np.lexsort((pool.distances, level, pool.owners))
+        return Guarded(pool.rows[order], pool.owners[order], pool.distances[order], level[order], p_value[order])
