@@ -26,16 +26,22 @@ _STYLE: Final[Any] = {
 }  # fmt: skip
 
 
-def panels(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 4.0) -> tuple[Any, Any]:
-    """A figure and its axes, (rows, columns), in the project's style; sizes are inches of the whole figure."""
+def style() -> Any:
+    """The project's style for what is drawn within it; titles and legends take it when they are made."""
     try:
         import matplotlib as mpl
-        from matplotlib.figure import Figure
     except ImportError:
         raise AttainError(
             "figures are drawn with Matplotlib, which is not installed; pip install 'attain[experiments]'"
         ) from None
-    with mpl.rc_context(_STYLE):
+    return mpl.rc_context(_STYLE)
+
+
+def panels(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 4.0) -> tuple[Any, Any]:
+    """A figure and its axes, (rows, columns), in the project's style; sizes are inches of the whole figure."""
+    with style():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False)
     return figure, axes
@@ -43,9 +49,7 @@ def panels(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float
 
 def save(figure: Any, folder: Path, name: str) -> None:
     """Writes NAME.png and NAME.svg into the folder."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(_STYLE):
+    with style():
         for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             content = BytesIO()
             figure.savefig(content, format=ending, metadata=metadata)

@@ -19,13 +19,18 @@ def answered(answers: FloatArray, found: ArrayLike | None) -> BoolArray:
     """Who has an answer: as told, or else everybody whose row is not entirely missing."""
     if found is None:
         return np.asarray(~np.isnan(answers).all(axis=1))
-    mask = np.asarray(found)
-    if mask.dtype != np.bool_ or mask.shape != (len(answers),):
+    return booleans("found", found, len(answers), "answers")
+
+
+def booleans(name: str, mask: ArrayLike, number: int, what: str) -> BoolArray:
+    """The mask, refused unless it holds one boolean for each of the things it is about."""
+    array = np.asarray(mask)
+    if array.dtype != np.bool_ or array.shape != (number,):
         raise DataError(
-            f"found has the shape {mask.shape} and holds {mask.dtype}; it takes one boolean for each of the "
-            f"{len(answers)} answers"
+            f"{name} has the shape {array.shape} and holds {array.dtype}; it takes one boolean for each of the "
+            f"{number} {what}"
         )
-    return mask
+    return array
 
 
 def measured(
@@ -38,6 +43,20 @@ def measured(
     if present.any():
         result[present] = measure(matrix[present], present)
     return result
+
+
+def own_rows(factuals: ArrayLike, width: int, present: BoolArray) -> FloatArray:
+    """The factuals of the people who have an answer, refused unless there is one for every person."""
+    matrix = as_matrix(factuals, width)
+    if len(matrix) != len(present):
+        raise DataError(f"factuals has {len(matrix)} rows, but there are {len(present)} answers; give one row a person")
+    return matrix[present]
+
+
+def mean_of_answered(values: FloatArray) -> float:
+    """The mean over the people who have a number; NaN where nobody has."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def positive_whole(name: str, value: int) -> int:

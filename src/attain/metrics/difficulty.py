@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from attain import percentiles as shifts
 from attain.cells import unchanged
-from attain.metrics.answers import BoolArray, FloatArray, measured
-from attain.percentiles import Percentiles, as_matrix
+from attain.metrics.answers import BoolArray, FloatArray, measured, own_rows
+from attain.percentiles import Percentiles
 from attain.schema import Schema
 
 
@@ -33,11 +33,10 @@ def max_shift(
 
 def changed(answers: ArrayLike, factuals: ArrayLike, schema: Schema, found: ArrayLike | None = None) -> FloatArray:
     """L0: the number of free features that change."""
-    before = as_matrix(factuals, len(schema))
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
-        free = schema.free_columns
-        return np.asarray((~unchanged(before[present][:, free], rows[:, free])).sum(axis=1), dtype=np.float64)
+        free, own = schema.free_columns, own_rows(factuals, len(schema), present)
+        return np.asarray((~unchanged(own[:, free], rows[:, free])).sum(axis=1), dtype=np.float64)
 
     return measured(answers, found, len(schema), measure)
 
@@ -50,9 +49,8 @@ def _shifted(
     found: ArrayLike | None,
 ) -> FloatArray:
     schema = percentiles.schema
-    before = as_matrix(factuals, len(schema))
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
-        return summary(percentiles.shift(before[present], rows), schema.free_columns)
+        return summary(percentiles.shift(own_rows(factuals, len(schema), present), rows), schema.free_columns)
 
     return measured(answers, found, len(schema), measure)

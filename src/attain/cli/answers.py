@@ -1,0 +1,136 @@
+"""A result to be measured: the JSON that `attain explain` writes, or a table of answers from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attain.cli.frames import columns_of, read_any, read_people
+from attain.counterfactuals import Counterfactuals
+from attain.errors import AttainError, DataError, FileError, listed
+from attain.schema import Schema
+from attain.status import Status
+from attain.table import Table
+
+_NAMES = 5
+"""So many people are named in a message."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableOfAnswers:
+    """Answers read from a table, in the form `attain.metrics.evaluate` takes."""
+
+    table: Table
+    answers: np.ndarray
+    found: np.ndarray
+    target: Any
+    probability: float | None
+    method: str
+    outcome: tuple[Status, ...] | None
+
+
+def is_json(path: str) -> bool:
+    """Whether a file is a whole result, by its ending."""
+    return path.lower().endswith(".json")
+
+
+def read_whole(path: str) -> Counterfactuals:
+    """The result in a JSON file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError:
+        raise FileError(f"there is no file {path!r}, or it may not be read") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path!r} is no UTF-8 text; `attain explain --out R.json` writes one") from None
+    try:
+        return Counterfactuals.from_json(text)
+    except AttainError as error:
+        raise FileError(f"{path!r}: {error}") from None
+
+
+def read_table(
+    path: str,
+    people: Table,
+    *,
+    target: Any,
+    probability: float | None,
+    index: str | None = None,
+    separator: str | None = None,
+) -> TableOfAnswers:
+    """Answers for these people: matched by name where the file has names, or else row by row.
+
+    Of several rows for a person the first counts, which is the best option. A row of missing cells, like no row at all,
+    is no answer. Numbers that the schema forbids are read all the same: they are to be counted, not refused.
+    """
+    schema = people.schema
+    columns = columns_of(path, separator)
+    person = index if index is not None else _free("person", schema.names)
+    name = person if person in columns else None
+    frame = read_people(path, _loosened(schema), index=name, separator=separator).frame
+    values = Table.read(frame, _loosened(schema), path).values
+    numbered = isinstance(frame.index, pd.RangeIndex)
+    rows = _in_order(path, frame, people) if numbered else _matched(path, list(frame.index), people.labels)
+    answers = np.full(people.values.shape, np.nan)
+    answers[rows >= 0] = values[rows[rows >= 0]]
+    return TableOfAnswers(
+        people,
+        answers,
+        ~np.isnan(answers).all(axis=1),
+        target,
+        probability,
+        Path(path).stem,
+        _outcome(path, columns, schema, separator, rows),
+    )
+
+
+def _matched(path: str, names: Sequence[Any], people: Sequence[Any]) -> np.ndarray:
+    """The first row of each person, −1 for who has none."""
+    if len(set(people)) < len(people):
+        raise DataError("--people has several rows with the same name; name another column with --index")
+    first: dict[Any, int] = {}
+    for row, name in enumerate(names):
+        first.setdefault(name, row)
+    unknown = [name for name in first if name not in set(people)]
+    if unknown:
+        raise DataError(
+            f"{path!r} has answers for people whom --people does not have: {listed(unknown, _NAMES)}; give the file "
+            "that was explained, and the same --index"
+        )
+    return np.array([first.get(name, -1) for name in people], dtype=np.intp)
+
+
+def _in_order(path: str, frame: pd.DataFrame, people: Table) -> np.ndarray:
+    if len(frame) != len(people):
+        raise DataError(
+            f"{path!r} has {len(frame)} rows and no names, but --people has {len(people)}; give one row a person in "
+            "the same order, or name the people with --index in both files"
+        )
+    return np.arange(len(people), dtype=np.intp)
+
+
+def _outcome(
+    path: str, columns: Sequence[str], schema: Schema, separator: str | None, rows: np.ndarray
+) -> tuple[Status, ...] | None:
+    """How each search ended, where the file says so in the words of `attain explain`."""
+    name = _free("status", schema.names)
+    if name not in columns:
+        return None
+    texts = read_any(path, separator=separator)[0][name].tolist()
+    if not all(isinstance(text, str) and text in Status.__members__ for text in texts):
+        return None
+    return tuple(Status.OUT_OF_REACH if row < 0 else Status[texts[row]] for row in rows.tolist())
+
+
+def _loosened(schema: Schema) -> Schema:
+    """The schema with every number allowed."""
+    numbers = [feature.name for feature in schema if feature.numeric]
+    return schema.change(numbers, kind="real", bounds=(None, None)) if numbers else schema
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return _free(f"{name}_", taken) if name in taken else name

@@ -1,0 +1,58 @@
+"""Whether answers give away people of the training data."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attain.explainers.copies import Copies
+from attain.metrics.answers import BoolArray, FloatArray, measured
+from attain.percentiles import as_matrix
+from attain.reference import Neighbours
+from attain.schema import Schema
+from attain.space import MeasuringSpace
+
+
+class Copied(NamedTuple):
+    """For each answer 1 where it repeats a training row exactly, else 0: the whole row, and the free cells alone."""
+
+    whole: FloatArray
+    free: FloatArray
+
+
+def closest_training_distance(
+    answers: ArrayLike, training_values: ArrayLike, space: MeasuringSpace, found: ArrayLike | None = None
+) -> FloatArray:
+    """The distance from each answer to the nearest training row of any class; NaN for everybody without such rows.
+
+    0 is a copy. Answers much nearer to training rows than held-out people are give away whom the method has seen.
+    """
+    people = as_matrix(training_values, len(space.schema))
+
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+        if not len(people):
+            return np.full(len(rows), np.nan)
+        return Neighbours(space.transform(people)).query(space.transform(rows), 1)[0][:, 0]
+
+    return measured(answers, found, len(space.schema), measure)
+
+
+def copies(answers: ArrayLike, training_values: ArrayLike, schema: Schema, found: ArrayLike | None = None) -> Copied:
+    """Which answers repeat somebody of the training data, cell by cell.
+
+    A copy of the free cells holds what a real person could change, beside another person's immutable cells. An answer
+    that equals the training row of the person it is for counts too.
+    """
+    people = as_matrix(training_values, len(schema))
+
+    def flags(columns: np.ndarray) -> FloatArray:
+        known = Copies(people[:, columns])
+
+        def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+            return np.asarray(known.of(rows[:, columns]))
+
+        return measured(answers, found, len(schema), measure)
+
+    return Copied(flags(np.arange(len(schema))), flags(schema.free_columns))

@@ -1,0 +1,170 @@
+"""Whether answers still hold when the model is trained anew, or when people carry them out inexactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attain.cells import ordinary, unchanged
+from attain.errors import AttainError, DataError
+from attain.labels import read_labels
+from attain.libraries import library_of, not_a_frame
+from attain.metrics.answers import BoolArray, FloatArray, measured, positive_whole
+from attain.percentiles import Percentiles, as_matrix
+from attain.search.streams import streams, uniforms
+
+if TYPE_CHECKING:
+    from attain.models import Goal
+    from attain.region import Region
+    from attain.table import Frame, Table
+
+PROBE: Final = 256
+"""How many training rows a model is tried out on before it is asked."""
+
+
+def probe_rows(values: FloatArray) -> FloatArray:
+    """Some rows from all over the training data, which may be sorted, for a model to be tried out on."""
+    return values[np.linspace(0, len(values) - 1, min(len(values), PROBE)).astype(np.intp)]
+
+
+def retrained(
+    refit: Callable[[Any, Any, int], Any],
+    X: Frame,
+    y: Any,
+    *,
+    number: int = 10,
+    resample: bool = True,
+    random_state: int = 0,
+) -> Iterator[Any]:
+    """Models trained anew, one at a time: `refit(X, y, seed)` on resamples of the people, or with other seeds alone.
+
+    Parameters
+    ----------
+    refit
+        Trains a model like the one explained: `lambda X, y, seed: RandomForestClassifier(random_state=seed).fit(X, y)`.
+    X, y
+        The training data: a frame or an array, and its labels.
+    resample
+        Whether each model gets people drawn anew with replacement; a draw that misses a class is drawn again. Without
+        it all models get the same data, and only the seed differs.
+    """
+    positive_whole("number", number)
+    library = None if isinstance(X, np.ndarray) else library_of(X)
+    if library is None and not isinstance(X, np.ndarray):
+        raise not_a_frame(X)
+    people = range(len(X)) if library is None else library.labels(X)
+    labels = np.array(read_labels(y, people).tolist())
+    generator = np.random.default_rng(random_state)
+    classes = len(set(labels.tolist()))
+    for repetition in range(number):
+        drawn = np.arange(len(labels))
+        while resample:
+            drawn = generator.integers(0, len(labels), len(labels))
+            if len(set(labels[drawn].tolist())) == classes:
+                break
+        yield refit(X[drawn] if library is None else library.take(X, drawn), labels[drawn], random_state + repetition)
+
+
+def valid_after_retraining(
+    answers: ArrayLike,
+    models: Iterable[Any],
+    train: Table,
+    target: Any,
+    *,
+    probability: float | None = None,
+    found: ArrayLike | None = None,
+) -> FloatArray:
+    """The share of models that give each answer what was asked for: future validity.
+
+    Parameters
+    ----------
+    models
+        Models trained anew, such as `retrained(...)` gives; each is asked and then let go.
+    train
+        The training data as a table: rows reach the models in its form.
+    """
+
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+        from attain.models import Goal
+
+        met, number, probe = np.zeros(len(rows)), 0, probe_rows(train.values)
+        for model in models:
+            goal = Goal(model, train.layout, target=target, probability=probability, margin=0.0, probe=probe)
+            met += goal.decide(rows).met
+            number += 1
+        if not number:
+            raise AttainError("models has no model in it; give at least one that was trained anew")
+        return met / number
+
+    return measured(answers, found, len(train.schema), measure)
+
+
+def valid_after_inexact_execution(
+    answers: ArrayLike,
+    region: Region,
+    goal: Goal,
+    percentiles: Percentiles,
+    *,
+    points: float = 5.0,
+    draws: int = 20,
+    found: ArrayLike | None = None,
+    random_state: int = 0,
+) -> FloatArray:
+    """The share of inexact executions of each answer that still bring what was asked for.
+
+    Every changed number or ordered level ends up to so many percentile points above or below what the answer says, each
+    by a uniform draw of its own, along the training column's interpolated distribution function. So a move stays within
+    the range of the training data, and is as large as the column is wide there. What the rules forbid does not happen:
+    the record is put on its grid and within the person's limits, and a change may come undone by it. Changed levels
+    without an order, special codes and cells that do not change are carried out exactly, derived columns follow.
+
+    A person's draws are the same for every method's answer.
+
+    Parameters
+    ----------
+    region
+        What the people may reach, in the order of the answers; it holds their own records.
+    goal
+        The model and what is asked of it.
+    percentiles
+        The training distribution.
+    """
+    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points <= 100:
+        raise AttainError(f"points is {points!r}; it takes percentile points from 0 to 100")
+    positive_whole("draws", draws)
+    matrix = as_matrix(answers, len(percentiles.schema))
+    if len(region) != len(matrix):
+        raise DataError(f"region holds {len(region)} people, but there are {len(matrix)} answers; give one for each")
+
+    def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
+        people = np.flatnonzero(present)
+        own = region.factuals[people]
+        moves = points / 100.0 * (2.0 * uniforms(streams(own, random_state), (draws, rows.shape[1])) - 1.0)
+        executed = _executed(rows, own, moves, percentiles)
+        repeated = np.repeat(people, draws)
+        final = region.final_form(executed.reshape(-1, rows.shape[1]), repeated)
+        met = np.asarray(goal.decide(final).met, dtype=np.float64)
+        return np.asarray(met.reshape(len(people), draws).mean(axis=1))
+
+    return measured(matrix, found, len(percentiles.schema), measure)
+
+
+def _executed(rows: FloatArray, own: FloatArray, moves: FloatArray, percentiles: Percentiles) -> FloatArray:
+    """The rows with every changed ordered cell moved in percentiles, (people, draws, features)."""
+    executed = np.repeat(rows[:, None, :], moves.shape[1], axis=1)
+    before = percentiles.interpolated(rows)
+    differs = ~unchanged(own, rows)
+    for j in percentiles.schema.free_columns:
+        feature, values = percentiles.schema.features[j], percentiles.points[j]
+        inexact = differs[:, j] & ordinary(feature, rows[:, j])
+        if not len(values) or not inexact.any():
+            continue
+        shares = percentiles.interpolated(values[:, None], [j])[:, 0]
+        start = before[inexact, j]
+        moved = np.interp(start[:, None] + moves[inexact, :, j], shares, values)
+        # The difference is added, so that an answer between or beyond training values stays itself without a move.
+        executed[inexact, :, j] += moved - np.interp(start, shares, values)[:, None]
+    return executed

@@ -1,0 +1,132 @@
+"""Whether answers do what was asked: turn the decision, as records that may exist, with no change to spare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from attain.cells import ordinary, unchanged
+from attain.errors import DataError
+from attain.grid import on_grid
+from attain.metrics.answers import BoolArray, FloatArray, answered, measured, own_rows
+from attain.percentiles import as_matrix
+from attain.region import Region
+
+if TYPE_CHECKING:
+    from attain.models import Goal
+
+
+def valid(answers: ArrayLike, goal: Goal, found: ArrayLike | None = None) -> FloatArray:
+    """1 for each answer that meets the goal by the model's own decision, else 0."""
+
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+        return np.asarray(goal.decide(rows).met, dtype=np.float64)
+
+    return measured(answers, found, len(goal.layout.schema), measure)
+
+
+def type_valid(answers: ArrayLike, region: Region, goal: Goal, found: ArrayLike | None = None) -> FloatArray:
+    """1 for each answer that meets the goal as a record that may exist, else 0.
+
+    It is in final form (every number on its grid, every cell a level or value that the person may reach), it keeps
+    every rule, and the model decides for it.
+    """
+
+    def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
+        people = _people(region, present)
+        finished = unchanged(region.final_form(rows, people), rows).all(axis=1)
+        met = np.asarray(goal.decide(rows).met, dtype=np.bool_)
+        return np.asarray(finished & region.allows(rows, people) & met, dtype=np.float64)
+
+    return measured(answers, found, len(region.schema), measure)
+
+
+def success(answers: ArrayLike, region: Region, goal: Goal, found: ArrayLike | None = None) -> float:
+    """The share of everybody asked who has a `type_valid` answer; a person without an answer counts 0."""
+    verdicts = type_valid(answers, region, goal, found)
+    return float(np.nan_to_num(verdicts).mean()) if len(verdicts) else float("nan")
+
+
+def redundant(
+    answers: ArrayLike, factuals: ArrayLike, goal: Goal, region: Region, found: ArrayLike | None = None
+) -> FloatArray:
+    """The number of changed free features that could have stayed as they were: each reset alone, the goal is still met.
+
+    Derived columns follow a reset. One that breaks a rule which the answer keeps does not count. All resets of all
+    people are asked about in one call of the model.
+    """
+
+    def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
+        people, own = _people(region, present), own_rows(factuals, len(region.schema), present)
+        free = region.schema.free_columns
+        at, places = np.nonzero(~unchanged(own[:, free], rows[:, free]))
+        resets = rows[at]
+        resets[np.arange(len(at)), free[places]] = own[at, free[places]]
+        resets = _derived(resets, own[at], region)
+        broken = np.column_stack(list(region.violations(rows, people).values()))
+        newly = np.column_stack(list(region.violations(resets, people[at]).values())) & ~broken[at]
+        spare = np.asarray(goal.decide(resets).met, dtype=np.bool_) & ~newly.any(axis=1)
+        return np.bincount(at[spare], minlength=len(rows)).astype(np.float64)
+
+    return measured(answers, found, len(region.schema), measure)
+
+
+def violations(answers: ArrayLike, region: Region, found: ArrayLike | None = None) -> pd.DataFrame:
+    """One row per person and one column for each kind of rule: 1 where the answer breaks it, 0 where it keeps it.
+
+    `immutable`: a cell changed that may not. `bounds`: a number outside what this person may reach. `level`: no level
+    of the column, or a cell emptied. `transition`: a level or special code that cannot be reached from the person's
+    own. `grid`: a number off its step or with more than six digits. `derived`: a derived column that does not follow
+    from the others. `max_changes`: too many changes. `direction`, `range`: a move against the schema's direction, or
+    further than its range; such a move breaks `bounds` or, of ordered levels, `transition` as well. Then every rule
+    between features, by its text. The mean of a column is the rate of violation among the people answered.
+    """
+    matrix = as_matrix(answers, len(region.schema))
+    present = answered(matrix, found)
+    people = _people(region, present)
+    broken = region.violations(matrix[present], people)
+    rules = {text: broken.pop(text) for text in region.schema.rules}
+    moves = _moves(matrix[present], region.factuals[people], region)
+    columns = {**broken, **moves, **rules}
+    frame = pd.DataFrame(np.nan, index=pd.RangeIndex(len(matrix)), columns=pd.Index(list(columns)))
+    for name, rows in columns.items():
+        frame.loc[present, name] = rows.astype(np.float64)
+    return frame
+
+
+def _people(region: Region, present: BoolArray) -> np.ndarray:
+    if len(region) != len(present):
+        raise DataError(f"region is of {len(region)} people, but there are {len(present)} answers; they must agree")
+    return np.flatnonzero(present)
+
+
+def _derived(rows: FloatArray, own: FloatArray, region: Region) -> FloatArray:
+    """The rows with derived columns computed anew, on their grid."""
+    rows = region.book.derive(rows, own)
+    for column, feature in enumerate(region.schema):
+        if feature.derived is not None:
+            touched = rows[:, column] != own[:, column]
+            rows[touched, column] = on_grid(rows[touched, column], feature.step)
+    return rows
+
+
+def _moves(rows: FloatArray, own: FloatArray, region: Region) -> dict[str, BoolArray]:
+    """Which rows move a cell against its direction, or further than its range."""
+    against, beyond = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(rows), dtype=np.bool_)
+    for column, feature in enumerate(region.schema):
+        if not feature.ordered or feature.derived is not None:
+            continue
+        on_scale = ordinary(feature, own[:, column]) & ordinary(feature, rows[:, column])
+        move = np.where(on_scale, rows[:, column] - own[:, column], 0.0)
+        if feature.direction != "any":
+            against |= (move < 0) if feature.direction == "increase" else (move > 0)
+        # 0.8 − 0.7 is a bit more than 0.1, which a range of 0.1 is meant to reach
+        slack = np.where(on_scale, 1e-12 * np.abs(own[:, column]), 0.0)
+        down, up = feature.range
+        beyond |= (move < -np.inf if down is None else move < down - slack) | (
+            move > np.inf if up is None else move > up + slack
+        )
+    return {"direction": against, "range": beyond}

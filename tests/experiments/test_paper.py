@@ -1,0 +1,252 @@
+"""The paper's experiments end to end, small: every file, its bytes, and a run that is stopped and goes on."""
+
+import hashlib
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attain.datasets import load_german, make_moons
+from attain.errors import AttainError, FileError, MissingDataSetError
+from attain.experiments.paper import FULL, QUICK, run, synthetic
+from attain.experiments.paper.classifiers import above, linear_above
+from attain.experiments.paper.credit import BEFORE, COMMON, REAL, Credit
+from attain.experiments.paper.settings import HELOC_CORRECTED, HELOC_PRINTED
+from attain.experiments.paper.tables import summary
+from attain.experiments.store import Part, Store
+from attain.table import Table
+
+# the package has a function of the same name
+paper_run = importlib.import_module("attain.experiments.paper.run")
+
+TINY = replace(
+    QUICK,
+    blobs=replace(QUICK.blobs, rows=300, people=20, hidden=(16,), epochs=60),
+    moons=replace(QUICK.moons, rows=300, people=5, hidden=(16,), components=1, epochs=60),
+    studies=(replace(QUICK.studies[0], latent_dim=2, epochs=2, people=4, released_people=1),),
+    draws=20,
+)
+
+
+def bytes_of(folder):
+    """The hash of every file in the folder, by its path."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run from beginning to end."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, run(folder, settings=TINY)
+
+
+@pytest.mark.slow
+def test_every_figure_and_table_is_there_three_times(whole):
+    folder, claims = whole
+    names = {path.stem for path in folder.iterdir() if path.suffix == ".csv"}
+    wanted = {"figure-1-search", "figure-2-blobs", "figure-7-moons", "table-1-counterfactuals", "table-2-related-work"}
+    wanted |= {f"figure-3-german-faithfulness{ending}" for ending in ("", "-common")}
+    wanted |= {f"figure-5-german-difficulty{ending}" for ending in ("", "-common")}
+    assert names == wanted | {"table-3-german-features", "results-german", "claims"}
+    for name in names:
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (folder / f"{name}.svg").read_text(encoding="utf-8")[:2000]
+    assert set(claims["verdict"]) <= {"reproduced", "not reproduced", "cannot be checked"}
+
+
+@pytest.mark.slow
+def test_the_page_has_every_claim_and_no_address_outside(whole):
+    folder, claims = whole
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 7
+    assert page.count("cannot be checked") >= (claims["verdict"] == "cannot be checked").sum()
+    assert 'src="http' not in page
+    assert str(folder) not in page
+
+
+@pytest.mark.slow
+def test_the_numbers_of_the_figures_are_those_of_the_answers(whole):
+    folder, _ = whole
+    blobs = pd.read_csv(folder / "figure-2-blobs.csv")
+    spheres = blobs.query("panel == 'answers' and series == 'GS'")
+    assert len(spheres) == 20
+    assert (spheres["x2"] > 6).all()
+    density = blobs[blobs["panel"].str.startswith("latent")].pivot_table("x2", "x1", "series")
+    assert np.trapezoid(density["all"], density.index) == pytest.approx(1, abs=0.02)
+    parts = density[["cluster 1", "cluster 2", "cluster 3"]].sum(axis=1)
+    assert parts.to_numpy() == pytest.approx(density["all"].to_numpy())
+    curves = pd.read_csv(folder / "figure-3-german-faithfulness.csv")
+    assert curves["share"].between(0, 1).all()
+    several = curves["people answered"] >= 2  # of one person, nothing is known of others
+    assert (curves["low"] <= curves["high"])[several].all()
+    assert curves["low"][~several].isna().all()
+    over = curves.query("panel == 'connected over epsilon'").groupby("method")["share"]
+    assert over.apply(lambda share: share.is_monotonic_increasing).all()
+    shifts = pd.read_csv(folder / "figure-5-german-difficulty.csv")
+    assert (shifts["max_shift"] <= shifts["total_shift"] + 1e-8).all()
+
+
+@pytest.mark.slow
+def test_the_diagram_has_the_code_of_the_answer(whole):
+    folder, _ = whole
+    numbers = pd.read_csv(folder / "figure-1-search.csv", dtype=str, keep_default_na=False).set_index("what")
+    codes = numbers.loc[[name for name in numbers.index if name.startswith("latent code")]].astype(float)
+    moved = np.linalg.norm(codes["after"] - codes["before"])
+    assert moved == pytest.approx(float(numbers.loc["latent distance", "after"]), abs=1e-4)
+    for name in ("age", "foreign_worker"):
+        assert numbers.loc[name, "before"] == numbers.loc[name, "after"]
+    assert (
+        float(numbers.loc["probability of good", "before"]) < 0.5 < float(numbers.loc["probability of good", "after"])
+    )
+
+
+class Stopped(Exception):
+    """The moment a run is killed."""
+
+
+def stop(self, judge, answers):
+    raise Stopped
+
+
+@pytest.mark.slow
+def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_bytes(whole, tmp_path, monkeypatch):
+    folder, _ = whole
+    parts = sorted((folder / "parts").glob("*.part"), key=lambda path: path.stat().st_mtime_ns)
+    (tmp_path / "parts").mkdir()
+    for path in (folder / "parts" / "settings.json", *parts[: len(parts) // 2]):
+        (tmp_path / "parts" / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "parts" / ".half.xyz.part").write_bytes(b"half a file")
+    (tmp_path / "claims.csv").write_bytes(b"an old one")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Credit, "_measured", stop)
+        with pytest.raises(Stopped):
+            run(tmp_path, settings=TINY)
+    run(tmp_path, settings=TINY)
+    assert bytes_of(tmp_path) == bytes_of(folder)
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path):
+    Store(tmp_path / "parts", {"quick": False})
+    with pytest.raises(AttainError, match="other settings"):
+        run(tmp_path, settings=TINY)
+
+
+def made_up(monkeypatch):
+    """Puts cheap parts in the place of the autoencoder's: answers that anybody can check."""
+
+    def learned(kind, example, data, train, y_train, people, chosen):
+        codes = np.linspace(-1, 1, len(train))[:, None]
+        values, own = Table.read(train, data.schema).values, Table.read(people, data.schema).values
+        arrays = {"people": chosen, "rows": own, "found": np.ones(len(own), dtype=bool), "own_codes": own[:, :1]}
+        return Part({}, {**arrays, "answer_codes": own[:, :1] + 1, "codes": codes, "reconstruction": values})
+
+    def answered(self, method, asked, weights):
+        calls.append(method)
+        found = np.arange(len(asked)) % 2 == 0
+        rows = np.where(found[:, None], self.test_values[asked], np.nan)
+        return Part({}, {"people": asked, "rows": rows, "found": found})
+
+    calls = []
+    monkeypatch.setattr(synthetic, "_learned", learned)
+    monkeypatch.setattr(Credit, "_trained", lambda self: Part({}, {"weights": np.zeros(1)}))
+    monkeypatch.setattr(Credit, "_answered", answered)
+    return calls
+
+
+def computed(folder):
+    data = {"german": load_german()}
+    return paper_run._computed(TINY, data, Store(folder, TINY.as_json()))
+
+
+def test_finished_parts_are_not_computed_again_and_all_end_the_same(tmp_path, monkeypatch):
+    calls = made_up(monkeypatch)
+    computed(tmp_path / "whole")
+    assert calls == ["AR", "GS", "C-CHVAE", "C-CHVAE, as released", "HCLS"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Credit, "_measured", stop)
+        with pytest.raises(Stopped):
+            computed(tmp_path / "stopped")
+    calls.clear()
+    computed(tmp_path / "stopped")
+    assert calls == []
+    assert bytes_of(tmp_path / "stopped") == bytes_of(tmp_path / "whole")
+
+
+def test_measures_of_answers_that_change_nothing(tmp_path, monkeypatch):
+    made_up(monkeypatch)
+    results = computed(tmp_path).studies["german"]
+    for method in ("AR", "HCLS"):
+        line, judge = results.line(method), results.credit.judges[method]
+        assert len(line.people) == 4
+        assert (line.total_shift[line.found] == 0).all()
+        assert np.isnan(line.total_shift[~line.found]).all()
+        before = results.beside(BEFORE, judge)
+        assert line.people.tolist() == before.people.tolist()
+        assert line.nearest[line.found].tolist() == before.nearest[line.found].tolist()
+        refused = results.credit.linear if judge == "linear" else results.credit.machine
+        assert set(refused.predict(results.credit.test.iloc[line.people])) == {"bad"}
+    both = results.credit.cohort(COMMON, "linear")
+    assert both.tolist() == results.credit.cohort(COMMON, "machine").tolist()
+    real = results.beside(REAL)
+    assert np.quantile(real.nearest, 0.9) == pytest.approx(results.epsilon(0.9))
+    table = summary(results).query("people == 'own' and method == 'AR'").iloc[0]
+    assert (table["asked"], table["answered"]) == (4, 2)
+    assert table["TS charged"] == pytest.approx(len(results.credit.data.schema.free) / 2)
+
+
+def test_the_linear_classifier_of_the_examples_decides_like_the_rule():
+    people = make_moons(200).X
+    linear, bare = linear_above(people, "x1", 0.0), above("x1", 0.0)
+    assert (linear.predict(people) == bare(people)).all()
+    assert linear.decision_function(people) == pytest.approx(people["x1"].to_numpy())
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(FileError, match="taken"):
+        run(tmp_path / "taken", settings=TINY)
+
+
+def test_missing_data_are_told_with_the_file_and_the_way_out(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(MissingDataSetError, match=r"cs-training\.csv.*--quick"):
+        run(tmp_path / "out", settings=FULL, data=tmp_path / "empty")
+
+
+def test_the_printed_directions_differ_from_the_corrected_ones_where_the_table_errs():
+    assert {name for name in HELOC_CORRECTED if HELOC_CORRECTED[name] != HELOC_PRINTED[name]} == {
+        "PercentTradesNeverDelq",
+        "MaxDelq2PublicRecLast12M",
+        "MaxDelqEver",
+        "NumBank2NatlTradesWHighUtilization",
+    }
+
+
+@pytest.mark.slow
+def test_a_killed_process_goes_on_and_ends_with_the_same_bytes(tmp_path):
+    command = [sys.executable, "-m", "attain.cli", "paper", "--quick", "--out"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen([*command, str(killed)], env=environment, stdout=subprocess.DEVNULL)
+    try:
+        while process.poll() is None and len(list(killed.glob("parts/*.part"))) < 5:
+            time.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (killed / "index.html").exists()
+    for folder in (killed, whole):
+        subprocess.run([*command, str(folder)], env=environment, check=True, stdout=subprocess.DEVNULL)
+    assert bytes_of(killed) == bytes_of(whole)

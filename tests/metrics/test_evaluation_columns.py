@@ -1,0 +1,221 @@
+"""What an evaluation reports beyond the headline: every column is what its function gives, and what costs is opt-in."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from attain import GrowingSpheres, metrics
+from attain.constraints import Constraints
+from attain.errors import DataError
+from attain.metrics import evaluate
+from attain.metrics.catalogue import MEASURES
+from attain.models import Goal
+from attain.percentiles import Percentiles
+from attain.region import Region
+from attain.table import Table
+from attain.testing import people
+
+TRAIN, TEST = people.frame(150), people.frame(80, seed=7)
+LABELS, TEST_LABELS = people.labels(TRAIN), people.labels(TEST)
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return people.linear_model(TRAIN, LABELS)
+
+
+@pytest.fixture(scope="module")
+def result(model: Any) -> Any:
+    asked = pd.concat(
+        (TEST[model.predict(TEST) != people.DESIRED].iloc[:7], TEST[model.predict(TEST) == people.DESIRED][:2])
+    )
+    constraints = Constraints(people={asked.index[1]: Constraints(immutable=list(people.schema().free))})
+    explainer = GrowingSpheres(people.schema(), budget=3000).fit(TRAIN, LABELS)
+    return explainer.explain(model, asked, target=people.DESIRED, n=2, constraints=constraints)
+
+
+@pytest.fixture(scope="module")
+def evaluation(result: Any, model: Any) -> Any:
+    return evaluate(result, model, TRAIN, LABELS, X_test=TEST, y_test=TEST_LABELS)
+
+
+def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation: Any) -> None:
+    answers, factuals, found = result.answers, result.table.values, result.found
+    train, test = Table.read(TRAIN, result.table.schema), Table.read(TEST, result.table.schema)
+    schema, reference = result.table.schema, evaluation.reference
+    goal = Goal(model, train.layout, target=people.DESIRED, margin=0.0, probe=train.values)
+    region = Region.of(result.table, Constraints())
+    met = model.predict(TRAIN) == people.DESIRED
+    held_out = metrics.held_out_reference(
+        schema,
+        test.values,
+        TEST_LABELS.to_numpy() == people.DESIRED,
+        model.predict(TEST) == people.DESIRED,
+        reference.space,
+    )
+    copied = metrics.copies(answers, train.values, schema, found)
+    epsilon = reference.epsilon
+    expected = {
+        "valid": metrics.valid(answers, goal, found),
+        "type_valid": metrics.type_valid(answers, region, goal, found),
+        "violations": metrics.violations(answers, region, found).drop(columns=["direction", "range"]).sum(axis=1),
+        "redundant": metrics.redundant(answers, factuals, goal, region, found),
+        "total_shift": metrics.total_shift(answers, factuals, Percentiles.fit(schema, train.values), found),
+        **{norm: metrics.distance(answers, factuals, reference.space, norm, found) for norm in ("l1", "l2", "linf")},
+        "mad_distance": metrics.mad_distance(answers, factuals, schema, train.values, found),
+        "gower_distance": metrics.gower_distance(answers, factuals, schema, train.values, found),
+        "proximity": metrics.proximity(answers, reference, found),
+        "local_outlier_factor": metrics.local_outlier_factor(answers, reference, 20, found),
+        "inlier": 1 - metrics.outlier(answers, reference, 20, found),
+        **{f"inlier_{k}": 1 - metrics.outlier(answers, reference, k, found) for k in (5, 10, 20, 40)},
+        "held_out_inlier": 1 - metrics.held_out_outlier(answers, held_out, 20, found),
+        "nearest_distance": metrics.nearest_distance(answers, reference, found),
+        **{f"connected_{100 * q:.0f}": metrics.connected(answers, reference, epsilon[q], found=found) for q in epsilon},
+        "largest_component": metrics.in_largest_component(answers, reference, epsilon[0.9], found=found),
+        "y_nearest": metrics.y_nearest(answers, train.values, met, reference.space, found=found),
+        "training_distance": metrics.closest_training_distance(answers, train.values, reference.space, found),
+        "copied": copied.whole,
+        "copied_free": copied.free,
+        "diversity": metrics.mean_pairwise_distance(result.rows, result.owners, len(found), reference.space),
+        "rows_scored": result.person_figures["rows_scored"],
+    }
+    assert reference.points.shape[1] > 15  # so that one search served all of them
+    assert {*expected, "found", "max_shift", "changed"} == set(evaluation.frame.columns)
+    for name, column in expected.items():
+        values = np.where(found | (name == "rows_scored"), column, np.nan)
+        np.testing.assert_allclose(evaluation.frame[name], values, rtol=1e-12, err_msg=name)
+    free = list(schema.free_columns)
+    np.testing.assert_allclose(evaluation.features["spread"], metrics.spread(answers, reference, found)[free])
+    correlation = metrics.correlation(answers, factuals, schema, found)[free]
+    np.testing.assert_allclose(evaluation.features["correlation"], correlation)
+
+
+def test_who_is_granted_already_is_not_charged(result: Any, evaluation: Any) -> None:
+    summary = evaluation.summary
+    assert result.found.sum() == 6
+    assert evaluation.asked.tolist() == [True] * 7 + [False] * 2
+    assert (summary["n"] == 7).all()
+    assert summary.loc["found", ["mean", "charged"]].tolist() == pytest.approx([1.0, 6 / 7])
+    free = len(people.schema().free)
+    shifts = evaluation.frame["total_shift"].to_numpy()[result.found]
+    assert summary.loc["total_shift", "charged"] == pytest.approx((shifts.sum() + free) / 7)
+    charged = evaluation.charged
+    assert charged["total_shift"].iloc[1] == free
+    assert charged.iloc[7:].isna().all(axis=None)
+    assert np.isnan(charged["proximity"].iloc[1])
+    assert summary.loc["rows_scored", "charged"] == pytest.approx(result.person_figures["rows_scored"][:7].mean())
+
+
+def test_both_averages_have_their_intervals(result: Any, evaluation: Any) -> None:
+    summary = evaluation.summary
+    names = ["mean", "low", "high", "answered", "charged", "charged_low", "charged_high", "n"]
+    assert summary.columns.tolist() == names
+    wilson = stats.binomtest(6, 7).proportion_ci(method="wilson")
+    assert summary.loc["found", ["charged_low", "charged_high"]].tolist() == pytest.approx([wilson.low, wilson.high])
+    for measure, mean, low, high in (
+        ("total_shift", "charged", "charged_low", "charged_high"),
+        ("l2", "mean", "low", "high"),
+    ):
+        column = evaluation.charged[measure].to_numpy()[:7]
+        interval = metrics.bootstrap_interval(column)
+        np.testing.assert_allclose(summary.loc[measure, [low, high]].tolist(), interval, rtol=1e-12)
+        assert summary.loc[measure, low] < summary.loc[measure, mean] < summary.loc[measure, high]
+    uncharged = [name for name in summary.index if MEASURES[name].worst is None and not MEASURES[name].known]
+    assert summary.loc[uncharged, ["charged", "charged_low", "charged_high"]].isna().all(axis=None)
+    assert (summary.loc[uncharged, "answered"] == 6).all()
+
+
+def test_every_measure_is_in_the_catalogue_in_its_order(evaluation: Any) -> None:
+    order = list(MEASURES)
+    columns = list(evaluation.frame.columns)
+    assert columns == sorted(columns, key=order.index)
+
+
+def test_the_page_of_measures_lists_every_one_with_its_charge() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text(encoding="utf-8")
+    charges = {}
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == 4:
+            charges |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), cells[2].replace("\\", ""))
+    shown = {"free": "|F|", None: "–", 0.0: "0", 1.0: "1"}
+    expected = {name: "own" if measure.known else shown[measure.worst] for name, measure in MEASURES.items()}
+    assert charges == expected
+
+
+def test_what_costs_is_added_on_request(result: Any, model: Any, evaluation: Any) -> None:
+    class Coder:
+        schema = result.table.schema
+
+        def encode(self, rows: np.ndarray) -> Any:
+            return SimpleNamespace(z=rows[:, [2]])
+
+        def log_density_bound(self, rows: np.ndarray, samples: int, *, return_error: bool) -> Any:
+            return -rows[:, 2], np.zeros(len(rows))
+
+    refits = metrics.retrained(lambda X, y, _: people.linear_model(X, pd.Series(y)), TRAIN, LABELS, number=3)
+    whole = evaluate(
+        result,
+        model,
+        TRAIN,
+        LABELS,
+        X_test=TEST,
+        y_test=TEST_LABELS,
+        reference=evaluation.reference,
+        autoencoder=Coder(),
+        models=refits,
+        inexact=True,
+        two_sample=True,
+    )
+    pd.testing.assert_frame_equal(whole.frame[evaluation.frame.columns], evaluation.frame)
+    pd.testing.assert_frame_equal(whole.summary.loc[evaluation.summary.index], evaluation.summary)
+    found = result.found
+    np.testing.assert_array_equal(whole.frame["log_density"][found], -result.answers[found, 2])
+    moved = np.abs(result.answers[found, 2] - result.table.values[found, 2])
+    np.testing.assert_array_equal(whole.frame["latent_distance"][found], moved)
+    shares = whole.frame["valid_after_retraining"][found].to_numpy()
+    assert np.isin(np.round(shares * 3, 9), [0, 1, 2, 3]).all()
+    executed = whole.frame["valid_after_inexact_execution"][found]
+    assert executed.between(0, 1).all()
+    assert whole.two_sample.n_answers == 6
+    assert evaluation.two_sample is None
+
+
+def test_labels_in_another_order_are_put_into_the_peoples(result: Any, model: Any) -> None:
+    straight = evaluate(result, model, TRAIN, LABELS)
+    turned = evaluate(result, model, TRAIN, LABELS.iloc[::-1])
+    pd.testing.assert_frame_equal(straight.frame, turned.frame)
+
+
+def test_constraints_of_the_call_count_among_the_rules(result: Any, model: Any, evaluation: Any) -> None:
+    strict = evaluate(result, model, TRAIN, LABELS, constraints=Constraints(immutable=list(people.schema().free)))
+    assert (strict.frame["violations"][result.found] > evaluation.frame["violations"][result.found]).all()
+    assert (strict.frame["type_valid"][result.found] == 0).all()
+
+
+def test_a_reference_of_another_schema_is_refused(result: Any, model: Any, evaluation: Any) -> None:
+    other = metrics.held_out_reference(
+        (smaller := people.schema().change("income", step=1.0)),
+        Table.read(TRAIN, smaller).values,
+        None,
+        np.ones(150, dtype=bool),
+        evaluation.reference.space.fit(smaller, Table.read(TRAIN, smaller).values),
+    )
+    with pytest.raises(DataError, match="reference is of another schema"):
+        evaluate(result, model, TRAIN, LABELS, reference=other)
+
+
+def test_groups_are_compared_by_charged_values(result: Any, evaluation: Any) -> None:
+    gap = metrics.recourse_gap(evaluation, ["a", "b"] * 4 + ["a"])
+    means = gap.groups.set_index(["measure", "group"])["mean"]
+    charged = evaluation.charged["total_shift"].to_numpy()
+    assert means["total_shift", "a"] == pytest.approx(charged[[0, 2, 4, 6]].mean())
+    assert means["found", "b"] == pytest.approx(2 / 3)
+    with pytest.raises(DataError, match="measures names 'speed'"):
+        metrics.recourse_gap(evaluation, ["a"] * 9, measures=["speed"])

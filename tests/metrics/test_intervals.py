@@ -1,0 +1,111 @@
+"""Intervals, against SciPy's bootstrap and its Wilson interval, and by coverage."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from attain.errors import AttainError, DataError
+from attain.metrics.intervals import bootstrap_interval, mean_intervals, wilson_interval
+
+NAN = float("nan")
+SKEWED = np.random.default_rng(0).lognormal(size=40)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("statistic", [np.mean, np.median, np.var])
+def test_equal_to_scipys_bootstrap_with_the_same_draws(method: str, statistic: object) -> None:
+    def reduced(values: np.ndarray) -> np.ndarray:
+        return statistic(values, axis=-1)  # type: ignore[operator]
+
+    expected = stats.bootstrap(
+        (SKEWED,),
+        statistic,
+        n_resamples=500,
+        method="BCa" if method == "bca" else method,
+        confidence_level=0.9,
+        rng=np.random.default_rng(3),
+    ).confidence_interval
+    found = bootstrap_interval(SKEWED, reduced, confidence=0.9, resamples=500, method=method, random_state=3)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_intervals_of_many_means_are_those_of_each() -> None:
+    rng = np.random.default_rng(1)
+    table = rng.normal(size=(60, 4))
+    table[rng.random(60) < 0.3, 1] = NAN
+    table[:, 3] = table[:, 3] > 0
+    for column, interval in zip(table.T, mean_intervals(table, random_state=5), strict=True):
+        np.testing.assert_allclose(interval, bootstrap_interval(column, random_state=5), rtol=1e-12)
+
+
+def test_people_without_an_answer_are_drawn_too() -> None:
+    values = np.array([1.0, 2.0, NAN, NAN, 4.0, NAN])
+    drawn = np.random.default_rng(0).integers(0, 6, (200, 6))
+    means = [np.nanmean(values[people]) for people in drawn if not np.isnan(values[people]).all()]
+    expected = np.quantile(means, (0.025, 0.975))
+    np.testing.assert_allclose(bootstrap_interval(values, resamples=200), expected)
+    np.testing.assert_allclose(mean_intervals(values[:, None], resamples=200)[0], expected)
+
+
+def test_blocks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = bootstrap_interval(SKEWED), mean_intervals(SKEWED[:, None])[0]
+    monkeypatch.setattr("attain.metrics.intervals._BLOCK", 100)
+    np.testing.assert_allclose((bootstrap_interval(SKEWED), mean_intervals(SKEWED[:, None])[0]), whole, rtol=1e-12)
+
+
+def test_the_mean_is_covered_as_often_as_promised() -> None:
+    rng = np.random.default_rng(7)
+    covered = 0
+    for repetition in range(400):
+        low, high = mean_intervals(rng.normal(3.0, 1.0, (60, 1)), resamples=300, random_state=repetition)[0]
+        covered += low <= 3.0 <= high
+    assert stats.binomtest(covered, 400, 0.94).pvalue > 0.01
+
+
+def test_nothing_is_said_of_fewer_than_two_people() -> None:
+    for values in ([], [1.0], [1.0, NAN]):
+        assert np.isnan(bootstrap_interval(values)).all()
+        assert np.isnan(mean_intervals(np.array(values).reshape(-1, 1))[0]).all()
+    assert mean_intervals(np.array([[2.0], [2.0]]))[0] == (2.0, 2.0)
+
+
+def test_a_constant_sample_has_no_width() -> None:
+    assert bootstrap_interval([3.0, 3.0, 3.0], method="bca") == (3.0, 3.0)
+
+
+def test_infinite_values_give_infinite_ends_and_no_warning() -> None:
+    values = np.array([1.0, 2.0, np.inf, 3.0, 2.0])
+    assert mean_intervals(values[:, None])[0].high == np.inf
+    assert bootstrap_interval(values).high == np.inf
+    assert np.isfinite(mean_intervals(values[:, None])[0].low)
+
+
+@given(st.integers(1, 400), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+@settings(max_examples=50)
+def test_equal_to_scipys_wilson_interval(number: int, share: float, confidence: float) -> None:
+    successes = round(share * number)
+    expected = stats.binomtest(successes, number).proportion_ci(confidence, method="wilson")
+    np.testing.assert_allclose(
+        wilson_interval(successes, number, confidence=confidence), (expected.low, expected.high), atol=1e-12
+    )
+
+
+def test_nobody_has_no_share() -> None:
+    assert np.isnan(wilson_interval(0, 0)).all()
+
+
+def test_misuse_is_told() -> None:
+    with pytest.raises(AttainError, match=r"confidence is 95; it takes a number between 0 and 1"):
+        bootstrap_interval(SKEWED, confidence=95)
+    with pytest.raises(AttainError, match=r"resamples is 0"):
+        bootstrap_interval(SKEWED, resamples=0)
+    with pytest.raises(AttainError, match=r"method is 'basic'"):
+        bootstrap_interval(SKEWED, method="basic")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"values has the shape \(2, 2\)"):
+        bootstrap_interval(np.ones((2, 2)))
+    with pytest.raises(DataError, match=r"columns has the shape \(3,\)"):
+        mean_intervals([1.0, 2.0, 3.0])
+    with pytest.raises(AttainError, match=r"successes is 3 of 2"):
+        wilson_interval(3, 2)
