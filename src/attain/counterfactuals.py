@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attain.cells import unchanged
-from attain.status import Status
+from attain.status import Level, Status
 from attain.table import Frame, Table
 
 
@@ -38,6 +38,8 @@ class Counterfactuals:
         One row per person: score before and after, shifts, outlier, connectedness, rows scored, …
     notes
         What a reader must know of these answers, in sentences.
+
+    `levels` says, where the method has a guard, how usual each person's answer is among real people.
     """
 
     table: Table = field(repr=False)
@@ -99,6 +101,25 @@ class Counterfactuals:
         """The sentence a person reads, for each."""
         return self._series("status", [status.value for status in self.outcome])
 
+    @cached_property
+    def levels(self) -> Any:
+        """How usual each person's answer is among real people: the words of a `Level`; None where nobody said."""
+        return self._series("level", [self.level_of(i) for i in self._first_options])
+
+    @property
+    def _first_options(self) -> list[int | None]:
+        """Where in `rows` each person's best option is; None for people without one."""
+        places: list[int | None] = [None] * len(self)
+        for i in np.flatnonzero(self._ranks == 1):
+            places[self.owners[i]] = int(i)
+        return places
+
+    def level_of(self, option: int | None) -> str | None:
+        """How usual an option is, in words; None where the method has no guard."""
+        values = self.option_figures.get("level")
+        known = values is not None and option is not None and not math.isnan(values[option])
+        return str(Level(int(values[option]))) if known else None  # type: ignore[index]
+
     def _series(self, name: str, values: Sequence[Any]) -> Any:
         return self.table.layout.library.series(name, values, self.table.source)
 
@@ -126,6 +147,7 @@ class Counterfactuals:
             cells.append(
                 {
                     "position": int(self.owners[i]),
+                    "level": self.level_of(int(i)),
                     "method": self.method,
                     "person": self.table.labels[self.owners[i]],
                     "option": int(self._ranks[i]),

@@ -29,7 +29,7 @@ Density: TypeAlias = Callable[[FloatArray], FloatArray]
 NEIGHBOURS: Final = (5, 10, 20, 40, 80)
 """The numbers of neighbours of the outlier factors. A factor with many neighbours among many people sees what one with
 few neighbours sees among few: so an answer is usual for a judge who knows fewer people, too."""
-CLOSENESS: Final = 2.0
+CLOSENESS: Final = 3.0
 """How much smaller a rank the nearest distance counts as: closeness is asked for more strictly than the rest."""
 CROWD: Final = 8_000
 """So many real people make up the crowd for outlier factors and densities, at most."""
@@ -149,7 +149,8 @@ class Guard:
         ranks.append(_rank(-self.own_densities[::-1], -density))
         if self.setting == "connected":
             ranks.append(_rank(self.own_distances, distance) / CLOSENESS)
-        return np.asarray(np.min(ranks, axis=0))
+        # equal shares of different numbers of people must be equal to the last bit
+        return np.asarray(np.round(np.min(ranks, axis=0), 14))
 
     def _own_scores(self) -> FloatArray:
         """The crowd's own scores, each among the others."""
@@ -175,6 +176,6 @@ def _rank(own: FloatArray, values: FloatArray) -> FloatArray:
 
 def _largest(own: FloatArray, bar: float) -> float:
     """The largest value whose rank is the bar or more; `own` is sorted."""
-    # a value ranks 1 − j / n when j of the n own values are smaller
-    most = int(np.floor((1 - bar) * len(own) + 1e-9))
+    # a value ranks 1 − j / n when j of the n own values are smaller; bars are shares of whole people, but for rounding
+    most = int(np.floor((1 - bar) * len(own) + 1e-6))
     return float(own[most]) if 0 <= most < len(own) else np.inf if most >= 0 else -np.inf

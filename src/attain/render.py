@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attain.schema import Feature, Schema
-from attain.status import Status
+from attain.status import Level, Status
 
 if TYPE_CHECKING:
     from attain.counterfactuals import Counterfactuals
@@ -129,8 +129,19 @@ def summary(result: Counterfactuals) -> str:
     for status, count in Counter(result.outcome).items():
         if status is not Status.FOUND:
             lines.append(f"{count} × {status.name}: {status.value}")
+    lines += _level_lines(result)
     lines += _mean_lines(result)
     return "\n".join([*lines, *result.notes])
+
+
+def _level_lines(result: Counterfactuals) -> list[str]:
+    """How many answers are how usual, where a guard says so."""
+    values = result.option_figures.get("level")
+    if values is None or not len(values):
+        return []
+    counted = Counter(Level(int(value)) for value in values[first_options(result)] if value == value)
+    told = ", ".join(f"{counted[level]} {level}" for level in Level if counted[level])
+    return [f"  among real people of the desired class: {told}"]
 
 
 def _mean_lines(result: Counterfactuals) -> list[str]:
@@ -215,13 +226,21 @@ def _wide_changes(result: Counterfactuals, options: Sequence[Sequence[dict[str, 
         for k, cell in enumerate(cells):
             once = (points(cell["total_shift"]), yes_no(cell["outlier"]), yes_no(cell["connected"]))
             rows.append((_person(cell) if k == 0 else "", *_cells(result, cell), *(once if k == 0 else ("", "", ""))))
-    return table(header, rows, width=limit, right=(3, 5, 6, 7))
+    shown = table(header, rows, width=limit, right=(3, 5, 6, 7))
+    odd = [f"Person {plain(_person(cells[0]))}: {cells[0]['level']}" for cells in options if _odd(cells[0]["level"])]
+    return "\n".join([shown, *odd])
+
+
+def _odd(level: str | None) -> bool:
+    return level is not None and level != str(Level.TYPICAL)
 
 
 def _narrow_changes(result: Counterfactuals, cells: Sequence[dict[str, Any]], limit: int) -> str:
     first = cells[0]
     verdict = f"total shift {points(first['total_shift'])}"
     verdict += f", outlier: {yes_no(first['outlier'])}, connected: {yes_no(first['connected'])}"
+    if first["level"] is not None:
+        verdict += f", {first['level']}"
     lines = [f"Person {plain(_person(first))}: {verdict}"]
     for cell in cells:
         title, current, before, counterfactual, after, _ = map(plain, _cells(result, cell))

@@ -1,8 +1,8 @@
-"""How the search for one person ended."""
+"""How the search for one person ended, and how usual the answer is."""
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, IntEnum
 
 
 class Status(Enum):
@@ -37,3 +37,14 @@ class Status(Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+class Level(IntEnum):
+    """How usual an answer is among real people of the desired class."""
+
+    TYPICAL = 0
+    UNUSUAL = 1
+    OUTSIDE = 2
+
+    def __str__(self) -> str:
+        return ("typical", "unusual", "outside what we have seen")[self.value]

@@ -23,7 +23,7 @@ from attain.training import History, Plan, Trained, train
 
 ACTIVE = 0.01
 """A latent unit is active if the variance over rows of its posterior mean, relative to its prior mean, exceeds this."""
-_BOUND_TILE = 512
+_BOUND_TILE = 128
 _STEPS = 4_000
 """About how many steps of Adam training takes by default."""
 

@@ -9,9 +9,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from attain.autoencoders import Autoencoder
+from attain.constraints import Constraints
 from attain.counterfactuals import Counterfactuals
 from attain.errors import AttainError
 from attain.explainers import guarding
+from attain.explainers.certificate import certificate
 from attain.explainers.guarded import guarded_answers
 from attain.explainers.guarding import Calibration, Guarding
 from attain.explainers.latent import LatentExplainer
@@ -22,11 +24,14 @@ from attain.explainers.robust import JointGoal, Refit, other_goals
 from attain.guard import Setting
 from attain.models import Goal
 from attain.reference import Reference
+from attain.region import Region
 from attain.schema import Schema
-from attain.search.guarded import GuardedSearch, Level
+from attain.search.guarded import GuardedSearch
+from attain.search.guarded.objective import Objective
 from attain.search.shells import Latent, Shells
 from attain.search.sphere import Radius, check_norm
 from attain.search.streams import streams
+from attain.status import Level
 from attain.table import Frame
 
 _PEOPLE_AT_ONCE = 50_000
@@ -34,7 +39,7 @@ _ROWS_AT_ONCE = 50_000
 _SPARE_OPTIONS = 4
 _RANKED_PEOPLE, _RANK_SAMPLES = 1000, 20
 """Among how many real people an answer's density is ranked, and with how many draws each density is bounded."""
-_RATES: Mapping[Setting, float] = {"connected": 0.15, "typical": 0.1}
+_RATES: Mapping[Setting, float] = {"connected": 0.18, "typical": 0.1}
 _UNUSUAL = 10
 """An answer is unusual, not outside, while it is refused at the rate but not at so many times less."""
 _GUARD_SAMPLES = 5
@@ -80,7 +85,7 @@ class CCHVAE(LatentExplainer):
     guard
         `"connected"`: answers are no outliers among real people, and close to one of them. `"typical"`: no outliers.
     rate
-        The share of *real* people of the desired class that the guard may refuse. None takes 0.15 for `connected` and
+        The share of *real* people of the desired class that the guard may refuse. None takes 0.18 for `connected` and
         0.1 for `typical`.
     max_shift_weight, change_weight
         An answer's cost is its total shift, plus `max_shift_weight` times its largest shift, plus `change_weight` for
@@ -252,6 +257,53 @@ class CCHVAE(LatentExplainer):
         finally:
             del self._others
 
+    def certificate(
+        self,
+        model: Any,
+        result: Counterfactuals,
+        *,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        balls: int = 200,
+    ) -> Frame:
+        """For each answer, how far it is from the guarded optimum, proven: for linear models and `guard="connected"`.
+
+        A row that the guard lets through lies within its distance limit of a real person: in a ball round them. The
+        bound is the least cost of a row that turns the decision, keeps the rules of its columns and lies in any ball.
+        Rules between features, outlier factors and density take no part, so no guarded answer costs less. Numbers take
+        every multiple of their step or, where that is too many or there is no step, the values of training people.
+
+        Parameters
+        ----------
+        model
+            The model that the answers were made for.
+        result
+            What `explain` gave; the best option of each person is looked at. Answers of other methods are taken, too.
+        constraints
+            Those that the answers were made with.
+        balls
+            In how many balls a mixed-integer program is solved for each person, at most; most have one or a few that
+            could hold a better row.
+
+        Returns
+        -------
+        A frame with a row for each person: `cost`, the answer's total shift plus `max_shift_weight` times its largest
+        plus `change_weight` for each change, by the interpolated percentiles that the search goes by; `bound`, which no
+        guarded answer undercuts; `gap` between them; `certified`, whether the bound is exactly the least over all
+        balls; `least`, the cost of the easiest row found in a ball; `balls`, in how many a program was solved; and
+        `reason`, why an answer is not certified. An answer that is unusual is compared with all that are as unusual.
+        """
+        self._check_fitted()
+        self._check_whole("balls", balls, 1)
+        if self.refine is None:
+            raise AttainError("certificate takes the guarded search; pass refine='guarded'")
+        if result.table.schema != self.schema_:
+            raise AttainError("result has another schema than this explainer was fitted with")
+        goal = self._goal(model, result.target, result.probability)
+        region = Region.of(result.table, Constraints.of(constraints), self.observed_)
+        objective = Objective(self.percentiles_, region, self.max_shift_weight, self.change_weight)
+        values = self.table_.values
+        return certificate(result, goal, self._guarding(goal), self._guard_rates, objective, values, balls)
+
     def _batch_size(self, options: int) -> int:
         if self.refine is None:
             return _PEOPLE_AT_ONCE
@@ -297,11 +349,16 @@ class CCHVAE(LatentExplainer):
             np.asarray(self.autoencoder_.log_density_bound(rows, samples=_GUARD_SAMPLES)) if len(rows) else np.empty(0)
         )
 
+    @property
+    def _guard_rates(self) -> tuple[float, float]:
+        """The shares of real people that the guard refuses: of typical answers, and of unusual ones."""
+        rate = _RATES[self.guard] if self.rate is None else float(self.rate)
+        return rate, rate / _UNUSUAL
+
     def _guarded(self, problem: Problem, found: Guarding) -> Answers:
         assert found.guard is not None
-        rate = _RATES[self.guard] if self.rate is None else float(self.rate)
         search = GuardedSearch(
-            found.guard, (rate, rate / _UNUSUAL), found.surrogate, self.percentiles_, self.scale_,
+            found.guard, self._guard_rates, found.surrogate, self.percentiles_, self.scale_,
             self.max_shift_weight, self.change_weight,
         )  # fmt: skip
         return guarded_answers(

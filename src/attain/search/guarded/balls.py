@@ -22,11 +22,11 @@ from attain.region import Region
 from attain.search.guarded.objective import Objective
 from attain.search.guarded.surrogate import Surrogate
 
-_HALVINGS: Final = 12
+_HALVINGS: Final = 10
 _LOOSEST, _TIGHTEST = -6.0, 10.0
 """Between which logarithms μ is looked for."""
 _STILL: Final = 1e-9
-_PULLS: Final = (0.05, 0.15, 0.4, 1.0, 3.0, 10.0)
+_PULLS: Final = (0.1, 0.5, 2.0, 10.0)
 """The values of ν along which a ball is looked over before the model is asked."""
 
 
@@ -172,8 +172,9 @@ class Balls:
             cost = shifts.sum(axis=1) + self.objective.largest * shifts.max(axis=1, initial=0.0)
             cost += self.objective.number * (moved > _STILL).sum(axis=1)
             gained = np.where(self.smooth, (numbers - self.own) * self.slope, np.where(taken, self.switch_gain, 0.0))
-            score = self.base + gained.sum(axis=1) - surrogate.level
-            cheapest = np.where((score >= 0) & (cost < cheapest), cost, cheapest)
+            # among people who are alike, last bits must not decide
+            score = np.round(self.base + gained.sum(axis=1) - surrogate.level, 9)
+            cheapest = np.where((score >= 0) & (cost < cheapest), np.round(cost, 9), cheapest)
             best = np.maximum(best, score)
         return np.where(np.isfinite(cheapest), cheapest, 1e3 - best)
 

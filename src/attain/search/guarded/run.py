@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,11 +22,14 @@ from attain.search.guarded.vicinity import Vicinity
 from attain.search.moves import Scale
 from attain.search.pool import rank_within
 from attain.search.shells import Latent
+from attain.status import Level
 
 _WALKERS: Final = 4
 _MORE_WALKERS: Final = 8
 """Walkers a person where the line through the scores decides like the model, and where it does not."""
 _ROUNDS: Final = 10
+_FEWER_ROUNDS: Final = 5
+"""Rounds of the last mile, and on each rung down the ladder."""
 _KEPT: Final = 8
 """So many of a person's best rows are put to the guard itself."""
 _RUNGS: Final = 4
@@ -37,17 +39,6 @@ _NEAR: Final = 0.95
 
 FurtherStarts: TypeAlias = Callable[[Problem], tuple[np.ndarray, np.ndarray]]
 """A batch of people to candidate rows in final form, and whose each is."""
-
-
-class Level(IntEnum):
-    """How usual an answer is among real people of the desired class."""
-
-    TYPICAL = 0
-    UNUSUAL = 1
-    OUTSIDE = 2
-
-    def __str__(self) -> str:
-        return ("typical", "unusual", "outside what we have seen")[self.value]
 
 
 class Guarded(NamedTuple):
@@ -102,7 +93,7 @@ class GuardedSearch:
         best = walked(best, trials, self.surrogate, self.guard.people.space, _ROUNDS)
         for rung in range(1, len(limits)):
             best = self._lower(best, trials, rung)
-        return self._answers(trials)
+        return self._minimal(self._answers(trials), trials)
 
     def _none(self) -> Limits:
         """The limits of the last level: there are none."""
@@ -139,12 +130,44 @@ class GuardedSearch:
         trials.level[short] = rung
         chosen = np.flatnonzero(np.isin(walkers.owners, short))
         again = trials.measured(walkers.rows[chosen], walkers.owners[chosen])
-        return walked(again, trials, self.surrogate, self.guard.people.space, _ROUNDS)
+        return walked(again, trials, self.surrogate, self.guard.people.space, _FEWER_ROUNDS)
 
     def _answers(self, trials: Trials) -> Guarded:
         """The best rows of each person, as the guard itself sees them."""
         pool = trials.pool
-        p_value = self.guard.p_value(self.guard.score(pool.rows)) if len(pool.rows) else np.empty(0)
+        p_value = self._p_value(pool.rows)
         level = (p_value <= self.rates[0]).astype(np.intp) + (p_value <= self.rates[1])
         order = np.lexsort((pool.distances, level, pool.owners))
         return Guarded(pool.rows[order], pool.owners[order], pool.distances[order], level[order], p_value[order])
+
+    def _p_value(self, rows: np.ndarray) -> np.ndarray:
+        return self.guard.p_value(self.guard.score(rows)) if len(rows) else np.empty(0)
+
+    def _minimal(self, found: Guarded, trials: Trials) -> Guarded:
+        """Each person's best answer after taking back whole changes, while it turns the decision and stays as usual.
+
+        Shortlists, and looking at the density of few versions only, may have left a change that nothing asks for. The
+        model is asked first: next to none of these versions turn the decision, and the guard costs more.
+        """
+        region = trials.problem.region
+        rows, owners, cost, level, p_value = (part.copy() for part in found)
+        active = np.flatnonzero(rank_within(owners) == 0)
+        while active.size:
+            place, column = np.nonzero(region.changed(rows[active], owners[active]))
+            whose = active[place]
+            versions = rows[whose]
+            versions[np.arange(len(whose)), column] = region.factuals[owners[whose], column]
+            versions = region.final_form(versions, owners[whose])
+            price = trials.objective.cost(versions, owners[whose])
+            worth = np.flatnonzero(price < cost[whose])
+            worth = worth[self.surrogate.hopeful(trials.space.transform(versions[worth]))]
+            worth = worth[trials.turning(versions[worth], owners[whose[worth]])]
+            share = self._p_value(versions[worth])
+            typical = level[whose[worth]] == Level.TYPICAL
+            usual = np.where(typical, share > self.rates[0], share >= p_value[whose[worth]])
+            worth, share = worth[usual], share[usual]
+            order = np.lexsort((price[worth], whose[worth]))
+            order = order[rank_within(whose[worth[order]]) == 0]
+            best, active = worth[order], whose[worth[order]]
+            rows[active], cost[active], p_value[active] = versions[best], price[best], share[order]
+        return Guarded(rows, owners, cost, level, p_value)

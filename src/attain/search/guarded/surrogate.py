@@ -46,22 +46,40 @@ class Surrogate:
         judged = goal.judge(values[chosen])
         points = space.transform(values[chosen])
         score = np.asarray(judged.score, dtype=np.float64)
+        if goal.probability is not None:
+            score = 2 * score - 1  # a probability as a lead over all other classes
+        everybody = np.ones(len(score), dtype=bool)
+        tried = [(score, everybody)]
         if np.abs(score).max(initial=0.0) <= 1:
-            # leads and probabilities bend where they saturate; their logarithmic odds are what a model adds up
-            score = np.arctanh(np.clip(score, -_SURE, _SURE))
-        centre = points.mean(axis=0)
-        moved = points - centre
+            # leads and probabilities bend where they saturate; their logarithmic odds are what a model adds up, and
+            # are lost where a probability is 0 or 1 to the last digits
+            odds = np.arctanh(np.clip(score, -_SURE, _SURE))
+            clear = np.abs(score) < _SURE
+            tried = [*([] if clear.all() else [(odds, clear)]), (odds, everybody), *tried]
+        lines = []
+        for target, used in tried:
+            lines.append(cls._through(points, target, judged.met, used))
+            if lines[-1].exact:
+                return lines[-1]
+        return lines[max(len(lines) - 2, 0)]
+
+    @classmethod
+    def _through(cls, points: np.ndarray, score: np.ndarray, met: np.ndarray, used: np.ndarray) -> Surrogate:
+        """The line through the scores of some of the points, cut such that it decides about all of them."""
+        if not used.any():
+            return cls(np.zeros(points.shape[1]), 0.0, False, 0.0)
+        moved = points[used] - points[used].mean(axis=0)
         within = moved.T @ moved + _RIDGE * len(moved) * np.eye(moved.shape[1])
-        slope = np.linalg.solve(within, moved.T @ (score - score.mean()))
+        slope = np.linalg.solve(within, moved.T @ (score[used] - score[used].mean()))
         fitted = points @ slope
-        level, exact = _cut(fitted, judged.met)
-        return cls(slope, level, exact, _DOUBT * float(fitted.std()) if len(fitted) else 0.0)
+        level, exact = _cut(fitted, met)
+        return cls(slope, level, exact, _DOUBT * float(fitted.std()))
 
 
 def _cut(fitted: np.ndarray, met: np.ndarray) -> tuple[float, bool]:
     """The level from which on the goal is met, and whether it parts those who meet it from all others."""
     if not met.any() or met.all():
-        return float(fitted.min() if met.all() else fitted.max()) if len(fitted) else 0.0, False
+        return float(fitted.min() if met.all() else fitted.max()), False
     least, most = float(fitted[met].min()), float(fitted[~met].max())
     if least > most:
         return most, True

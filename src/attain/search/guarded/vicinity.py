@@ -27,8 +27,12 @@ _TILES_AT_ONCE: Final = 256
 
 @dataclass(frozen=True)
 class Shortlist:
-    """For each person, some of the real people: their positions (n, s), points (n, s, d) and squared lengths (n, s)."""
+    """For each person, some of the real people: their positions (n, s), points (n, s, d) and squared lengths (n, s).
 
+    Points are taken from the person's own (n, d): far from the origin, single precision would swallow what is near.
+    """
+
+    centre: np.ndarray
     who: np.ndarray
     points: np.ndarray
     squares: np.ndarray
@@ -36,14 +40,15 @@ class Shortlist:
 
     @classmethod
     def round(cls, reference: Reference, places: np.ndarray) -> Shortlist:
-        """The people nearest to each of the places (n, places, d)."""
+        """The people nearest to each of the places (n, places, d), the first of which is the person's own."""
         number = min(_SHORTLIST, len(reference))
         found = [_nearest(squared_distances(places[:, i], reference.points), number) for i in range(places.shape[1])]
         who = np.sort(np.concatenate(found, axis=1), axis=1)
-        points = reference.points[who].astype(np.float32)
+        centre = places[:, 0]
+        points = (reference.points[who] - centre[:, None]).astype(np.float32)
         copies = np.zeros(who.shape, dtype=np.float32)
         copies[:, 1:][who[:, 1:] == who[:, :-1]] = _NOBODY
-        return cls(who, points, (points**2).sum(axis=2) + copies, copies)
+        return cls(centre, who, points, (points**2).sum(axis=2) + copies, copies)
 
     def squared(self, points: np.ndarray, people: np.ndarray) -> np.ndarray:
         """Squared distances (tiles, tile, s) of tiles of points (tiles, tile, d) to the shortlists of their people."""
@@ -99,7 +104,7 @@ class Vicinity:
     def nearest(self, rows: np.ndarray, owners: np.ndarray, number: int) -> np.ndarray:
         """The rows of the real people nearest to each row, (n, number, d), by the shortlists."""
         number = min(number, self._people.who.shape[1])
-        points = self._space.transform(rows)
+        points = self._space.transform(rows) - self._people.centre[owners]
         found = np.empty((len(rows), number), dtype=np.intp)
         for i, (point, person) in enumerate(zip(points, owners, strict=True)):
             squared = ((self._people.points[person] - point) ** 2).sum(axis=1) + self._people.copies[person]
@@ -112,7 +117,7 @@ class Vicinity:
         rank = rank_within(owners[order])
         starts = np.flatnonzero(rank % _TILE == 0)
         tile = np.cumsum(rank % _TILE == 0) - 1
-        points = self._space.transform(rows)
+        points = self._space.transform(rows) - self._crowd.centre[owners]
         padded = np.zeros((len(starts), _TILE, points.shape[1]), dtype=np.float32)
         padded[tile, rank % _TILE] = points[order]
         people = owners[order[starts]]
