@@ -33,7 +33,7 @@ CONTAMINATION: Final = 0.01
 
 _TREE_DIMENSIONS: Final = 15
 _WIDTH: Final = 40
-_TILE: Final = 1024
+_TILE: Final = 128
 _SPARE: Final = 8
 
 

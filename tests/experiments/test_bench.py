@@ -1,33 +1,26 @@
-"""The bench: methods from outside with known answers, the tables, and the command."""
-
-import json
+"""The bench: methods from outside with known answers, people without one, cells that refuse or fail, the tables."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-import attain.experiments.bench
 from attain import AttainError, Feature, GrowingSpheres, Schema
-from attain.cli import main
-from attain.datasets import Dataset
 from attain.errors import ModelError
-from attain.experiments import CLASSIFIERS, bench_tables, run
-from attain.explainers import FeatureTweaking, NearestUnlike
-
-
-@pytest.fixture(scope="module")
-def data():
-    """One number decides: who has more than 0 is accepted."""
-    random = np.random.default_rng(0)
-    X = pd.DataFrame({"merit": random.normal(0, 1, 400).round(3), "age": random.integers(18, 80, 400)})
-    schema = Schema((Feature("merit", "real", bounds=(-5, 5), step=0.001), Feature("age", "count", immutable=True)))
-    y = pd.Series(np.where(X["merit"] > 0, "yes", "no"), index=X.index)
-    return Dataset("made up", X, y, schema, "yes", "made up", "nowhere", "free")
+from attain.experiments import CLASSIFIERS, METHODS, bench_tables, run, summarised
+from attain.experiments.bench import failures
+from attain.experiments.cases import MEASURES, SHARES, Split, Yardstick
+from attain.experiments.classifiers import SampledSVC
+from attain.experiments.report import FULL_HEADER, markdown
+from attain.metrics import evaluate, in_largest_component
 
 
 def logistic(schema, seed):
     return LogisticRegression(C=1e6)
+
+
+def accepting(schema, seed):
+    """Refuses nobody."""
+    return LogisticRegression(C=1e-9, fit_intercept=True, class_weight={"yes": 1e9, "no": 1e-9})
 
 
 class Outside:
@@ -50,6 +43,11 @@ class Refusing:
         raise ModelError("it takes trees only")
 
 
+class Failing:
+    def explain(self, model, X, *, target):
+        raise ZeroDivisionError("by\nnothing")
+
+
 class Half:
     """Answers every other person, and keeps what it was fitted on."""
 
@@ -65,7 +63,7 @@ class Half:
 
 
 @pytest.fixture(scope="module")
-def frame(data):
+def people(data):
     methods = {
         "half": Half(),
         "copies": Outside(),
@@ -74,70 +72,163 @@ def frame(data):
         "out of bounds": Outside(merit=9.0),
         "silent": Silent(),
         "refusing": Refusing(),
+        "failing": Failing(),
         "spheres": GrowingSpheres(data.schema, figures=False),
     }
-    table = run([data], people=10, classifiers={"logistic": logistic}, explainers=methods)
-    return table.set_index("method"), methods
+    return run([data], people=10, classifiers={"logistic": logistic}, explainers=methods), methods
 
 
-def test_both_averages_of_a_method_that_answers_half_the_people(frame):
-    table, methods = frame
-    half, row = methods["half"], table.loc["half"]
+@pytest.fixture(scope="module")
+def summary(people):
+    return summarised(people[0]).set_index("method")
+
+
+def test_every_person_of_every_cell_has_a_row(people):
+    table, methods = people
+    assert len(table) == 10 * len(methods)
+    assert table.groupby("method")["person"].nunique().eq(10).all()
+    assert set(table.groupby("method")["person"].unique().map(tuple)) == {tuple(table["person"][:10])}
+    verdicts = table[table["method"] == "half"]["verdict"].tolist()
+    assert verdicts == ["found", "no answer"] * 5
+    assert table["found"].dtype == bool
+    without = table[~table["found"]]
+    assert without[list(MEASURES)].isna().all(axis=None)
+
+
+def test_both_averages_of_a_method_that_answers_half_the_people(people, summary):
+    half, row = people[1]["half"], summary.loc["half"]
     below = np.mean(half.train[:, None] <= np.concatenate((half.people, [1.0])), axis=0)
     shift = np.abs(below[-1] - below[:-1])[::2]
     assert row["people"] == 10
     assert row["success"] == 0.5
+    assert (row["success_low"], row["success_high"]) == pytest.approx((0.23659, 0.76341), abs=1e-5)
     assert row["rules_broken"] == 0
     assert row["total_shift"] == pytest.approx(shift.mean())
     assert row["total_shift_charged"] == pytest.approx((shift.sum() + 5 * 1) / 10)
     assert row["max_shift_charged"] == pytest.approx((shift.sum() + 5 * 1) / 10)
-    assert row["inlier"] == 1.0
-    assert row["inlier_charged"] == 0.5
-    assert row["connected_charged"] == row["connected"] / 2
+    assert row["total_shift_low"] <= row["total_shift"] <= row["total_shift_high"]
+    assert row["changed"] == 1
+    assert row["inlier_20"] == 1.0
+    assert row["inlier_20_charged"] == 0.5
+    assert row["connected_90_charged"] == row["connected_90"] / 2
 
 
-def test_an_answer_that_does_not_turn_the_decision_is_none(frame):
-    row = frame[0].loc["copies"]
+def test_measures_are_those_of_evaluate(data, people):
+    mine = people[0][people[0]["method"] == "spheres"]
+    split, spheres = Split.of(data, 0), people[1]["spheres"]
+    model = logistic(data.schema, 0).fit(split.train, split.y_train)
+    result = spheres.explain(model, data.X.loc[mine["person"].astype(int)], target="yes")
+    own = evaluate(result, model, split.train, split.y_train, X_test=split.test, y_test=split.y_test).frame
+    for name in ("total_shift", "max_shift", "changed", "connected_90", "connected_95"):
+        np.testing.assert_allclose(mine[name].to_numpy(), own[name].to_numpy())
+
+
+def test_the_component_known_beforehand_is_that_of_the_metric(data):
+    split = Split.of(data, 0)
+    model = logistic(data.schema, 0).fit(split.train, split.y_train)
+    yardstick = Yardstick.of(split, model)
+    draw = np.random.default_rng(2)
+    answers = np.column_stack((draw.uniform(0, 5, 200), draw.integers(10, 95, 200))).astype(float)
+    measures = yardstick.measures(answers, answers, np.ones(200, dtype=bool))
+    for name, quantile in (("90", 0.9), ("95", 0.95)):
+        own = in_largest_component(answers, yardstick.reference, yardstick.reference.epsilon[quantile])
+        np.testing.assert_array_equal(measures[f"largest_component_{name}"], own)
+        assert 0 < own.mean() < 1
+
+
+def test_an_answer_that_does_not_turn_the_decision_is_none(people, summary):
+    row = summary.loc["copies"]
     assert (row["success"], row["rules_broken"]) == (0, 0)
     assert np.isnan(row["total_shift"])
     assert row["total_shift_charged"] == 1
-    assert row["connected_charged"] == 0
+    assert row["connected_90_charged"] == 0
+    mine = people[0][people[0]["method"] == "copies"]
+    assert set(mine["verdict"]) == {"still refused"}
+    assert (mine["rules_kept"] == 1).all()
+    assert (mine["type_valid"] == 0).all()
 
 
 @pytest.mark.parametrize("method", ["makes younger", "off the grid", "out of bounds"])
-def test_an_answer_that_breaks_a_rule_is_counted_and_is_none(frame, method):
-    row = frame[0].loc[method]
-    assert row["success"] == 0
-    assert row["rules_broken"] == 10
+def test_an_answer_that_breaks_a_rule_is_counted_and_is_none(people, summary, method):
+    assert summary.loc[method, "success"] == 0
+    assert summary.loc[method, "rules_broken"] == 10
+    mine = people[0][people[0]["method"] == method]
+    assert set(mine["verdict"]) == {"breaks a rule"}
+    assert mine["person_reason"].str.len().gt(0).all()
+    assert (mine["rules_kept"] == 0).all()
 
 
-def test_no_answer_at_all_breaks_no_rule_and_is_charged(frame):
-    row = frame[0].loc["silent"]
+def test_no_answer_at_all_breaks_no_rule_and_is_charged(summary):
+    row = summary.loc["silent"]
     assert (row["success"], row["rules_broken"], row["max_shift_charged"]) == (0, 0, 1)
 
 
-def test_a_refusal_is_not_applicable_and_says_why(frame):
-    row = frame[0].loc["refusing"]
-    assert row["status"] == "not applicable"
-    assert row["reason"] == "it takes trees only"
+def test_a_refusal_is_not_applicable_and_says_why(summary):
+    row = summary.loc["refusing"]
+    assert (row["status"], row["reason"], row["people"]) == ("not applicable", "it takes trees only", 10)
     assert np.isnan(row["success"])
 
 
-def test_a_method_of_the_package_stands_beside_them(frame):
-    row = frame[0].loc["spheres"]
+def test_whatever_else_is_raised_is_a_failed_cell_that_tells(people, summary):
+    assert summary.loc["failing", ["status", "reason"]].tolist() == ["failed", "ZeroDivisionError: by nothing"]
+    assert failures(people[0]) == ["failing on made up with logistic, seed 0: failed (ZeroDivisionError: by nothing)"]
+
+
+def test_a_method_of_the_package_stands_beside_them(summary):
+    row = summary.loc["spheres"]
     assert row["success"] == 1
     assert row["rules_broken"] == 0
     assert row["rows_scored"] > 1
-    assert row["seconds"] > 0
+    assert row["cpu_seconds"] > 0
+    assert (row[list(SHARES)] <= 1).all()
 
 
-def test_the_tables_fit_any_terminal_and_name_what_is_not_applicable(frame):
-    table = frame[0].reset_index()
+def test_where_nobody_is_refused_a_row_says_so(data):
+    table = run([data], people=3, classifiers={"kind": accepting}, explainers={"copies": Outside()})
+    assert table["status"].tolist() == ["nobody is refused"]
+    assert table["person"].isna().all()
+    assert summarised(table)["people"].tolist() == [0]
+
+
+def test_a_classifier_that_cannot_be_fitted_fails_its_own_cells_only(data):
+    def broken(schema, seed):
+        raise RuntimeError("no memory")
+
+    table = run([data], people=3, classifiers={"broken": broken, "fine": logistic}, explainers={"copies": Outside()})
+    assert table.groupby("classifier")["status"].first().to_dict() == {"broken": "failed", "fine": "ok"}
+
+
+def test_seeds_split_anew_and_are_averaged_together(data):
+    table = run([data], people=4, seeds=(0, 1), classifiers={"logistic": logistic}, explainers={"half": Half()})
+    assert table.groupby("seed").size().to_dict() == {0: 4, 1: 4}
+    assert set(table[table["seed"] == 0]["person"]) != set(table[table["seed"] == 1]["person"])
+    row = summarised(table).iloc[0]
+    assert (row["seeds"], row["people"], row["success"]) == (2, 8, 0.5)
+
+
+def test_the_budget_reaches_every_method(data):
+    table = run([data], people=4, budget=25, explainers={"GrowingSpheres": METHODS["GrowingSpheres"]},
+                classifiers={"logistic": logistic})  # fmt: skip
+    assert table["rows_scored"].max() <= 25
+
+
+def test_the_tables_fit_any_terminal_and_name_what_is_not_applicable(people):
+    table, methods = people
     for width in (40, 60, 90, 100, 200):
         text = bench_tables(table, width)
         assert max(map(len, text.splitlines())) <= min(width, 100)
         assert text.count("not applicable") == 1
-        assert all(method in text for method in table["method"])
+        assert text.count("failed") == 1
+        assert all(method in text for method in methods)
+
+
+def test_markdown_has_a_row_for_each_method_with_its_interval(people, summary):
+    text = markdown(summary.reset_index())
+    assert text.startswith("## Made up, logistic: 10 refused people\n")
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(lines) == 2 + len(people[1])
+    assert all(line.count("|") == len(FULL_HEADER) + 1 for line in lines)
+    assert "| half | 50% [24, 76] | 0 |" in text
 
 
 def test_every_classifier_takes_frames_with_levels_and_without(data):
@@ -148,41 +239,35 @@ def test_every_classifier_takes_frames_with_levels_and_without(data):
         assert make(schema, 0).fit(mixed, data.y).score(mixed, data.y) > 0.9
 
 
-def test_wrong_numbers_are_answered_in_words(data, capsys):
-    with pytest.raises(AttainError, match="people is 0"):
-        run([data], people=0)
-    assert main(["bench", "--quick", "--people", "0"]) == 1
-    assert "--people is 0" in capsys.readouterr().err
-    assert main(["bench", "--quick", "--out", "table.docx"]) == 1
-    assert "table.docx" in capsys.readouterr().err
+def test_a_support_vector_machine_of_many_rows_is_trained_on_some_of_them(data):
+    X, y = data.X.to_numpy(), data.y.to_numpy()
+    one, other, all_rows = (
+        SampledSVC(rows=rows, random_state=seed).fit(X, y) for rows, seed in ((50, 0), (50, 1), (400, 0))
+    )
+    assert one.shape_fit_ == (50, 2)
+    assert all_rows.shape_fit_ == (400, 2)
+    assert not np.array_equal(one.support_vectors_, other.support_vectors_)
+    again = SampledSVC(rows=50, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(one.support_vectors_, again.support_vectors_)
 
 
-def few_methods(schema, rows, seed):
-    return {
-        method.__name__: method(schema, figures=False, random_state=seed)
-        for method in (GrowingSpheres, NearestUnlike, FeatureTweaking)
-    }
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"people": 0}, "people is 0"),
+        ({"budget": 1}, "budget is 1"),
+        ({"jobs": 0}, "jobs is 0"),
+        ({"seeds": ()}, "seeds is"),
+        ({"seeds": (-1,)}, "seeds is"),
+        ({"limit": 5.0}, "limit is given without jobs"),
+        ({"limit": 0.0, "jobs": 1}, "limit is 0"),
+    ],
+)
+def test_wrong_numbers_are_answered_in_words(data, wrong, told):
+    with pytest.raises(AttainError, match=told):
+        run([data], **wrong)
 
 
-def test_the_command_prints_a_table_for_each_classifier(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(attain.experiments.bench, "all_methods", few_methods)
-    monkeypatch.setenv("COLUMNS", "100")
-    assert main(["bench", "--quick", "--people", "3", "--out", str(tmp_path / "bench.csv")]) == 0
-    out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= 100
-    for name in CLASSIFIERS:
-        assert f"german, {name}: 3 refused people" in out
-    assert out.count("not applicable") == 1
-    written = pd.read_csv(tmp_path / "bench.csv")
-    assert len(written) == 9
-    assert (written["rules_broken"].dropna() == 0).all()
-    assert (written["success"].dropna() == 1).all()
-
-
-@pytest.mark.slow
-def test_the_command_prints_json(capsys, monkeypatch):
-    monkeypatch.setattr(attain.experiments.bench, "all_methods", few_methods)
-    assert main(["bench", "--quick", "--people", "2", "--json"]) == 0
-    cells = json.loads(capsys.readouterr().out)["cells"]
-    assert {cell["status"] for cell in cells} == {"ok", "not applicable"}
-    assert [cell["success"] for cell in cells if cell["status"] == "not applicable"] == [None]
+def test_two_data_sets_of_one_name_are_refused(data):
+    with pytest.raises(AttainError, match="several data sets are named 'made up'"):
+        run([data, data])

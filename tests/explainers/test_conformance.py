@@ -25,6 +25,11 @@ class TestCCHVAE(ExplainerSuite):
     explainer = CCHVAE
 
 
+class TestCCHVAEGuarded(ExplainerSuite):
+    explainer = CCHVAE
+    options = {"refine": "guarded"}  # noqa: RUF012
+
+
 class TestNearestUnlike(ExplainerSuite):
     explainer = NearestUnlike
 

@@ -1,193 +1,248 @@
-"""Data sets × classifiers × methods, measured the same way: one row for each cell.
-
-Nothing a method says of itself is believed: its answers are read as a frame, checked against the rules by a second,
-plain check, put to the classifier again, and measured against people it has not seen.
-"""
+"""Data sets × classifiers × methods × seeds, measured the same way: one row for each person in each cell."""
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import os
+import tempfile
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from attain.constraints import Constraints
+import attain
 from attain.datasets import Dataset
-from attain.errors import AttainError, ModelError
+from attain.errors import AttainError, listed
+from attain.experiments.cases import MEASURES
+from attain.experiments.cells import BROKEN, FAILED, FOUND, NONE, REFUSED, STOPPED, Cell
 from attain.experiments.classifiers import CLASSIFIERS
-from attain.experiments.methods import all_methods
-from attain.metrics import evaluate
+from attain.experiments.methods import METHODS, OUTSIDE, Given, Recipe
+from attain.experiments.store import Part, Store
+from attain.experiments.workers import Task, perform_all
+from attain.experiments.workshop import Plan, Workshop
 from attain.progress import track
-from attain.region import Region
 from attain.schema import Schema
-from attain.status import Status
-from attain.table import Table
-from attain.testing.rules import broken_rules
 
-MEASURES = {"total_shift": "total_shift", "max_shift": "max_shift", "inlier": "inlier", "connected": "connected_90"}
-"""What a cell reports in both averages, and what `attain.metrics.evaluate` calls it."""
-OK, NOT_APPLICABLE = "ok", "not applicable"
-
-
-@dataclass(frozen=True)
-class _Split:
-    """One data set in two parts; 70 % are for training."""
-
-    data: Dataset
-    train: pd.DataFrame
-    test: pd.DataFrame
-    y_train: pd.Series
-    y_test: pd.Series
-
-    @classmethod
-    def of(cls, data: Dataset, seed: int) -> _Split:
-        return cls(data, *train_test_split(data.X, data.y, test_size=0.3, random_state=seed, stratify=data.y))
-
-
-@dataclass(frozen=True, eq=False)
-class _Answers:
-    """The answers that count, in the form `evaluate` takes."""
-
-    table: Table
-    answers: np.ndarray
-    found: np.ndarray
-    target: Any
-    probability: None = None
+DATASETS: Final = ("german", "heloc", "gmsc", "adult", "compas")
+_FORMAT: Final = 1
+"""Raised when the same cell would be measured in another way, so that parts are not mixed."""
+_TEXTS: Final = ("dataset", "classifier", "method", "person", "status", "reason", "verdict", "person_reason")
 
 
 def run(
     datasets: Sequence[Dataset],
     *,
     people: int = 20,
-    seed: int = 0,
+    seeds: Sequence[int] = (0,),
     classifiers: Mapping[str, Callable[[Schema, int], Any]] = CLASSIFIERS,
     explainers: Mapping[str, Any] | None = None,
+    budget: int | None = None,
+    jobs: int | None = None,
+    limit: float | None = None,
+    folder: str | os.PathLike[str] | None = None,
 ) -> pd.DataFrame:
-    """Every method on every data set and classifier: one row for each cell.
+    """Every method on every data set, classifier and seed: one row for each person of each cell.
 
-    Columns: `dataset`, `classifier`, `method`, `status` (`ok` or `not applicable`), `reason`; `people` asked about;
-    `success`, the share with an answer that the classifier decides for and that breaks no rule; `rules_broken`, how
-    many answers break one; each measure over the people answered and `_charged`, where a person without such an answer
-    counts as one who must change everything; `seconds` of CPU and `rows_scored` per person; `fit_seconds`.
+    A person without an answer has a row too, and so have the people of a cell that could not be measured. See
+    `read_people` for the columns; `summarised` averages them.
 
     Parameters
     ----------
     datasets
         Each is split 70/30 by the seed.
     people
-        So many held-out people whom the classifier refuses are asked about.
-    seed
+        So many held-out people whom the classifier refuses are asked about, the same by every method.
+    seeds
         Of split, classifiers and methods.
     classifiers
         By name, a function of schema and seed that gives a classifier, not fitted.
     explainers
         By name, anything with `explain(model, X, target=...)` that gives a `Counterfactuals` or a frame like `X`, with
-        missing rows for people without an answer; what has a `fit(X, y)` is fitted on the training part first. By
-        default every method of the package.
+        missing rows for people without an answer; what has a `fit(X, y)` is fitted on the training part first. Or how
+        to make it: a `Method` of the package, a `Factory`. By default every method of the package.
+    budget
+        The most rows that a method of the package may ask the classifier about for one person; by default its own.
+    jobs
+        In so many processes; a script then needs `if __name__ == "__main__":`. By default in this one.
+    limit
+        A cell that takes longer than so many seconds is stopped; only with `jobs`.
+    folder
+        Where cells are kept as they are done. Run again with the same folder, only those that are not there, failed or
+        were stopped are run, and all that the folder has is given back. By default nothing is kept.
     """
-    if people < 1:
-        raise AttainError(f"people is {people}; it takes a whole number from 1 upward")
-    names = [data.name for data in datasets]
-    methods = len(explainers) if explainers is not None else _number_of_methods()
-    bar = track(len(datasets) * len(classifiers) * methods, "bench", unit="cells")
-    rows: list[dict[str, Any]] = []
-    try:
-        # several threads would add the time they wait for each other to everybody's CPU seconds
-        with threadpool_limits(1):
-            for data in datasets:
-                split = _Split.of(data, seed)
-                models = {
-                    name: make(data.schema, seed).fit(split.train, split.y_train) for name, make in classifiers.items()
-                }
-                train = Table.read(split.train, data.schema).values
-                for method, explainer in (
-                    all_methods(data.schema, train, seed) if explainers is None else explainers
-                ).items():
-                    rows += _cells(method, explainer, models, split, people, bar.update)
-    finally:
-        bar.close()
-    place = {name: position for position, name in enumerate(classifiers)}
-    order = sorted(range(len(rows)), key=lambda i: (names.index(rows[i]["dataset"]), place[rows[i]["classifier"]]))
-    return pd.DataFrame([rows[i] for i in order])
-
-
-def _cells(
-    method: str, explainer: Any, models: Mapping[str, Any], split: _Split, people: int, done: Callable[[int], object]
-) -> list[dict[str, Any]]:
-    """One method, fitted once, against every classifier."""
-    started = time.process_time()
-    if hasattr(explainer, "fit"):
-        explainer.fit(split.train, split.y_train)
-    fitting = time.process_time() - started
-    cells = []
-    for classifier, model in models.items():
-        cell = {"dataset": split.data.name, "classifier": classifier, "method": method}
-        cells.append(cell | _measured(explainer, model, split, people) | {"fit_seconds": fitting})
-        done(1)
-    return cells
-
-
-def _number_of_methods() -> int:
-    from attain import explainers
-
-    return len(explainers.__all__) - 1  # all but the base class
-
-
-def _measured(explainer: Any, model: Any, split: _Split, number: int) -> dict[str, Any]:
-    """One cell; a refusal by the method itself is no failure."""
-    refused = split.test[model.predict(split.test) != split.data.desired].iloc[:number]
-    try:
-        explainer.explain(model, refused.iloc[:1], target=split.data.desired)  # compiles what is to be compiled
-        started = time.process_time()
-        result = explainer.explain(model, refused, target=split.data.desired)
-        seconds = (time.process_time() - started) / max(len(refused), 1)
-    except ModelError as error:
-        return {"status": NOT_APPLICABLE, "reason": str(error), "people": len(refused)}
-    if Status.INTERRUPTED in getattr(result, "outcome", ()):
-        raise KeyboardInterrupt
-    answers, broken = _checked(result, refused, model, split)
-    summary = evaluate(answers, model, split.train, split.y_train, X_test=split.test, y_test=split.y_test).summary
-    spent = getattr(result, "person_figures", {}).get("rows_scored")
-    cell = {
-        "status": OK,
-        "reason": "",
-        "people": len(refused),
-        "success": float(answers.found.mean()) if len(refused) else math.nan,
-        "rules_broken": broken,
+    _check(people, seeds, budget, jobs, limit, [data.name for data in datasets])
+    given = METHODS if explainers is None else explainers
+    recipes: dict[str, Recipe] = {
+        name: value if hasattr(value, "make") and hasattr(value, "latent") else Given(value)
+        for name, value in given.items()
     }
-    for name, measure in MEASURES.items():
-        cell |= {name: summary.loc[measure, "mean"], f"{name}_charged": summary.loc[measure, "charged"]}
-    return cell | {"seconds": seconds, "rows_scored": math.nan if spent is None else float(np.mean(spent))}
+    plan = Plan({data.name: data for data in datasets}, dict(classifiers), recipes, people, budget)
+    cells = [
+        Cell(data.name, classifier, method, seed)
+        for data in datasets
+        for seed in seeds
+        for method in recipes
+        for classifier in classifiers
+    ]
+    with ExitStack() as stack:
+        kept = stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
+        store = Store(kept, settings(people, budget))
+        scratch = None if jobs is None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        workshop = Workshop(plan, store, scratch)
+        waiting = [cell for cell in cells if not workshop.done(cell)]
+        bar = track(len(cells), "bench", unit="cells")
+        bar.update(len(cells) - len(waiting))
+        stack.callback(bar.close)
+        if jobs is None:
+            # several threads would add the time they wait for each other to everybody's CPU seconds
+            stack.enter_context(threadpool_limits(1))
+            for cell in waiting:
+                workshop.make(cell)
+                bar.update(1)
+        elif waiting:
+            _in_processes(workshop, waiting, jobs, limit, bar)
+        return read_people(store, cells)
 
 
-def _checked(result: Any, people: pd.DataFrame, model: Any, split: _Split) -> tuple[_Answers, int]:
-    """The answers that break no rule and that the model decides for, and how many break one."""
-    frame = getattr(result, "frame", result)
-    schema, desired = split.data.schema, split.data.desired
-    table = Table.read(people, schema)
-    answered = ~frame.isna().all(axis=1).to_numpy()
-    columns = list(people.columns)
-    before, after = people.to_dict("records"), frame[columns].to_dict("records")
-    fine = answered.copy()
-    for i in np.flatnonzero(answered):
-        fine[i] = not broken_rules(schema, _by_name(before[i]), _by_name(after[i]))
-    rows = np.full(table.values.shape, np.nan)
-    kept = np.flatnonzero(fine)
-    valid = np.zeros(len(people), dtype=np.bool_)
-    if kept.size:
-        read = frame[columns].iloc[kept].astype(people.dtypes)
-        rows[kept] = Table.read(read, schema).values
-        fine[kept] = Region.of(table, Constraints()).allows(rows[kept], kept)
-        valid[kept] = fine[kept] & (np.asarray(model.predict(read)) == desired)
-    rows[~valid] = np.nan
-    return _Answers(table, rows, valid, desired), int((answered & ~fine).sum())
+def settings(people: int, budget: int | None) -> dict[str, Any]:
+    """What all cells of a folder share; data sets, classifiers, methods and seeds may be added later."""
+    return {"bench": _FORMAT, "attain": attain.__version__, "people": people, "budget": budget}
 
 
-def _by_name(record: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(name): value for name, value in record.items()}
+def read_people(store: Store, asked: Sequence[Cell] = ()) -> pd.DataFrame:
+    """All cells of a store as one tidy table: a row for each person in each cell.
+
+    Cells stand in the order in which the package lists their names; names of one's own as they were `asked` for.
+
+    Columns: `dataset`, `classifier`, `method`, `seed`; `person`, the label of their row in the data set, missing where
+    a cell has no people; `status` of the cell (`ok`, `not applicable`, `failed`, `stopped`, `nobody is refused`) and
+    its `reason`; `verdict` on the person's answer (`found`, `no answer`, `breaks a rule`, `still refused`) and its
+    `person_reason`; `found`, whether there is an answer that counts; `rules_kept`, whether an answer breaks no rule,
+    and `type_valid`, whether the classifier also decides for it, both missing without one; every measure, missing
+    without an answer that counts; `rows_scored`, how many rows the classifier was asked about; `cpu_seconds`, the
+    cell's mean over its people; `fit_seconds`, what fitting the method took; `free_features`, with which a person
+    without an answer is charged; `accuracy` of the classifier.
+    """
+    found = [part for key, part in store.items() if key.startswith("cell ")]
+    frames = [_frame(part) for part in sorted(found, key=_order(asked))]
+    if not frames:
+        raise AttainError(f"{store.folder} has no cells of a bench")
+    return pd.concat(frames, ignore_index=True).astype(dict.fromkeys(_TEXTS, "string"))
+
+
+def _frame(part: Part) -> pd.DataFrame:
+    facts, number = part.facts, len(part.facts["people"])
+    verdicts = facts.get("verdicts", [None] * number)
+    kept = {None: np.nan, NONE: np.nan, BROKEN: 0.0, REFUSED: 1.0, FOUND: 1.0}
+    columns: dict[str, Any] = {name: [facts[name]] * number for name in ("dataset", "classifier", "method")}
+    columns |= {"seed": np.full(number, facts["seed"], dtype=np.int64), "person": facts["people"]}
+    columns |= {"status": [facts["status"]] * number, "reason": [facts["reason"]] * number, "verdict": verdicts}
+    columns["person_reason"] = facts.get("reasons", [""] * number)
+    columns["found"] = [verdict == FOUND for verdict in verdicts]
+    columns["rules_kept"] = [kept[verdict] for verdict in verdicts]
+    columns["type_valid"] = [0.0 if verdict == REFUSED else kept[verdict] for verdict in verdicts]
+    for name in (*MEASURES, "rows_scored"):
+        columns[name] = part.arrays.get(name, np.full(number, np.nan))
+    for name in ("cpu_seconds", "fit_seconds", "free_features", "accuracy"):
+        columns[name] = np.full(number, facts.get(name, np.nan), dtype=np.float64)
+    return pd.DataFrame(columns)
+
+
+def _order(cells: Sequence[Cell]) -> Callable[[Part], tuple[Any, ...]]:
+    """Cells as the package lists their names, then as they were asked for, then by alphabet."""
+
+    def places(known: Sequence[str], asked: Sequence[str]) -> dict[str, int]:
+        return {name: place for place, name in enumerate(dict.fromkeys((*known, *asked)))}
+
+    ranks = {
+        "dataset": places(DATASETS, [cell.dataset for cell in cells]),
+        "classifier": places(list(CLASSIFIERS), [cell.classifier for cell in cells]),
+        "method": places([*METHODS, *OUTSIDE], [cell.method for cell in cells]),
+    }
+
+    def key(part: Part) -> tuple[Any, ...]:
+        names = [(rank.get(part.facts[name], len(rank)), part.facts[name]) for name, rank in ranks.items()]
+        return (*names, part.facts["seed"])
+
+    return key
+
+
+def _in_processes(workshop: Workshop, cells: Sequence[Cell], jobs: int, limit: float | None, bar: Any) -> None:
+    """Classifiers and autoencoders first, each once; a cell as soon as what it needs is there."""
+    tasks: dict[Hashable, Task] = {}
+    for cell in cells:
+        if workshop.plan.recipes[cell.method].latent:
+            training = ("autoencoder", cell.dataset, cell.seed)
+            tasks[training] = Task(training)
+    for cell in cells:
+        fitting = ("case", cell.dataset, cell.seed, cell.classifier)
+        tasks[fitting] = Task(fitting)
+    for cell in cells:
+        needs: set[Hashable] = {("case", cell.dataset, cell.seed, cell.classifier)}
+        if workshop.plan.recipes[cell.method].latent:
+            needs.add(("autoencoder", cell.dataset, cell.seed))
+        tasks[cell] = Task(cell, frozenset(needs), limit)
+
+    def done(name: Hashable) -> None:
+        if isinstance(name, Cell):
+            bar.update(1)
+
+    def lost(name: Hashable, reason: str, late: bool) -> None:
+        if isinstance(name, Cell):
+            workshop.give_up(name, STOPPED if late else FAILED, reason)
+            bar.update(1)
+
+    perform_all(
+        list(tasks.values()),
+        _performer,
+        (workshop.plan, workshop.store.folder, workshop.scratch),
+        jobs=jobs,
+        done=done,
+        lost=lost,
+    )
+
+
+def _performer(plan: Plan, folder: Path, scratch: Path) -> Callable[[Any], None]:
+    """What a process does with the name of a task."""
+    workshop = Workshop(plan, Store.opened(folder), scratch)
+
+    def perform(name: Any) -> None:
+        if isinstance(name, Cell):
+            workshop.make(name)
+            return
+        kind, dataset, seed, *classifier = name
+        try:
+            workshop.case(dataset, seed, *classifier) if kind == "case" else workshop.autoencoder(dataset, seed)
+        except Exception:  # whoever needs it will fail in the same way, and tell
+            return
+
+    return perform
+
+
+def failures(frame: pd.DataFrame) -> list[str]:
+    """A sentence for each cell that failed or was stopped."""
+    bad = frame[frame["status"].isin((FAILED, STOPPED))].drop_duplicates(["dataset", "classifier", "method", "seed"])
+    return [
+        f"{row.method} on {row.dataset} with {row.classifier}, seed {row.seed}: {row.status} ({row.reason})"
+        for row in bad.itertuples()
+    ]
+
+
+def _check(
+    people: int, seeds: Sequence[int], budget: int | None, jobs: int | None, limit: float | None, names: list[str]
+) -> None:
+    for name, value, least in (("people", people, 1), ("budget", budget, 2), ("jobs", jobs, 1)):
+        if value is not None and value < least:
+            raise AttainError(f"{name} is {value}; it takes a whole number from {least} upward")
+    if not seeds or min(seeds) < 0:
+        raise AttainError(f"seeds is {list(seeds)}; it takes at least one whole number, each from 0 upward")
+    if limit is not None and jobs is None:
+        raise AttainError("limit is given without jobs; a cell can only be stopped in a process of its own")
+    if limit is not None and limit <= 0:
+        raise AttainError(f"limit is {limit}; it takes seconds above 0")
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise AttainError(f"several data sets are named {listed(twice)}; give each a name of its own")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from attain.errors import AttainError
 from attain.files import write_atomically
 
 _SETTINGS: Final = "settings.json"
+_ENDING: Final = ".part"
 _NAME: Final = 40
 """So many letters of a part's key stand in its file's name, before its hash."""
 
@@ -57,18 +58,56 @@ class Store:
                 "or delete it to start afresh"
             )
 
+    @classmethod
+    def opened(cls, folder: str | os.PathLike[str]) -> Self:
+        """The store that is in a folder, with the settings it was made with."""
+        path = Path(folder) / _SETTINGS
+        if not path.is_file():
+            raise AttainError(f"{str(folder)!r} has no parts of a run: there is no {_SETTINGS} in it")
+        return cls(folder, json.loads(path.read_text(encoding="utf-8")))
+
     def __contains__(self, key: str) -> bool:
         return self._path(key).exists()
 
     def get(self, key: str, compute: Callable[[], Part]) -> Part:
         """The part of this name: as it was stored, or computed now and stored."""
-        path = self._path(key)
-        if not path.exists():
-            part = compute()
-            container.write(path, container.Contents({"facts": dict(part.facts), "key": key}, {}, part.arrays))
+        if key not in self:
+            self.put(key, compute())
+        return self.read(key)
+
+    def put(self, key: str, part: Part) -> None:
+        """Stores a part, in place of an earlier one of this name."""
+        facts = {"facts": dict(part.facts), "key": key}
+        container.write(self._path(key), container.Contents(facts, {}, part.arrays))
+
+    def read(self, key: str) -> Part:
+        """The part of this name, which must be there."""
+        return self._read(self._path(key))[1]
+
+    def items(self) -> Iterator[tuple[str, Part]]:
+        """Every part with its name, in the order of the files' names."""
+        for path in self._files():
+            yield self._read(path)
+
+    def take(self, folder: str | os.PathLike[str]) -> int:
+        """Copies the parts that another folder has and this one lacks; gives their number."""
+        other = type(self).opened(folder)
+        if (other.folder / _SETTINGS).read_bytes() != (self.folder / _SETTINGS).read_bytes():
+            raise AttainError(f"{other.folder} has parts of a run with other settings than {self.folder}")
+        lacking = [path for path in other._files() if not (self.folder / path.name).exists()]
+        for path in lacking:
+            write_atomically(self.folder / path.name, path.read_bytes())
+        return len(lacking)
+
+    def _files(self) -> list[Path]:
+        # a name that starts with a dot is a file that was never finished
+        return sorted(path for path in self.folder.glob(f"*{_ENDING}") if not path.name.startswith("."))
+
+    @staticmethod
+    def _read(path: Path) -> tuple[str, Part]:
         contents = container.read(path, set())
-        return Part(contents.facts["facts"], contents.arrays)
+        return contents.facts["key"], Part(contents.facts["facts"], contents.arrays)
 
     def _path(self, key: str) -> Path:
         name = "".join(letter if letter.isalnum() else "-" for letter in key.lower())[:_NAME]
-        return self.folder / f"{name}-{hashlib.blake2b(key.encode(), digest_size=6).hexdigest()}.part"
+        return self.folder / f"{name}-{hashlib.blake2b(key.encode(), digest_size=6).hexdigest()}{_ENDING}"

@@ -91,7 +91,8 @@ class CCHVAE(LatentExplainer):
         An answer's cost is its total shift, plus `max_shift_weight` times its largest shift, plus `change_weight` for
         each changed feature; shifts are in percentiles (1 is the whole range), weighted by the costs of the schema.
     easiest
-        For linear models, whether the exact easiest answer is found too, faithful or not: it is one of the starts, and
+        For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
+        values (of columns with more than 256, those at even ranks): it is one of the starts, and
         its total shift stands beside each answer as `easiest_shift`, so that the price of faithfulness can be read.
     compat
         `"released"` searches as the code released with the paper does, for comparison only: each candidate is one
@@ -270,7 +271,7 @@ class CCHVAE(LatentExplainer):
         A row that the guard lets through lies within its distance limit of a real person: in a ball round them. The
         bound is the least cost of a row that turns the decision, keeps the rules of its columns and lies in any ball.
         Rules between features, outlier factors and density take no part, so no guarded answer costs less. Numbers take
-        every multiple of their step or, where that is too many or there is no step, the values of training people.
+        every multiple of their step or, where that is too many or there is no step, values of training people.
 
         Parameters
         ----------
@@ -281,16 +282,15 @@ class CCHVAE(LatentExplainer):
         constraints
             Those that the answers were made with.
         balls
-            In how many balls a mixed-integer program is solved for each person, at most; most have one or a few that
-            could hold a better row.
+            How many balls are looked into for each person, at most; few have to be.
 
         Returns
         -------
         A frame with a row for each person: `cost`, the answer's total shift plus `max_shift_weight` times its largest
         plus `change_weight` for each change, by the interpolated percentiles that the search goes by; `bound`, which no
         guarded answer undercuts; `gap` between them; `certified`, whether the bound is exactly the least over all
-        balls; `least`, the cost of the easiest row found in a ball; `balls`, in how many a program was solved; and
-        `reason`, why an answer is not certified. An answer that is unusual is compared with all that are as unusual.
+        balls; `least`, the cost of the easiest row found in a ball; `balls`, how many were looked into; and `reason`,
+        why an answer is not certified. An answer that is unusual is compared with all that are as unusual.
         """
         self._check_fitted()
         self._check_whole("balls", balls, 1)
@@ -334,8 +334,8 @@ class CCHVAE(LatentExplainer):
         return Answers(rows, owners, distance, status, figures)
 
     def _guarding(self, goal: Goal) -> Guarding:
-        """The guard for a model and target, built once."""
-        key = goal.fingerprint()
+        """The guard for a setting, model and target, built once."""
+        key = f"{self.guard} {goal.fingerprint()}"
         if key not in self._guardings:
             self._guardings[key] = Guarding.of(
                 goal, self.guard, self.table_.values, self.labels_, self.calibration_, self.random_state, self.space_,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -29,8 +29,10 @@ from attain.search.guarded.balls import Coordinates
 from attain.search.guarded.objective import Objective
 from attain.table import Frame
 
-_STEPS: Final = 1_000
-"""A number with a step takes every multiple of it where there are at most so many; else what training people have."""
+_VALUES: Final = 1_000
+"""A number takes at most so many values: every multiple of its step, or else what training people have."""
+_DISTANCES: Final = 30_000_000
+"""So many distances between a person's options and what real people have are kept in memory, at most."""
 _SLACK: Final = 1e-8
 """How much less score, and how much more squared distance, than asked for is let through, relative to the request."""
 _DECIMALS: Final = 6
@@ -53,21 +55,21 @@ def certificate(
     _check(result, goal, objective, people)
     cost, bound, least = (np.full(len(result), math.nan) for _ in range(3))
     cost[people] = objective.cost(result.answers[people], people)
-    opened = np.zeros(len(result), dtype=np.int64)
+    balls = np.zeros(len(result), dtype=np.int64)
     reasons = ["there is no answer"] * len(result)
     for i, (proof, reason) in zip(
         people.tolist(), _proofs(result.answers, people, goal, guarding, rates, objective, values, limit), strict=True
     ):
         reasons[i] = reason
         if proof is not None:
-            bound[i], least[i], opened[i] = proof.bound, proof.least, proof.opened
+            bound[i], least[i], balls[i] = proof.bound, proof.least, proof.balls
     columns: dict[str, Any] = {
         "cost": np.round(cost, _DECIMALS),
         "bound": np.round(bound, _DECIMALS),
         "gap": np.round(cost - bound, _DECIMALS) + 0.0,
         "certified": np.array([not reason for reason in reasons], dtype=bool),
         "least": np.round(least, _DECIMALS),
-        "balls": opened,
+        "balls": balls,
         "reason": [f"not certified: {reason}" if reason else "" for reason in reasons],
     }
     library = result.table.layout.library
@@ -94,8 +96,12 @@ def _proofs(
     radii = _radii(guard, rates, answers[people])
     for i, score, radius in zip(people.tolist(), scores.tolist(), radii.tolist(), strict=True):
         obstacle = _own_obstacle(objective, i, radius)
-        proof = None if obstacle else certifier.prove(i, score, answers[i], radius, limit)
-        yield proof, obstacle if proof is None else _unfinished(proof, limit)
+        program = None if obstacle else certifier.program(i, score, answers[i], radius)
+        if program is None:
+            yield None, obstacle or "real people and values are too many to be looked through"
+            continue
+        proof = program.prove(*certifier.known(i, answers[i]), limit)
+        yield proof, _unfinished(proof, limit)
 
 
 def _check(result: Counterfactuals, goal: Goal, objective: Objective, people: np.ndarray) -> None:
@@ -134,13 +140,13 @@ def _own_obstacle(objective: Objective, i: int, radius: float) -> str:
     for j, expression in region.schema.derivations:
         if not region.frozen[i, [region.schema.position(name) for name in expression.names]].all():
             return f"{region.schema.names[j]!r} is computed from features that may change"
-    return "" if math.isfinite(radius) else "the answer lies outside what the guard lets through"
+    return "" if math.isfinite(radius) else "no distance limit holds for an answer as unusual as this one"
 
 
 def _unfinished(proof: Proof, limit: int) -> str:
     if proof.closed:
         return ""
-    if proof.opened < limit:
+    if proof.balls < limit:
         return "the solver left a ball unfinished; the bound holds, but may be too low"
     return f"{limit} balls were not enough; the bound holds, but may be too low: pass more balls"
 
@@ -175,18 +181,19 @@ class Certifier:
     reference: Reference
     values: np.ndarray
 
-    def prove(self, i: int, own_score: float, answer: np.ndarray, radius: float, limit: int) -> Proof:
-        """The proof for person i, whose answer lies in a ball of this radius; at most `limit` balls are opened."""
+    def known(self, i: int, answer: np.ndarray) -> tuple[float, int]:
+        """What the answer of person i costs, and in whose ball it lies."""
         cost = float(self.objective.cost(answer[None], np.array([i]))[0])
-        nearest = int(self.reference.nearest(answer[None])[1][0, 0])
-        return self.program(i, own_score, answer, radius).prove(cost, nearest, limit)
+        return cost, int(self.reference.nearest(answer[None])[1][0, 0])
 
-    def program(self, i: int, own_score: float, answer: np.ndarray, radius: float) -> BallProgram:
-        """The options of person i and the balls."""
+    def program(self, i: int, own_score: float, answer: np.ndarray, radius: float) -> BallProgram | None:
+        """The options of person i, what their answer has among them, and the balls; None where that is too much."""
         region, largest, number = self.objective.region, self.objective.largest, self.objective.number
         room = np.full(len(self.reference), radius**2 * (1 + _SLACK))
-        columns = []
-        for j, cells in enumerate(self._options(i, answer)):
+        columns, options = [], self._options(i, answer)
+        if sum(len(cells) * len(kinds) for cells, (kinds, _) in zip(options, self._kinds, strict=True)) > _DISTANCES:
+            return None
+        for j, cells in enumerate(options):
             kinds, whose = self._kinds[j]
             gaps = self._gaps(j, cells, kinds)
             if len(cells) == 1:
@@ -199,7 +206,10 @@ class Certifier:
             columns.append(Column(shift, gain, gaps, whose).where(~np.isnan(gain)))
         need = self.score.threshold - own_score
         need -= _SLACK * max(1.0, abs(own_score), abs(self.score.threshold))
-        return BallProgram(columns, need, room, int(region.max_changes[i]), largest, number)
+        # the solver's tolerances are absolute: scores of any size are brought to 1
+        unit = max((float(np.abs(column.gain).max()) for column in columns), default=0.0) or 1.0
+        columns = [replace(column, gain=column.gain / unit) for column in columns]
+        return BallProgram(columns, need / unit, room, int(region.max_changes[i]), largest, number)
 
     def _options(self, i: int, answer: np.ndarray) -> list[np.ndarray]:
         """What each cell of person i may be: their own first, then what the rules of its column allow."""
@@ -224,7 +234,7 @@ class Certifier:
             return np.arange(len(feature.levels), dtype=np.float64)
         low, high, step = region.low[i, j], region.high[i, j], feature.step
         known = self._known[j]
-        if step is not None and (high - low) / step <= _STEPS:
+        if step is not None and (high - low) / step < _VALUES:
             known = on_grid(np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step, step)
         # a value that the person's own lies nearest to is, in final form, their own
         place = on_grid(region.factuals[[i], j], step)
@@ -234,7 +244,7 @@ class Certifier:
     def _known(self) -> list[np.ndarray]:
         """The values that training people have in each column of numbers, on its grid."""
         return [
-            np.unique(on_grid(self.values[ordinary(feature, self.values[:, j]), j], feature.step))
+            _some(np.unique(on_grid(self.values[ordinary(feature, self.values[:, j]), j], feature.step)))
             if feature.numeric
             else np.empty(0)
             for j, feature in enumerate(self.objective.region.schema)
@@ -258,3 +268,10 @@ class Certifier:
         gaps: np.ndarray = ((points[: len(cells), None] - points[None, len(cells) :]) ** 2).sum(axis=2)
         # a cell missing where nobody's was foreseen to be has no coordinate of its own
         return gaps + (np.isnan(cells)[:, None] if j in space.complete else 0.0)
+
+
+def _some(values: np.ndarray) -> np.ndarray:
+    """The values, or some of them, evenly spread, where they are too many."""
+    if len(values) <= _VALUES:
+        return values
+    return values[np.linspace(0, len(values) - 1, _VALUES).astype(np.intp)]

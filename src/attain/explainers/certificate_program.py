@@ -56,12 +56,12 @@ class Column:
 class Proof:
     """No row in any ball costs less than `bound`; the easiest one known costs `least`.
 
-    `opened` is how many balls' programs were solved.
+    `balls` is how many of them were looked into.
     """
 
     bound: float
     least: float
-    opened: int
+    balls: int
 
     @property
     def closed(self) -> bool:
@@ -103,12 +103,12 @@ class BallProgram:
     def prove(self, known: float, first: int, limit: int) -> Proof:
         """The least cost over all balls, given a row that costs `known` in the ball `first`.
 
-        At most `limit` balls are opened; where that is not enough the bound is less than the optimum.
+        At most `limit` balls are looked into; where that is not enough the bound may be less than the optimum.
         """
         low = np.where(self.room < 0, math.inf, 0.0)
         by = [_Multipliers(0.0, 0.0, 0.0, np.zeros(len(self.columns)))]
         best = np.zeros(len(low), dtype=np.intp)
-        relaxed, opened = np.zeros(len(low), dtype=bool), np.zeros(len(low), dtype=bool)
+        relaxed, solved = np.zeros(len(low), dtype=bool), np.zeros(len(low), dtype=bool)
         least, ball = known, first
         while True:
             if not relaxed[ball]:
@@ -118,14 +118,14 @@ class BallProgram:
                 better = bounds > low
                 low[better], best[better] = bounds[better], len(by) - 1
             else:
-                opened[ball] = True
+                solved[ball] = True
                 keep = self._worth(ball, by[best[ball]], low[ball], least)
                 bound, cost = self._solved(ball, keep, least)
                 low[ball], least = max(low[ball], bound), min(least, cost)
-            waiting = np.where(opened | (low >= least - _EQUAL), math.inf, low)
+            waiting = np.where(solved | (low >= least - _EQUAL), math.inf, low)
             ball = int(np.argmin(waiting))
-            if math.isinf(waiting[ball]) or (relaxed[ball] and opened.sum() >= limit):
-                return Proof(min(least, float(low.min())), least, int(opened.sum()))
+            if math.isinf(waiting[ball]) or (not relaxed[ball] and relaxed.sum() >= limit):
+                return Proof(min(least, float(low.min())), least, int(relaxed.sum()))
 
     @cached_property
     def _owner(self) -> np.ndarray:

@@ -48,8 +48,9 @@ def other_goals(
     if not callable(robust):
         models = list(robust) if isinstance(robust, Sequence) and not isinstance(robust, str) else []
         if not models:
+            found = repr(robust) if isinstance(robust, str | Sequence) else f"a {type(robust).__name__}"
             raise AttainError(
-                f"robust is {robust!r}; it takes a list of models, or a function of (X, y, seed) that fits one"
+                f"robust is {found}; it takes a list of models, or a function of (X, y, seed) that fits one"
             )
         return [goal_of(model) for model in models]
     if labels is None:

@@ -71,7 +71,7 @@ class Starts:
 
     def _ranked(self) -> tuple[np.ndarray, np.ndarray]:
         """For each person real people, the most promising first, and the squared distances nothing can change."""
-        region, people = self.trials.problem.region, self.guard.people
+        region, people = self.trials.problem.region, self.guard.crowd
         space = people.space
         points = space.transform(region.factuals)
         movable = np.zeros((len(region), len(self.coordinates.owner)), dtype=bool)
@@ -99,7 +99,7 @@ class Starts:
     def _balls(self, people: np.ndarray, centres: np.ndarray, fixed: np.ndarray) -> Balls:
         owners, whom = np.repeat(people, centres.shape[1]), centres.ravel()
         return Balls.of(
-            self.trials.objective, self.guard.people, self.surrogate, self.coordinates,
+            self.trials.objective, self.guard.crowd, self.surrogate, self.coordinates,
             owners, whom, fixed[owners, whom], _INSIDE * self.radius,
         )  # fmt: skip
 

@@ -42,7 +42,8 @@ class Shortlist:
     def round(cls, reference: Reference, places: np.ndarray) -> Shortlist:
         """The people nearest to each of the places (n, places, d), the first of which is the person's own."""
         number = min(_SHORTLIST, len(reference))
-        found = [_nearest(squared_distances(places[:, i], reference.points), number) for i in range(places.shape[1])]
+        near, others = places.astype(np.float32), reference.points.astype(np.float32)
+        found = [_nearest(squared_distances(near[:, i], others), number) for i in range(places.shape[1])]
         who = np.sort(np.concatenate(found, axis=1), axis=1)
         centre = places[:, 0]
         points = (reference.points[who] - centre[:, None]).astype(np.float32)
@@ -62,7 +63,7 @@ def squared_distances(points: np.ndarray, others: np.ndarray, weights: np.ndarra
 
     `weights` (n, d) says how much each dimension counts for each point.
     """
-    total = np.zeros((len(points), len(others)))
+    total = np.zeros((len(points), len(others)), dtype=points.dtype)
     for dimension in range(points.shape[1]):
         apart = (points[:, dimension, None] - others[None, :, dimension]) ** 2
         total += apart if weights is None else apart * weights[:, dimension, None]
