@@ -58,10 +58,10 @@ def main() -> None:
                     seconds, wall = time.process_time() - started, time.perf_counter() - wall
                 known = len(explainer._guarding(explainer._goal(now.model, now.data.desired, None)).reference)
                 per = 1000 * seconds / len(people)
+                scored = result.person_figures["rows_scored"].mean()
                 lines.append((
-                    name, model, guard, f"{known:,}", f"{result.found.mean():.1%}",
-                    f"{result.person_figures['rows_scored'].mean():.0f}", f"{per:.1f}", f"{1000 * wall / len(people):.1f}",
-                    str(target), "yes" if per <= target else "no",
+                    name, model, guard, f"{known:,}", f"{result.found.mean():.1%}", f"{scored:.0f}", f"{per:.1f}",
+                    f"{1000 * wall / len(people):.1f}", str(target), "yes" if per <= target else "no",
                 ))  # fmt: skip
                 print(lines[-1], flush=True)
     header = (

@@ -30,6 +30,7 @@ from attain.testing import people
 from attain.testing.explainer import digest
 
 METHODS = [name for name in explainers.__all__ if name != "Explainer"]
+GUARDED = "CCHVAE, guarded"
 TREES = {"FeatureTweaking"}
 
 
@@ -39,6 +40,8 @@ def small_autoencoder(schema: attain.Schema) -> CHVAE:
 
 @cache
 def fitted(name: str, **parameters: Any) -> Any:
+    if name == GUARDED:
+        return fitted("CCHVAE", refine="guarded")
     X = people.frame(120)
     method = getattr(explainers, name)
     if "autoencoder" in inspect.signature(method).parameters:
@@ -90,7 +93,7 @@ def answers(explainer: Any, model: Any) -> str:
     return digest(explainer.explain(model, refused, target=people.DESIRED, n=2))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [*METHODS, GUARDED])
 def test_every_method_gives_the_same_answers_after_loading(name: str, tmp_path: Path, models: dict[str, Any]) -> None:
     explainer, model = fitted(name), models["tree" if name in TREES else "linear"]
     explainer.save(tmp_path / "e.attain")
@@ -100,7 +103,7 @@ def test_every_method_gives_the_same_answers_after_loading(name: str, tmp_path: 
     assert answers(loaded, model) == answers(explainer, model)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [*METHODS, GUARDED])
 def test_every_method_without_rows_answers_the_same_or_refuses_to_be_saved(
     name: str, tmp_path: Path, models: dict[str, Any]
 ) -> None:
@@ -574,6 +577,56 @@ WEIGHT_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
 @pytest.mark.parametrize("name", WEIGHT_CHANGES)
 def test_weights_that_do_not_fit_are_refused(name: str, tmp_path: Path, saved_network: bytes) -> None:
     assert "refused" in refusal(forged(saved_network, in_arrays(WEIGHT_CHANGES[name])), tmp_path / "forged.attain")
+
+
+@pytest.fixture(scope="module")
+def saved_guarded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of an explainer that has calibration rows."""
+    path = tmp_path_factory.mktemp("saved") / "guarded.attain"
+    calibrated([True, False] * 30).save(path)
+    return path.read_bytes()
+
+
+def calibrated(labels: list[Any]) -> attain.CCHVAE:
+    """Fitted with calibration rows, half of each label."""
+    explainer = small_network()
+    X = explainer.layout_.frame(explainer.table_.values)
+    guarded = attain.CCHVAE(explainer.schema_, autoencoder=explainer.autoencoder_, refine="guarded")
+    return guarded.fit(X, labels, calibration=(X.iloc[:40], labels[:40]))
+
+
+@pytest.mark.parametrize("labels", [(True, False), (0, 1), (0.5, 1.5), ("ä\n", '"'), (np.int64(3), np.int64(4))])
+def test_calibration_rows_and_their_labels_come_back(labels: tuple[Any, Any], tmp_path: Path) -> None:
+    explainer = calibrated(list(labels) * 30)
+    explainer.save(tmp_path / "guarded.attain")
+    loaded = attain.load(tmp_path / "guarded.attain")
+    assert isinstance(loaded, attain.CCHVAE)
+    assert loaded.calibration_ is not None
+    assert explainer.calibration_ is not None
+    assert loaded.calibration_.values.tobytes() == explainer.calibration_.values.tobytes()
+    assert loaded.calibration_.labels is not None
+    assert loaded.calibration_.labels.tolist() == list(labels) * 20
+    assert [type(label) for label in loaded.calibration_.labels] == [type(label) for label in explainer.labels_[:40]]
+
+
+CALIBRATION_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
+    "fewer columns": lambda a: a.update({"learned.calibration": a["learned.calibration"][:, :-1]}),
+    "fewer rows than labels": lambda a: a.update({"learned.calibration": a["learned.calibration"][:-1]}),
+    "another type": lambda a: a.update({"learned.calibration": a["learned.calibration"].astype(np.float32)}),
+    "gone": lambda a: a.pop("learned.calibration"),
+}
+
+
+@pytest.mark.parametrize("name", CALIBRATION_CHANGES)
+def test_calibration_rows_that_do_not_fit_are_refused(name: str, tmp_path: Path, saved_guarded: bytes) -> None:
+    content = forged(saved_guarded, in_arrays(CALIBRATION_CHANGES[name]))
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+@pytest.mark.parametrize("labels", [None, [1], "no labels", {"a": 1}, [[1]] * 40])
+def test_calibration_labels_that_do_not_fit_are_refused(labels: Any, tmp_path: Path, saved_guarded: bytes) -> None:
+    content = forged(saved_guarded, in_json("explainer.json", lambda s: s["learned"].update(calibration_labels=labels)))
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
 
 
 # whole or not at all

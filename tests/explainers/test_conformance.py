@@ -25,6 +25,7 @@ class TestCCHVAE(ExplainerSuite):
     explainer = CCHVAE
 
 
+@pytest.mark.slow
 class TestCCHVAEGuarded(ExplainerSuite):
     explainer = CCHVAE
     options = {"refine": "guarded"}  # noqa: RUF012

@@ -135,7 +135,7 @@ def guard_of(explainer, model, target="good"):
 @pytest.mark.parametrize("kind", ["logistic", "forest"])
 def test_answers_are_valid_and_as_usual_as_they_say(german, setting, kind) -> None:
     model, explainer = getattr(german, kind), german.fitted(setting)
-    X = german.refused(model, 30)
+    X = german.refused(model, 20)
     result = explainer.explain(model, X, target="good", n=2)
     assert result.found.all()
     assert (model.predict(result.options[X.columns].astype(X.dtypes)) == "good").all()
@@ -167,11 +167,13 @@ def test_the_guard_is_made_of_people_fit_had_and_calibrated_on_those_it_never_sa
 
 
 def test_no_answer_is_easier_than_the_exact_easiest(german) -> None:
-    X = german.refused(german.logistic, 25)
+    X = german.refused(german.logistic, 15)
     result = german.fitted().explain(german.logistic, X, target="good")
     exact = ActionableRecourse(german.schema, cost="total", grid="observed", figures=False).fit(german.X, german.y)
     floor = exact.explain(german.logistic, X, target="good").figures["total_shift"]
-    np.testing.assert_allclose(result.figures["easiest_shift"], floor, atol=1e-6)
+    # of credit amounts, which are many, only some are tried
+    assert (result.figures["easiest_shift"] >= floor - 1e-6).all()
+    assert (result.figures["easiest_shift"] <= floor + 2 / 255).all()
     assert (result.figures["total_shift"] >= floor - 1e-9).all()
     without = copy.copy(german.fitted()).set_params(easiest=False).explain(german.logistic, X, target="good")
     assert without.found.all()
@@ -181,7 +183,7 @@ def test_no_answer_is_easier_than_the_exact_easiest(german) -> None:
 
 
 def test_a_stricter_rate_makes_answers_more_usual_and_not_easier(german) -> None:
-    X = german.refused(german.forest, 25)
+    X = german.refused(german.forest, 16)
     lax, strict = (
         copy.copy(german.fitted()).set_params(rate=rate).explain(german.forest, X, target="good")
         for rate in (0.02, 0.5)
@@ -200,8 +202,18 @@ def test_a_setting_changed_after_fitting_changes_the_guard(german) -> None:
     assert digest(result) == digest(fresh)
 
 
+def test_a_seed_changed_after_fitting_leaves_the_held_out_rows_alone(german) -> None:
+    explainer = german.explainer().fit(german.X, german.y)
+    before = guard_of(explainer, german.forest)
+    explainer.set_params(random_state=5)
+    explainer._guardings.clear()
+    after = guard_of(explainer, german.forest)
+    np.testing.assert_array_equal(before.people.values, after.people.values)
+    np.testing.assert_array_equal(before.calibration, after.calibration)
+
+
 def test_weights_of_the_objective_are_minimised(german) -> None:
-    X = german.refused(german.logistic, 25)
+    X = german.refused(german.logistic, 15)
     few, gentle = (
         copy.copy(german.fitted()).set_params(**weights).explain(german.logistic, X, target="good").figures
         for weights in (
@@ -272,19 +284,19 @@ def test_who_may_change_nothing_is_told_so(german) -> None:
 @pytest.mark.parametrize("kind", ["logistic", "forest"])
 def test_no_cut_order_or_company_of_people_matters(german, kind, monkeypatch) -> None:
     model, explainer = getattr(german, kind), german.fitted()
-    X = german.refused(model, 16)
+    X = german.refused(model, 12)
     whole = explainer.explain(model, X, target="good", n=2)
     for size in (1, 7) if kind == "forest" else (5,):
         monkeypatch.setattr(CCHVAE, "_batch_size", lambda self, options, size=size: size)
         assert digest(explainer.explain(model, X, target="good", n=2)) == digest(whole)
     monkeypatch.undo()
     assert digest(explainer.explain(model, X.iloc[::-1], target="good", n=2)) == digest(whole)
-    part = explainer.explain(model, X.iloc[10:12], target="good", n=2)
-    mine = np.isin(whole.owners, [10, 11])
+    part = explainer.explain(model, X.iloc[6:8], target="good", n=2)
+    mine = np.isin(whole.owners, [6, 7])
     assert part.rows.tobytes() == whole.rows[mine].tobytes()
     for name, values in part.option_figures.items():
         assert values.tobytes() == whole.option_figures[name][mine].tobytes(), name
-    np.testing.assert_array_equal(part.person_figures["rows_scored"], whole.person_figures["rows_scored"][10:12])
+    np.testing.assert_array_equal(part.person_figures["rows_scored"], whole.person_figures["rows_scored"][6:8])
 
 
 def test_the_order_of_the_training_people_does_not_matter(german) -> None:
@@ -315,11 +327,11 @@ def numbers_only():
 def test_levels_alone_and_numbers_alone_are_searched_alike_in_any_cut(made, setting, monkeypatch) -> None:
     schema, X, model = made()
     explainer = CCHVAE(schema, autoencoder=Gallery(schema, X), refine="guarded", guard=setting).fit(X, model(X))
-    refused = X[model(X) == "no"].iloc[:30]
+    refused = X[model(X) == "no"].iloc[:16]
     whole = explainer.explain(model, refused, target="yes", n=2)
-    assert whole.found.mean() > 0.95
+    assert whole.found.all()
     assert (model(whole.frame[whole.found].astype(refused.dtypes)) == "yes").all()
-    for size in (1, 13):
+    for size in (1, 7):
         monkeypatch.setattr(CCHVAE, "_batch_size", lambda self, options, size=size: size)
         assert digest(explainer.explain(model, refused, target="yes", n=2)) == digest(whole)
 
@@ -409,9 +421,7 @@ def test_calibration_rows_are_chosen_like_the_guards_people(german) -> None:
 def test_calibration_rows_without_labels_are_refused_where_fit_had_some(german) -> None:
     explainer = german.explainer()
     with pytest.raises(DataError, match=r"calibration has no labels.*calibration=\(X, y\)"):
-        explainer.fit(german.X, german.y, calibration=german.calibration[0]).explain(
-            german.logistic, german.others, target="good"
-        )
+        explainer.fit(german.X, german.y, calibration=german.calibration[0])
 
 
 def test_wrong_parameters_are_answered_in_words(german) -> None:
@@ -436,14 +446,18 @@ def test_wrong_parameters_are_answered_in_words(german) -> None:
             explainer.fit(german.X, german.y, calibration=calibration)
     X = german.refused(german.logistic, 2)
     for robust in ([], "model", german.logistic, 3):
-        with pytest.raises(AttainError, match="robust is .*a list of models, or a function"):
+        with pytest.raises(AttainError, match=r"robust is .*a list of models, or a function"):
             german.fitted().explain(german.logistic, X, target="good", robust=robust)
     unlabelled = explainer.fit(german.X)
     with pytest.raises(AttainError, match="fit had no labels"):
         unlabelled.explain(german.logistic, X, target="good", robust=german.refit)
     plain = CCHVAE(german.schema, autoencoder=german.autoencoder).fit(german.X)
-    with pytest.raises(AttainError, match="refine='guarded'"):
+    with pytest.raises(AttainError, match=r"robust takes .*refine='guarded'"):
         plain.explain(german.logistic, X, target="good", robust=[german.logistic])
+    with pytest.raises(AttainError, match=r"calibration takes .*refine='guarded'"):
+        CCHVAE(german.schema, autoencoder=german.autoencoder).fit(german.X, calibration=german.X)
+    with pytest.raises(AttainError, match=r"refine was None .* call fit again"):
+        plain.set_params(refine="guarded").explain(german.logistic, X, target="good")
 
 
 # robust
@@ -469,13 +483,24 @@ def test_who_has_no_answer_that_holds_under_all_has_one_of_the_model(german) -> 
     np.testing.assert_allclose(result.figures["holds_under"], expected)
 
 
+@pytest.mark.parametrize("budget", [12, 200, 800])
+def test_looking_for_what_holds_under_all_leaves_enough_to_find_what_holds_under_one(german, budget) -> None:
+    never = Model(lambda frame: np.where(frame["age"] > 200, "good", "bad"), classes=["bad", "good"])
+    X = german.refused(german.forest, 5)
+    explainer = copy.copy(german.fitted()).set_params(budget=budget)
+    result = explainer.explain(german.forest, X, target="good", robust=[never])
+    assert result.found.all()
+    assert (result.figures["holds_under"] == 0).all()
+    assert (result.person_figures["rows_scored"] <= budget).all()
+
+
 def test_answers_made_for_refits_hold_under_other_refits(german) -> None:
-    X = german.refused(german.forest, 25)
+    X = german.refused(german.forest, 16)
     plain = german.fitted().explain(german.forest, X, target="good")
     robust = german.fitted().explain(german.forest, X, target="good", robust=german.refit)
     random = np.random.default_rng(99)
     held = {"plain": [], "robust": []}
-    for seed in range(1000, 1008):
+    for seed in range(1000, 1006):
         drawn = random.integers(len(german.X), size=len(german.X))
         model = german.refit(german.X.iloc[drawn], german.y[drawn], seed)
         for name, result in (("plain", plain), ("robust", robust)):
@@ -483,7 +508,7 @@ def test_answers_made_for_refits_hold_under_other_refits(german) -> None:
     assert robust.found.all()
     assert np.mean(held["robust"]) > np.mean(held["plain"]) + 0.1
     assert robust.figures["holds_under"].mean() > 0.9
-    assert "holds_under" not in plain.figures
+    assert "holds_under" not in plain.figures.columns
     again = german.fitted().explain(german.forest, X, target="good", robust=german.refit)
     assert digest(again) == digest(robust)
 
@@ -523,20 +548,17 @@ def test_with_few_real_people_algorithm_1_answers_and_that_is_said(german) -> No
     assert "holds_under" in result.figures
 
 
-@pytest.mark.parametrize("number", [34, 60, 110])
+@pytest.mark.parametrize("number", [60, 110])
 def test_from_few_people_on_answers_are_guarded(german, number) -> None:
     X, y = german.X.iloc[:number], german.y[:number]
     explainer = german.explainer().fit(X, y)
-    refused = german.refused(german.logistic, 6)
-    result = explainer.explain(german.logistic, refused, target="good", n=2)
-    guard = guard_of(explainer, german.logistic)
-    if guard is None:
-        assert (result.option_figures["level"] == 2).all()
-        return
+    refused = german.refused(german.forest, 6)
+    result = explainer.explain(german.forest, refused, target="good", n=2)
+    guard = guard_of(explainer, german.forest)
     assert result.found.all()
     np.testing.assert_array_equal(result.option_figures["level"] == 0, guard.accepts(result.rows, 0.15))
     for i in (0, 5):
-        alone = explainer.explain(german.logistic, refused.iloc[[i]], target="good", n=2)
+        alone = explainer.explain(german.forest, refused.iloc[[i]], target="good", n=2)
         assert alone.rows.tobytes() == result.rows[result.owners == i].tobytes()
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attain.search.guarded.balls import Balls
+from attain.search.guarded.balls import _PULLS, Balls
 
 
 def made(own, goal, price, slope, switches=()):
@@ -43,7 +43,7 @@ def everywhere(balls, number=81, width=4.0):
         yield grid, np.tile(np.array(taken, dtype=float), (len(grid), 1))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("shape", [(2, 0), (3, 0), (2, 1), (2, 2), (0, 3)])
 def test_no_point_as_close_to_the_real_person_is_cheaper(seed, shape) -> None:
     """What makes the sum with a multiplier least is cheapest among all points that use no more room (Everett 1963)."""
@@ -63,13 +63,13 @@ def test_no_point_as_close_to_the_real_person_is_cheaper(seed, shape) -> None:
             assert (cost[far <= used + 1e-12] >= own - 1e-9).all()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_with_numbers_alone_it_is_the_cheapest_of_the_whole_ball(seed) -> None:
     random = np.random.default_rng(seed)
     balls = made(*(random.normal(size=2) for _ in range(2)), random.random(2), random.normal(size=2))
     for pull, room in itertools.product((0.0, 0.5, 2.0), (0.2, 1.0)):
         point, _ = balls.cheapest(np.array([pull]), np.array([room]))
-        own, used = figures(balls, pull, point[0], np.zeros(0))
+        own, _ = figures(balls, pull, point[0], np.zeros(0))
         ((grid, none),) = everywhere(balls, 401)
         cost, far = figures(balls, pull, grid, none)
         least = cost[far <= room].min()
@@ -148,14 +148,14 @@ def test_the_promise_is_what_the_line_says_an_answer_costs(case) -> None:
     built = case.built()
     balls = pairs(built, 1.5)
     promise = balls.promise(built.surrogate)
-    never = balls.promise(replace(built.surrogate, level=1e9))
-    always = balls.promise(replace(built.surrogate, level=-1e9))
+    never = balls.promise(replace(built.surrogate, level=1e3))
+    always = balls.promise(replace(built.surrogate, level=-1e3))
     assert (promise[promise < 900] > 0).all()
     assert (never > 900).all()
     assert (always <= promise + 1e-9).all()
     # where no answer is seen, the ball whose score comes closest is the most promising
     highest = np.full(len(promise), -np.inf)
-    for pull in (0.05, 0.15, 0.4, 1.0, 3.0, 10.0):
+    for pull in _PULLS:
         numbers, taken = balls.cheapest(np.full(len(promise), pull), balls.room)
         gained = np.where(balls.smooth, (numbers - balls.own) * balls.slope, np.where(taken, balls.switch_gain, 0))
         highest = np.maximum(highest, balls.base + gained.sum(axis=1))

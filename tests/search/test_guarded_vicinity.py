@@ -123,3 +123,20 @@ def test_distances_may_weigh_each_dimension_for_each_point() -> None:
     apart = (points[:, None] - others[None]) ** 2
     np.testing.assert_allclose(squared_distances(points, others), apart.sum(axis=2))
     np.testing.assert_allclose(squared_distances(points, others, weights), (apart * weights[:, None]).sum(axis=2))
+
+
+def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_are_everybodys(case, monkeypatch) -> None:
+    monkeypatch.setattr("attain.guard.CROWD", 90)
+    built = case.built()
+    assert len(built.guard.crowd) == 90 < len(built.guard.people) <= 160
+    rows, owners = candidates(built, 300)
+    factors, distance = built.trials.vicinity._position(rows, owners)
+    own, nearest = built.guard.position(rows)
+    np.testing.assert_allclose(factors, own, rtol=1e-3)
+    np.testing.assert_allclose(distance, nearest, atol=1e-3)
+    level = np.zeros(len(rows), dtype=int)
+    excess = built.trials.vicinity.excess(rows, owners, built.limits, level)
+    np.testing.assert_allclose(excess, expected(built.guard, rows, built.limits, level), atol=1e-3)
+    found = built.search.search(built.problem, built.latent)
+    assert set(found.owners) == set(range(len(built.region)))
+    np.testing.assert_array_equal(found.level == 0, built.guard.accepts(found.rows, built.rates[0]))

@@ -111,6 +111,8 @@ class Given:
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(
     {
+        # its own autoencoder, which must not see the rows that the guard is calibrated on
+        "CCHVAE, guarded": Method("CCHVAE", {"refine": "guarded"}),
         "CCHVAE, Algorithm 1": Method("CCHVAE", {"refine": None}, latent=True),
         "Revise": Method("Revise", latent=True),
         "Face": Method("Face"),

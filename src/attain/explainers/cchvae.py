@@ -92,7 +92,7 @@ class CCHVAE(LatentExplainer):
         each changed feature; shifts are in percentiles (1 is the whole range), weighted by the costs of the schema.
     easiest
         For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
-        values (of columns with more than 256, those at even ranks): it is one of the starts, and
+        values (of columns with more than 1,024, those at even ranks): it is one of the starts, and
         its total shift stands beside each answer as `easiest_shift`, so that the price of faithfulness can be read.
     compat
         `"released"` searches as the code released with the paper does, for comparison only: each candidate is one
@@ -203,17 +203,21 @@ class CCHVAE(LatentExplainer):
         super()._remember(table, labels, real=real)
         self._guardings: dict[str, Guarding] = {}
         self._recourse: Easiest | None = None
+        # what was held out at fit stays so, whatever parameters are set later
+        self._fitted_refine, self._fitted_seed = self.refine, self.random_state
 
     def _prepare(self) -> None:
         given = getattr(self, "_given_calibration", None)
-        self.calibration_ = None if given is None else Calibration.read(given, self.schema_)
+        if given is not None and self.refine is None:
+            raise AttainError("calibration takes the guarded search; pass refine='guarded'")
+        self.calibration_ = None if given is None else Calibration.read(given, self.schema_, self.labels_)
         super()._prepare()
 
     def _rows_to_learn_from(self) -> np.ndarray:
         values = self.table_.values
         if self.refine is None or self.calibration_ is not None:
             return values
-        kept = values[~guarding.held_out(values, self.random_state)]
+        kept = values[~guarding.held_out(values, self._fitted_seed)]
         return kept if len(kept) > 1 else values
 
     @property
@@ -228,7 +232,7 @@ class CCHVAE(LatentExplainer):
 
     def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         super()._restore(facts, arrays)
-        self.calibration_ = guarding.restored(facts, arrays, self.schema_)
+        self.calibration_ = guarding.restored(facts, arrays, self.schema_, self.labels_)
 
     def explain(
         self, model: Any, X: Frame, *, robust: Sequence[Any] | Refit | None = None, **request: Any
@@ -335,10 +339,14 @@ class CCHVAE(LatentExplainer):
 
     def _guarding(self, goal: Goal) -> Guarding:
         """The guard for a setting, model and target, built once."""
+        if self._fitted_refine is None:
+            raise AttainError(
+                "refine was None when fit was called, so no rows were held out for a guard; call fit again"
+            )
         key = f"{self.guard} {goal.fingerprint()}"
         if key not in self._guardings:
             self._guardings[key] = Guarding.of(
-                goal, self.guard, self.table_.values, self.labels_, self.calibration_, self.random_state, self.space_,
+                goal, self.guard, self.table_.values, self.labels_, self.calibration_, self._fitted_seed, self.space_,
                 lambda rows: self._density(rows),
             )  # fmt: skip
         return self._guardings[key]

@@ -66,7 +66,11 @@ def _robust(
     problem: Problem, search: GuardedSearch, latent_of: Callable[[Problem], Latent], joint: JointGoal
 ) -> tuple[Guarded, np.ndarray]:
     """Answers that hold under all models, or else under the first; and the share of the others each holds under."""
-    found = search.search(replace(problem, goal=joint), latent_of(problem))  # type: ignore[arg-type]
+    # half the budget is kept for those whom it finds nothing for
+    half = Ledger(problem.people, problem.ledger.budget // 2)
+    half.spent[:] = problem.ledger.spent
+    found = search.search(replace(problem, goal=joint, ledger=half), latent_of(problem))  # type: ignore[arg-type]
+    problem.ledger.spent[:] = half.spent
     rest = np.setdiff1d(np.arange(problem.people), found.owners)
     if rest.size:
         ledger = Ledger(len(rest), problem.ledger.budget)

@@ -32,8 +32,8 @@ TOO_FEW_HELD_OUT: Final = (
     "was fitted on: its stated rate is only approximate."
 )
 NO_GUARD: Final = (
-    f"Fewer than {LEAST} real people of the desired class are known, so answers could not be guarded: they come from "
-    "Algorithm 1, and their level is the last."
+    f"Fewer than {LEAST} different real people of the desired class are known, so answers could not be guarded: they "
+    "come from Algorithm 1, and their level is the last."
 )
 
 
@@ -45,8 +45,8 @@ class Calibration:
     labels: np.ndarray | None
 
     @classmethod
-    def read(cls, given: Any, schema: Schema) -> Calibration:
-        """The calibration rows of `fit(…, calibration=…)`: a frame, or a frame and its labels."""
+    def read(cls, given: Any, schema: Schema, fitted_labels: np.ndarray | None) -> Calibration:
+        """The calibration rows of `fit(…, calibration=…)`: a frame, or a frame and its labels where `fit` had some."""
         pair = given if isinstance(given, tuple) else (given, None)
         if len(pair) != 2:
             raise AttainError(
@@ -54,6 +54,11 @@ class Calibration:
             )
         frame: Frame = pair[0]
         table = Table.read(frame, schema, "calibration")
+        if fitted_labels is not None and pair[1] is None:
+            raise DataError(
+                "calibration has no labels, but fit had y: the guard's people are labelled, so those it is calibrated "
+                "on must be; pass calibration=(X, y)"
+            )
         return cls(table.values, None if pair[1] is None else read_labels(pair[1], table.labels))
 
 
@@ -107,11 +112,6 @@ class Guarding:
 def _wanted(calibration: Calibration, goal: Goal, labels: np.ndarray | None) -> np.ndarray:
     """The calibration rows that are real people of the desired class, chosen like the guard's own."""
     met = goal.judge(calibration.values).met
-    if labels is not None and calibration.labels is None:
-        raise DataError(
-            "calibration has no labels, but fit had y: the guard's people are labelled, so those it is calibrated on "
-            "must be; pass calibration=(X, y)"
-        )
     if labels is not None and calibration.labels is not None:
         met = met & desired_labels(calibration.labels, goal.target)
     return calibration.values[met]
@@ -125,13 +125,25 @@ def learned(calibration: Calibration | None) -> tuple[dict[str, Any], dict[str, 
     return {"calibration_labels": labels}, {"calibration": calibration.values}
 
 
-def restored(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], schema: Schema) -> Calibration | None:
+def restored(
+    facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], schema: Schema, fitted_labels: np.ndarray | None
+) -> Calibration | None:
     """The calibration rows that `learned` wrote."""
     if "calibration" not in arrays:
         return None
     values, labels = arrays["calibration"], facts["calibration_labels"]
     if values.ndim != 2 or values.shape[1] != len(schema) or values.dtype != np.float64:
         raise FileError("the file's calibration rows do not fit its schema")
-    if labels is not None and len(labels) != len(values):
-        raise FileError("the file has not as many calibration labels as rows")
-    return Calibration(values, None if labels is None else np.array(labels, dtype=object))
+    if labels is None:
+        if fitted_labels is not None:
+            raise FileError("the file has labels, but none for its calibration rows")
+        return Calibration(values, None)
+    if (
+        not isinstance(labels, list)
+        or len(labels) != len(values)
+        or any(isinstance(one, list | dict) for one in labels)
+    ):
+        raise FileError("the file has not one calibration label for each row")
+    read = np.empty(len(labels), dtype=object)
+    read[:] = labels
+    return Calibration(values, read)

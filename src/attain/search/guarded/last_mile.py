@@ -2,7 +2,8 @@
 
 Walkers are records that turn the decision. In each round versions of every walker are tried, and the best that is
 better than the walker takes its place; what only a few of its changes gained is tried together, too. A version must
-keep the rules, stay within the guard's limits if the walker does, and turn the decision.
+keep the rules and turn the decision. It may exceed the guard's limits by a little if it is much easier, as a way to
+something better; what keeps them is in the pool, and only that is an answer.
 """
 
 from __future__ import annotations
