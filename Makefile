@@ -11,15 +11,23 @@ CORE  := $(VENV)/.installed-core
 DEV   := $(VENV)/.installed-dev
 TORCH := $(VENV)/.installed-torch
 
+EXPERIMENTS := $(VENV)/.installed-experiments
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-all docs build format bench clean
+.PHONY: help demo paper paper-quick test test-slow test-all docs build format bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(CORE) ## find counterfactuals in the German credit data
 	$(BIN)/attain demo
+
+paper: $(EXPERIMENTS) ## all experiments of the paper, from the data folder, into paper/
+	$(BIN)/attain paper --out paper
+
+paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets, for anyone, into paper-quick/
+	$(BIN)/attain paper --quick --out paper-quick
 
 # Two workers share the cores; more threads each would only wait for one another.
 test test-slow test-all: export JAX_PLATFORMS = cpu
@@ -74,6 +82,11 @@ $(CORE): $(RECIPE) | $(BIN)/python
 $(DEV): $(RECIPE) | $(BIN)/python
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
 	$(PIP) --editable ".[dev]"
+	@touch $(CORE) $(EXPERIMENTS) $@
+
+$(EXPERIMENTS): $(RECIPE) | $(BIN)/python
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
+	$(PIP) --editable ".[experiments]"
 	@touch $(CORE) $@
 
 $(TORCH): $(DEV)

@@ -44,7 +44,7 @@ _UNUSUAL = 10
 """An answer is unusual, not outside, while it is refused at the rate but not at so many times less."""
 _GUARD_SAMPLES = 5
 """With how many draws a density is bounded for the guard."""
-_DISTANCES_AT_ONCE = 4_000_000
+_DISTANCES_AT_ONCE = 16_000_000
 _RELEASED_SAMPLES = 1000
 _RELEASED_STREAM = 0x5E1EA5ED
 """Keeps the random decoding of `compat="released"` apart from the shells' random numbers."""

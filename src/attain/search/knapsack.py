@@ -37,7 +37,11 @@ def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
     if most_gain(groups, np.inf, most) < need:
         return None
     counted = most < sum(int(group.changes.max()) for group in groups)
-    kept = [_frontier(group.cost, group.gain, group.changes if counted else None) for group in groups]
+    affordable = [np.flatnonzero(group.cost <= limit) for limit in [_alone(groups, need, most)] for group in groups]
+    kept = [
+        some[_frontier(group.cost[some], group.gain[some], group.changes[some] if counted else None)]
+        for group, some in zip(groups, affordable, strict=True)
+    ]
     order = sorted(range(len(groups)), key=lambda g: -float(np.ptp(groups[g].gain[kept[g]])))
     stages = [
         Group(groups[g].cost[kept[g]], groups[g].gain[kept[g]], groups[g].changes[kept[g]] * counted) for g in order
@@ -52,6 +56,17 @@ def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
     for g, action in zip(order, best[1], strict=True):
         chosen[g] = int(kept[g][action])
     return chosen
+
+
+def _alone(groups: list[Group], need: float, most: int) -> float:
+    """What the cheapest action costs that gains enough alone, where all other groups can stay as they are.
+
+    Nothing dearer can be part of a cheaper choice.
+    """
+    if not all(group.cost[0] == group.gain[0] == group.changes[0] == 0 for group in groups):
+        return np.inf
+    enough = [group.cost[(group.gain >= need) & (group.changes <= most)] for group in groups]
+    return float(min((costs.min() for costs in enough if len(costs)), default=np.inf))
 
 
 def least_limit(groups: list[Group], need: float, most: int) -> float | None:

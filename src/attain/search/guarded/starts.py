@@ -84,12 +84,13 @@ class Starts:
         near = np.argpartition(whole, number - 1, axis=1)[:, :number] if number < len(people) else None
         near = np.sort(near, axis=1) if near is not None else np.tile(np.arange(len(people)), (len(region), 1))
         far = np.take_along_axis(whole, near, axis=1)
-        shift = np.empty(near.shape)
-        free = region.schema.free_columns
-        for i in range(len(region)):
-            own = np.broadcast_to(region.factuals[i, free], (number, len(free)))
-            moved = self.percentiles.interpolated_shift(own, people.values[near[i]][:, free], free)
-            shift[i] = moved @ region.cost[i, free]
+        shift = np.zeros(near.shape)
+        for j in region.schema.free_columns:
+            own, theirs = region.factuals[:, j], people.values[:, j]
+            standing = self.percentiles.interpolated(own[:, None], [j])[:, 0]
+            apart = np.abs(self.percentiles.interpolated(theirs[:, None], [j])[:, 0][near] - standing[:, None])
+            same = (theirs[near] == own[:, None]) | (np.isnan(theirs)[near] & np.isnan(own)[:, None])
+            shift += region.cost[:, [j]] * np.where(same, 0.0, np.where(np.isnan(apart), 1.0, apart))
         shift += np.where(far >= _FAR, _FAR, 0.0)
         by_distance, by_shift = _ranks(far), _ranks(shift)
         key = np.minimum(by_distance, by_shift) * number + np.maximum(by_distance, by_shift)

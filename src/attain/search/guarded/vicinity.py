@@ -122,28 +122,31 @@ class Vicinity:
         padded = np.zeros((len(starts), _TILE, points.shape[1]), dtype=np.float32)
         padded[tile, rank % _TILE] = points[order]
         people = owners[order[starts]]
-        factors = np.empty((len(starts), _TILE, len(self._parts)))
-        distance = np.empty((len(starts), _TILE))
+        factors, nearest = np.empty((len(rows), len(self._parts))), np.empty(len(rows))
         for first in range(0, len(starts), _TILES_AT_ONCE):
             part = slice(first, first + _TILES_AT_ONCE)
-            factors[part], distance[part] = self._tiles(padded[part], people[part])
-        result, nearest = np.empty((len(rows), len(self._parts))), np.empty(len(rows))
-        result[order], nearest[order] = factors[tile, rank % _TILE], distance[tile, rank % _TILE]
-        return result, nearest
+            real = np.flatnonzero((tile >= first) & (tile < first + _TILES_AT_ONCE))
+            place = (tile[real] - first, rank[real] % _TILE)
+            found = self._tiles(padded[part], people[part], place, owners[order[real]])
+            factors[order[real]], nearest[order[real]] = found
+        return factors, nearest
 
-    def _tiles(self, points: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        squared = self._crowd.squared(points, people)
+    def _tiles(
+        self, points: np.ndarray, people: np.ndarray, place: tuple[np.ndarray, np.ndarray], owners: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Factors and nearest distances of the points at these places of the tiles; the others only pad them."""
+        squared = self._crowd.squared(points, people)[place]
         widest = max(part.k for part in self._parts)
-        chosen = np.argpartition(squared, widest - 1, axis=2)[:, :, :widest]
-        near = np.take_along_axis(squared, chosen, axis=2)
-        order = np.argsort(near, axis=2, kind="stable")
-        distances = np.sqrt(np.take_along_axis(near, order, axis=2))
-        who = self._crowd.who[people[:, None, None], np.take_along_axis(chosen, order, axis=2)]
-        factors = np.empty((*points.shape[:2], len(self._parts)))
+        chosen = np.argpartition(squared, widest - 1, axis=1)[:, :widest]
+        near = np.take_along_axis(squared, chosen, axis=1)
+        order = np.argsort(near, axis=1, kind="stable")
+        distances = np.sqrt(np.take_along_axis(near, order, axis=1))
+        who = self._crowd.who[owners[:, None], np.take_along_axis(chosen, order, axis=1)]
+        factors = np.empty((len(owners), len(self._parts)))
         for i, part in enumerate(self._parts):
-            neighbours = who[:, :, : part.k]
-            reached = np.maximum(distances[:, :, : part.k], self._reach[i][neighbours]).mean(axis=2) + 1e-10
-            factors[:, :, i] = self._density[i][neighbours].mean(axis=2) * reached
+            neighbours = who[:, : part.k]
+            reached = np.maximum(distances[:, : part.k], self._reach[i][neighbours]).mean(axis=1) + 1e-10
+            factors[:, i] = self._density[i][neighbours].mean(axis=1) * reached
         if self._people is self._crowd:
-            return factors, distances[:, :, 0]
-        return factors, np.sqrt(self._people.squared(points, people).min(axis=2))
+            return factors, distances[:, 0]
+        return factors, np.sqrt(self._people.squared(points, people)[place].min(axis=1))
