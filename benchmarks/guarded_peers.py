@@ -152,21 +152,18 @@ def measure(known: dict[str, np.ndarray], keep: Callable[[], None], chosen: set[
         for model, judge in judges.items():
             known[f"{name}/{model}/reference"] = np.array([len(judge.reference), len(judge.people)])
             known |= {f"{name}/{model}/{REAL}/{key}": values for key, values in judge.real().items()}
-        makers: dict[str, Callable[[], Any]] = {
-            method: (lambda make=make: make(data.schema)) for method, make in PACKAGES.items()
-        }
         missing = {
             method: [model for model in _models(method) if f"{name}/{model}/{method}/usable" not in known]
             for method in (*OWN, *PACKAGES)
             if method in chosen
         }
-        if any(missing.get(method) for method in OWN):
-            makers |= {method: (lambda made=made: made) for method, made in methods(part).items()}
+        own = methods(part) if any(missing.get(method) for method in OWN) else {}
         for method, models in missing.items():
             if not models:
                 continue
             try:
-                explainer = makers[method]().fit(part.train, part.y_train)
+                made = own[method] if method in OWN else PACKAGES[method](data.schema)
+                explainer = made.fit(part.train, part.y_train)
             except MissingExtraError as error:
                 print(f"{name}, {method}: {error}", flush=True)
                 continue
