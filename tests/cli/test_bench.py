@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -110,3 +111,14 @@ def test_a_package_that_is_not_installed_is_named(module, method, package, capsy
     monkeypatch.setitem(sys.modules, module, None)
     assert main(["bench", "--quick", "--method", method]) == 1
     assert f"pip install {package}" in capsys.readouterr().err
+
+
+def test_a_run_that_is_stopped_says_that_what_was_done_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("attain.experiments.bench.run", stopped)
+    assert main(["bench", "--quick", "--out", str(tmp_path / "results")]) == 130
+    assert "goes on from there" in " ".join(capsys.readouterr().err.split())

@@ -66,8 +66,9 @@ def register(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: argparse.Namespace) -> int:
     """Runs what is not done yet, writes and reports."""
+    from attain.cli.exits import INTERRUPTED
     from attain.cli.terminal import note, say, say_json, width
     from attain.experiments.bench import failures
     from attain.experiments.bench_page import check_arrow, write_results
@@ -80,7 +81,13 @@ def run(given: argparse.Namespace) -> None:
         check_arrow()
     if given.markdown is not None:
         check_writable(given.markdown)
-    frame = _frame(given)
+    try:
+        frame = _frame(given)
+    except KeyboardInterrupt:
+        if given.out is None:
+            raise
+        note(f"stopped; what was done is kept in {given.out}: the same command goes on from there")
+        return INTERRUPTED
     circumstances = _circumstances(given)
     if given.out is not None:
         write_results(Path(given.out), frame, circumstances)
@@ -91,12 +98,13 @@ def run(given: argparse.Namespace) -> None:
     bad = failures(frame)
     if given.json:
         say_json({"out": given.out, "failures": bad, "cells": summarised(frame).to_dict("records")})
-        return
+        return 0
     print(bench_tables(frame, width()))
     for text in bad:
         note(text)
     if given.out is not None:
         say(f"\nWritten: {given.out}")
+    return 0
 
 
 def _frame(given: argparse.Namespace) -> pd.DataFrame:
