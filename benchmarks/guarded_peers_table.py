@@ -73,18 +73,19 @@ The guarded search (connected) against each package: *more faithful* says that n
 lower and one is higher; *lower TS* is asked where the package's LOF20 is {HIGH} or more here, or was in an earlier
 measurement on another split (treecf and dice-ml's genetic search with boosting on HELOC, NICE with plausibility).
 Both are said twice: each method on all its usable answers, and on the people both answer, whose figures are shown
-(guarded : package). ✗ marks a miss, with the measures that are lower and the p-value of the exact sign test on the
-people who differ; with so few people, a large p says that the order is open. Ratios of mean TS have bootstrap
-intervals, 95 %. The misses at conn75 have a cause: by default the guard refuses 18 % of real people, and the search
-takes the easiest answer that passes, so most answers on HELOC are about as far from the nearest real person as the
-guard allows, which is beyond the 75 % quantile and within the 95 % one. A larger `rate` gives closer answers at
-higher TS; no such setting takes part here, because it would have been chosen on these people.
+(guarded : package). ✗ marks a miss, with the measures that are lower. p is that of the exact sign test on the people
+for whom the two differ; with so few people, a large p says that the order is open, hit or miss. Ratios of mean TS
+have bootstrap intervals, 95 %. The misses at conn75 have a cause: by default the guard refuses 18 % of real people,
+and the search takes the easiest answer that passes, so most answers on HELOC are about as far from the nearest real
+person as the guard allows, which is beyond the 75 % quantile and within the 95 % one. A larger `rate` gives closer
+answers at higher TS; no such setting takes part here, because it would have been chosen on these people.
 """
 ELSEWHERE = """
 Packages, and ways of them, that were not run here. Their figures come from an earlier measurement with the same
-definitions **on another split and other people**, with the German columns encoded differently, and over answers that
-turn the decision, usable or not; the marks compare them with the guarded search's figures on all its answers above,
-so they are a rough guide. n is the number asked. jax-relax's C-CHVAE answered nobody on HELOC.
+definitions **on another split and other people**, with classifiers of its own and three immutable German columns
+instead of five, and over answers that turn the decision, usable or not; the marks compare them with the guarded
+search's figures on all its answers above, so they are a rough guide. n is the number asked. jax-relax's C-CHVAE
+answered nobody on HELOC.
 """
 
 
@@ -189,9 +190,8 @@ def _faithful(cell: Cell, method: str, people: np.ndarray | None) -> str:
 def _lower(cell: Cell, method: str, people: np.ndarray | None) -> str:
     if cell.mean(method, "LOF") < HIGH and (cell.data, cell.model, method) not in EARLIER:
         return "not asked"
-    if cell.mean(CONNECTED, "TS", people) < cell.mean(method, "TS", people):
-        return "yes"
-    return f"✗ ({_sign_test(cell, method, 'TS')})"
+    lower = cell.mean(CONNECTED, "TS", people) < cell.mean(method, "TS", people)
+    return f"{'yes' if lower else '✗'} ({_sign_test(cell, method, 'TS')})"
 
 
 def _sign_test(cell: Cell, method: str, measure: str) -> str:
