@@ -26,6 +26,11 @@ MODELS = {
     "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
     "gradient boosting, 100 trees": lambda: HistGradientBoostingClassifier(max_iter=100, random_state=0),
 }
+CASES = {
+    "logistic regression": (("connected", True), ("connected", False), ("typical", True)),
+    "gradient boosting, 100 trees": (("connected", True), ("typical", True)),
+}
+"""Guards, and whether the easiest answer of all is found too, which is for linear models only."""
 TARGETS = {"HELOC": (10, 50), "GMSC": (30, 80)}
 
 
@@ -48,8 +53,8 @@ def main() -> None:
             now = task(name, model)
             calibration = (now.train.iloc[:2000], now.y_train.iloc[:2000]) if name == "GMSC" else None
             people = now.many_refused(given.people)
-            for guard in ("connected", "typical"):
-                explainer = CCHVAE(now.data.schema, refine="guarded", guard=guard, figures=False)
+            for guard, easiest in CASES[model]:
+                explainer = CCHVAE(now.data.schema, refine="guarded", guard=guard, easiest=easiest, figures=False)
                 explainer.fit(now.train, now.y_train, calibration=calibration)
                 with threadpool_limits(1):
                     explainer.explain(now.model, people.iloc[:2], target=now.data.desired)
@@ -60,7 +65,7 @@ def main() -> None:
                 per = 1000 * seconds / len(people)
                 scored = result.person_figures["rows_scored"].mean()
                 lines.append((
-                    name, model, guard, f"{known:,}", f"{result.found.mean():.1%}", f"{scored:.0f}", f"{per:.1f}",
+                    name, model, guard if easiest else f"{guard}, easiest=False", f"{known:,}", f"{result.found.mean():.1%}", f"{scored:.0f}", f"{per:.1f}",
                     f"{1000 * wall / len(people):.1f}", str(target), "yes" if per <= target else "no",
                 ))  # fmt: skip
                 print(lines[-1], flush=True)

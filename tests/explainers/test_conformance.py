@@ -82,5 +82,6 @@ class TestRussell(ExplainerSuite):
     least_found = 0.95
 
 
+@pytest.mark.slow
 class TestRevise(ExplainerSuite):
     explainer = Revise

@@ -107,6 +107,8 @@ class Actions:
         self._kind = cost
         self._standing = percentiles.of(region.factuals)
         self._ends = {j: self._ends_of(j) for j in region.schema.free_columns if region.schema.features[j].numeric}
+        self._places = {j: on_grid(region.factuals[:, j], region.schema.features[j].step) for j in self._ends}
+        self._known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
 
     def _ends_of(self, j: int) -> np.ndarray:
         """The first and the last value of column j that each person may reach."""
@@ -155,39 +157,53 @@ class Actions:
         region, feature = self._region, self._region.schema.features[j]
         own = region.factuals[i, j]
         if feature.numeric:
-            cells = self._numbers(i, j)
+            cells, standing = self._numbers(i, j)
         else:
             cells = np.flatnonzero(region.levels(j)[i]).astype(np.float64)
             cells = cells[cells != own]
+            standing = self._percentiles.of(cells[:, None], [j])[:, 0]
         weights = score.weight(j, np.append(own, cells))
         gain = weights - weights[0]
         gain[0] = 0.0
-        cost = self._cost(i, j, cells)
+        cost = self._cost(i, j, standing)
         cells = np.append(own, cells)[:, None]
         moved = np.arange(len(cells))[:, None] > 0
         some = Choices(np.array([j]), cells, moved, np.append(0.0, cost), gain)
         return some.where(~np.isnan(gain))
 
-    def _numbers(self, i: int, j: int) -> np.ndarray:
+    def _numbers(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers and codes that column j may hold for person i, and their percentiles."""
         region, feature = self._region, self._region.schema.features[j]
         own, codes = region.factuals[i, j], list(feature.special)
         allowed = region.states[j][i] if codes else None
-        parts = []
+        parts = [(np.empty(0), np.empty(0))]
         if allowed is None or allowed[-1]:
+            values, standing = self._within(i, j)
+            others = (values != self._places[j][i]) & (values != own)
+            if codes:
+                others &= ~np.isin(values, codes)
+            parts.append((values[others], standing[others]))
+        if allowed is not None:
+            cells = np.array([code for code, may in zip(codes, allowed, strict=False) if may and code != own])
+            parts.append((cells, self._percentiles.of(cells.reshape(-1, 1), [j])[:, 0]))
+        return np.concatenate([cells for cells, _ in parts]), np.concatenate([standing for _, standing in parts])
+
+    def _within(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """The grid between person i's limits, their ends, and the percentiles: the same for all of equal limits."""
+        region = self._region
+        key = (j, np.array([region.low[i, j], region.high[i, j], *self._ends[j][:, i]]).tobytes())
+        if key not in self._known:
             points = self._grid.points[j]
             first = np.searchsorted(points, region.low[i, j], side="left")
             last = np.searchsorted(points, region.high[i, j], side="right")
             ends = self._ends[j][:, i]
             values = np.unique(np.concatenate((points[first:last], ends[np.isfinite(ends)])))
-            place = on_grid(np.array([own]), feature.step)[0]
-            parts.append(values[(values != place) & (values != own) & ~np.isin(values, codes)])
-        if allowed is not None:
-            parts.append(np.array([code for code, may in zip(codes, allowed, strict=False) if may and code != own]))
-        return np.concatenate(parts) if parts else np.empty(0)
+            self._known[key] = values, self._percentiles.of(values[:, None], [j])[:, 0]
+        return self._known[key]
 
-    def _cost(self, i: int, j: int, cells: np.ndarray) -> np.ndarray:
+    def _cost(self, i: int, j: int, standing: np.ndarray) -> np.ndarray:
         """What each change of column j costs: its way in percentiles, or 1 where it has none."""
-        way = self._way(self._standing[i, j], self._percentiles.of(cells[:, None], [j])[:, 0])
+        way = self._way(self._standing[i, j], standing)
         return np.asarray(way * self._region.cost[i, j] + _PER_CHANGE)
 
     def _way(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -134,11 +134,18 @@ class GuardedSearch:
 
     def _answers(self, trials: Trials) -> Guarded:
         """The best rows of each person, as the guard itself sees them."""
-        pool = trials.pool
-        p_value = self._p_value(pool.rows)
+        rows, owners, cost = trials.pool.rows, trials.pool.owners, trials.pool.distances
+        p_value = np.full(len(rows), np.nan)
+        # who is asked for one answer and has a typical one first needs no other looked at
+        first = rank_within(owners) == 0 if trials.problem.options == 1 else np.ones(len(rows), dtype=bool)
+        p_value[first] = self._p_value(rows[first])
+        settled = np.isin(owners, owners[first & (p_value > self.rates[0])]) if trials.problem.options == 1 else first
+        p_value[~first & ~settled] = self._p_value(rows[~first & ~settled])
+        known = np.flatnonzero(~np.isnan(p_value))
+        rows, owners, cost, p_value = rows[known], owners[known], cost[known], p_value[known]
         level = (p_value <= self.rates[0]).astype(np.intp) + (p_value <= self.rates[1])
-        order = np.lexsort((pool.distances, level, pool.owners))
-        return Guarded(pool.rows[order], pool.owners[order], pool.distances[order], level[order], p_value[order])
+        order = np.lexsort((cost, level, owners))
+        return Guarded(rows[order], owners[order], cost[order], level[order], p_value[order])
 
     def _p_value(self, rows: np.ndarray) -> np.ndarray:
         return self.guard.p_value(self.guard.score(rows)) if len(rows) else np.empty(0)
