@@ -239,9 +239,9 @@ def _narrow_changes(result: Counterfactuals, cells: Sequence[dict[str, Any]], li
     first = cells[0]
     verdict = f"total shift {points(first['total_shift'])}"
     verdict += f", outlier: {yes_no(first['outlier'])}, connected: {yes_no(first['connected'])}"
-    if first["level"] is not None:
-        verdict += f", {first['level']}"
     lines = [f"Person {plain(_person(first))}: {verdict}"]
+    if first["level"] is not None:
+        lines.append(f"  among real people of the desired class: {first['level']}")
     for cell in cells:
         title, current, before, counterfactual, after, _ = map(plain, _cells(result, cell))
         ranks = "" if before == after == "–" else f"  (percentile {before} → {after})"

@@ -147,8 +147,34 @@ def test_answers_are_valid_and_as_usual_as_they_say(german, setting, kind) -> No
     np.testing.assert_array_equal(level, (p_value <= rate) * 1.0 + (p_value <= rate / 10))
     np.testing.assert_array_equal(level == 0, guard.accepts(result.rows, rate))
     assert (level == 0).mean() > 0.8
-    assert result.notes == ()
+    assert all("fewer than the 2 options" in note for note in result.notes)
     assert (result.person_figures["rows_scored"] < 2000).all()
+
+
+@pytest.mark.parametrize("kind", ["logistic", "forest"])
+def test_options_are_different_ways_and_the_first_costs_the_least(german, kind) -> None:
+    model, explainer = getattr(german, kind), german.fitted()
+    X = german.refused(model, 15)
+    result = explainer.explain(model, X, target="good", n=3)
+    changed = result.rows != result.table.values[result.owners]
+    for person in np.unique(result.owners):
+        ways = changed[result.owners == person]
+        for i, first in enumerate(ways):
+            for second in ways[i + 1 :]:
+                assert not (second | ~first).all(), "an option changes all that a cheaper one changes"
+    assert (np.bincount(result.owners) > 1).mean() > 0.5
+
+
+def test_a_limit_that_an_answer_keeps_anyway_costs_next_to_nothing(german) -> None:
+    model, explainer = german.forest, german.fitted()
+    X = german.refused(model, 20)
+    free = explainer.explain(model, X, target="good")
+    limited = explainer.explain(model, X, target="good", constraints={"max_changes": 2})
+    assert limited.found.all()
+    assert np.nanmax(limited.option_figures["features_changed"]) <= 2
+    few = free.figures["features_changed"].to_numpy() <= 2
+    before, after = (r.figures["total_shift"].to_numpy()[few] for r in (free, limited))
+    assert after.mean() <= 1.1 * before.mean() + 0.02
 
 
 @pytest.mark.parametrize("kind", ["logistic", "forest"])

@@ -111,7 +111,9 @@ def built(
     problem = Problem(goal, region, Ledger(len(region), budget), options, seed)
     objective = Objective(percentiles, region, 0.5, 0.02)
     limits = [guard.limits(rate) for rate in np.geomspace(*rates, 4)]
-    trials = Trials(problem, objective, limits, 2 * options, 8 * options, density, surrogate, space)
+    trials = Trials(
+        problem, objective, limits, 2 * options, 8 * options, density, surrogate, space, problem.region.max_changes
+    )
     places = np.repeat(space.transform(region.factuals)[:, None, :], 2, axis=1)
     trials.vicinity = Vicinity(guard, places)
     search = GuardedSearch(guard, rates, surrogate, percentiles, scale, 0.5, 0.02)

@@ -80,7 +80,7 @@ class CCHVAE(LatentExplainer):
         The largest number of shells.
     refine
         None is the paper's Algorithm 1. `"guarded"` looks for the easiest answer among those that pass a guard fitted
-        on real people of the desired class; see `attain.guard` and `attain.search.guarded`. The next five parameters
+        on real people of the desired class; see `attain.guard` and `attain.search.guarded`. The next six parameters
         belong to it; `samples` to `max_shells` belong to Algorithm 1.
     guard
         `"connected"`: answers are no outliers among real people, and close to one of them. `"typical"`: no outliers.
@@ -90,6 +90,9 @@ class CCHVAE(LatentExplainer):
     max_shift_weight, change_weight
         An answer's cost is its total shift, plus `max_shift_weight` times its largest shift, plus `change_weight` for
         each changed feature; shifts are in percentiles (1 is the whole range), weighted by the costs of the schema.
+    effort
+        How many times as many records go the last mile: answers become a little easier, and take longer to find. With
+        `n` options it is `n` times as much.
     easiest
         For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
         values (of columns with more than 1,024, those at even ranks): it is one of the starts, and
@@ -137,6 +140,7 @@ class CCHVAE(LatentExplainer):
         rate: float | None = None,
         max_shift_weight: float = 0.5,
         change_weight: float = 0.02,
+        effort: int = 1,
         easiest: bool = True,
         compat: Literal["released"] | None = None,
         budget: int = 50_000,
@@ -156,6 +160,7 @@ class CCHVAE(LatentExplainer):
         self.rate = rate
         self.max_shift_weight = max_shift_weight
         self.change_weight = change_weight
+        self.effort = effort
         self.easiest = easiest
         self.compat = compat
         self.budget = budget
@@ -177,6 +182,7 @@ class CCHVAE(LatentExplainer):
             raise AttainError(f"rate is {self.rate!r}; it takes a number between 0 and 1, or None")
         self._check_positive("max_shift_weight", self.max_shift_weight, zero=True)
         self._check_positive("change_weight", self.change_weight, zero=True)
+        self._check_whole("effort", self.effort, 1)
         if self.compat not in (None, "released"):
             raise AttainError(f"compat is {self.compat!r}; it takes None or 'released'")
         if self.compat is not None and self.refine is not None:
@@ -367,7 +373,7 @@ class CCHVAE(LatentExplainer):
         assert found.guard is not None
         search = GuardedSearch(
             found.guard, self._guard_rates, found.surrogate, self.percentiles_, self.scale_,
-            self.max_shift_weight, self.change_weight,
+            self.max_shift_weight, self.change_weight, self.effort,
         )  # fmt: skip
         return guarded_answers(
             problem, search, lambda part: self._latent(part.region), self._easiest(problem), self._others

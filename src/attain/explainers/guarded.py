@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from attain.explainers.options import diverse_order
 from attain.explainers.problem import Answers, Ledger, Problem
 from attain.explainers.robust import JointGoal
 from attain.models import Goal
@@ -50,7 +49,7 @@ def guarded_answers(
     else:
         found, holds = search.search(problem, latent_of(problem)), None
     cost = found.cost + _WORSE * found.level
-    chosen = diverse_order(found.rows, found.owners, cost, problem.region, problem.options)
+    chosen = _different_ways(found, cost, problem)
     owners = found.owners[chosen]
     figures = {
         "level": found.level[chosen].astype(np.float64),
@@ -60,6 +59,23 @@ def guarded_answers(
     if holds is not None:
         figures["holds_under"] = holds[chosen]
     return Answers(found.rows[chosen], owners, cost[chosen], statuses(problem, owners), figures)
+
+
+def _different_ways(found: Guarded, cost: np.ndarray, problem: Problem) -> np.ndarray:
+    """The positions of each person's options: the cheapest, then those that do not change all that one before does.
+
+    What changes the same features a little otherwise, or more of them, is no option of its own.
+    """
+    changed = problem.region.changed(found.rows, found.owners)
+    order = np.lexsort((cost, found.owners))
+    chosen: list[int] = []
+    for person in np.unique(found.owners):
+        mine: list[int] = []
+        for i in order[found.owners[order] == person]:
+            if len(mine) < problem.options and not any((changed[i] | ~changed[j]).all() for j in mine):
+                mine.append(int(i))
+        chosen += mine
+    return np.array(chosen, dtype=np.intp)
 
 
 def _robust(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,8 +19,8 @@ from attain.search.guarded.starts import Starts
 from attain.search.guarded.surrogate import Surrogate
 from attain.search.guarded.trials import Points, Trials
 from attain.search.guarded.vicinity import Vicinity
-from attain.search.moves import Scale
-from attain.search.pool import rank_within
+from attain.search.moves import Scale, fewest_changes
+from attain.search.pool import first_of_each, rank_within
 from attain.search.shells import Latent
 from attain.status import Level
 
@@ -61,6 +61,8 @@ class GuardedSearch:
         The shares of real people that the guard may refuse: of a typical answer, and of an unusual one.
     largest, number
         The weights of the largest shift and of each change in what is minimised.
+    effort
+        How many times as many walkers go the last mile.
     further
         Where else than near real people it starts.
     """
@@ -72,16 +74,21 @@ class GuardedSearch:
     scale: Scale
     largest: float
     number: float
+    effort: int = 1
     further: tuple[FurtherStarts, ...] = ()
 
     def search(self, problem: Problem, latent: Latent) -> Guarded:
         """The best answers of each person; people without any are those that no start could be found for."""
+        most = problem.region.max_changes
+        problem = replace(
+            problem, region=replace(problem.region, max_changes=np.full(len(most), len(problem.region.schema)))
+        )
         rungs = np.geomspace(*self.rates, _RUNGS)
         limits = [*(self.guard.limits(float(rate)) for rate in rungs), self._none()]
         objective = Objective(self.percentiles, problem.region, self.largest, self.number)
         trials = Trials(
             problem, objective, limits, 2 * problem.options, _KEPT * problem.options,
-            self.guard.density, self.surrogate, self.guard.people.space,
+            self.guard.density, self.surrogate, self.guard.people.space, most,
         )  # fmt: skip
         rows, owners = self._started(trials)
         trials.vicinity = self._vicinity(rows, owners, trials)
@@ -89,11 +96,21 @@ class GuardedSearch:
         points = trials.measured(rows, owners)
         short = np.flatnonzero(trials.pool.size == 0)
         points = points.join(trials.measured(*evolved(trials, latent, short)))
-        best = points.best(walkers * problem.options)
+        best = self._best(points, trials, walkers * self.effort * problem.options)
         best = walked(best, trials, self.surrogate, self.guard.people.space, _ROUNDS)
+        ways, lower = best.take(np.flatnonzero(best.excess <= 0)), best
         for rung in range(1, len(limits)):
-            best = self._lower(best, trials, rung)
-        return self._minimal(self._answers(trials), trials)
+            lower = self._lower(lower, trials, rung)
+        return self._minimal(self._answers(trials, ways), trials)
+
+    def _best(self, points: Points, trials: Trials, number: int) -> Points:
+        """The best starts of each person, and of people who may change only so much, also the best that change more."""
+        over = trials.too_many(points.rows, points.owners)
+        if not over.any():
+            return points.best(number)
+        free = replace(points, excess=points.excess - over).best(number)
+        free = replace(free, excess=free.excess + trials.too_many(free.rows, free.owners))
+        return points.best(number).join(free).best(2 * number)
 
     def _none(self) -> Limits:
         """The limits of the last level: there are none."""
@@ -111,9 +128,20 @@ class GuardedSearch:
             rows, owners = start(trials.problem)
             turned = trials.turning(rows, owners)
             parts.append((rows[turned], owners[turned]))
+        parts.append(self._fewer(trials, *(np.concatenate(part) for part in zip(*parts, strict=True))))
         short = np.setdiff1d(np.arange(trials.problem.people), np.concatenate([owners for _, owners in parts]))
         parts.append(starts.climb(short))
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
+
+    def _fewer(self, trials: Trials, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The starts of people who may change only so many features, with the largest changes alone."""
+        region = trials.problem.region
+        chosen = np.flatnonzero(region.changed(rows, owners).sum(axis=1) > trials.most[owners])
+        owners = owners[chosen]
+        limited = replace(region, max_changes=trials.most)
+        fewer = region.final_form(fewest_changes(rows[chosen], owners, limited, self.scale), owners)
+        turned = trials.turning(fewer, owners)
+        return fewer[turned], owners[turned]
 
     def _vicinity(self, rows: np.ndarray, owners: np.ndarray, trials: Trials) -> Vicinity:
         """The guard near each person, and near the cheapest of their starts."""
@@ -132,9 +160,15 @@ class GuardedSearch:
         again = trials.measured(walkers.rows[chosen], walkers.owners[chosen])
         return walked(again, trials, self.surrogate, self.guard.people.space, _FEWER_ROUNDS)
 
-    def _answers(self, trials: Trials) -> Guarded:
-        """The best rows of each person, as the guard itself sees them."""
+    def _answers(self, trials: Trials, ways: Points) -> Guarded:
+        """The best rows of each person, as the guard itself sees them; of several options, where walkers ended, too."""
         rows, owners, cost = trials.pool.rows, trials.pool.owners, trials.pool.distances
+        if trials.problem.options > 1:
+            rows, cost = np.concatenate((rows, ways.rows)), np.concatenate((cost, ways.cost))
+            owners = np.concatenate((owners, ways.owners))
+            order = np.lexsort((cost, owners))
+            order = order[first_of_each(rows[order], owners[order])]
+            rows, owners, cost = rows[order], owners[order], cost[order]
         p_value = np.full(len(rows), np.nan)
         # who is asked for one answer and has a typical one first needs no other looked at
         first = rank_within(owners) == 0 if trials.problem.options == 1 else np.ones(len(rows), dtype=bool)

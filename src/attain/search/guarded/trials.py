@@ -76,6 +76,9 @@ class Trials:
     density: Density
     surrogate: Surrogate
     space: MeasuringSpace
+    most: np.ndarray
+    """How many features each person may change. The region asks for less: who changes more exceeds a limit, and may
+    come down to it."""
     vicinity: Vicinity | None = None
     level: np.ndarray = field(init=False)
     pool: Pool = field(init=False)
@@ -100,7 +103,15 @@ class Trials:
 
     def _excess(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         assert self.vicinity is not None
-        return self.vicinity.excess(rows, owners, self.limits, self.level[owners])
+        excess = self.vicinity.excess(rows, owners, self.limits, self.level[owners])
+        return excess + self.too_many(rows, owners)
+
+    def too_many(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """By how many changes each row exceeds what its person may change."""
+        if (self.most >= rows.shape[1]).all():
+            return np.zeros(len(rows))
+        changes = self.problem.region.changed(rows, owners).sum(axis=1)
+        return np.maximum(changes - self.most[owners], 0).astype(np.float64)
 
     def settled(self, points: Points) -> Points:
         """The points with what they lack in density added to their excess; those within all limits go into the pool."""
