@@ -11,6 +11,7 @@ import pytest
 import attain
 from attain import metrics
 from attain.cli import main
+from attain.cli.evaluation_report import comparison_table, gap_lines, gap_table
 from attain.counterfactuals import Counterfactuals
 from attain.testing import people
 
@@ -145,6 +146,45 @@ def test_everything_fits_the_terminal(
     with pytest.raises(SystemExit):
         main(["evaluate", "--help"])
     assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
+
+
+def paired(second: str, difference: float, p_value: float) -> dict[str, Any]:
+    """A row of `metrics.compare`, made up."""
+    shares = {"first_mean": 1.0, "second_mean": 1.0 - difference, "better": 0.5, "worse": 0.25}
+    interval = {"difference": difference, "low": difference - 0.123, "high": difference + 0.123}
+    return {"measure": "total_shift", "first": "NearestUnlike", "second": second, **shares, **interval} | {
+        "p_holm": p_value
+    }
+
+
+@pytest.mark.parametrize("columns", [100, 60, 45])
+def test_every_pair_of_results_has_a_block_of_its_own(columns: int) -> None:
+    names = ["a folder with a rather long name/and a file in it.json", "GrowingSpheres", "Face"]
+    rows = [paired(*row) for row in zip(names, (-0.5, 0.5, 0.0), (0.007, 1.0, 1.0), strict=True)]
+    told = comparison_table(pd.DataFrame(rows), columns)
+    assert max(map(len, told.splitlines())) <= columns
+    assert "…" not in told
+    blocks = [" ".join(block.split()) for block in told.split("\n\n")]
+    for name, block in zip(names, blocks, strict=True):
+        assert block.startswith(f"NearestUnlike − {name} ")
+    if columns < 90:
+        for block, verdict in zip(blocks, ("better (p 0.007)", "no clear difference (p 1.000)"), strict=False):
+            assert verdict in block
+        assert "no difference (p 1.000)" in blocks[2]
+
+
+@pytest.mark.parametrize("columns", [100, 60, 40])
+def test_groups_are_told_whole_and_small_ones_named(columns: int) -> None:
+    groups = ["divorced, separated or married"] * 2 + ["single, and living with parents"] * 6
+    gap = metrics.recourse_gap({"total_shift": [5.25, 5.5, *np.linspace(1.25, 3.5, 6)], "found": [1.0] * 8}, groups)
+    told = gap_table(gap, columns)
+    assert max(map(len, told.splitlines())) <= columns
+    assert "…" not in told
+    assert " ".join(told.split()).count("divorced, separated or married") == 2
+    assert told.count("[") == told.count("]") == 4
+    shift, found = gap_lines(gap)
+    assert "highest for divorced, separated or married (2 people), lowest for single, and living with parents;" in shift
+    assert found.endswith(": no difference between the groups.")
 
 
 def test_nobody_with_an_answer_is_exit_code_3(answers: Path, capsys: Any) -> None:

@@ -71,6 +71,9 @@ def test_the_page_has_every_claim_and_no_address_outside(whole):
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 7
     assert page.count("cannot be checked") >= (claims["verdict"] == "cannot be checked").sum()
+    immutable = claims.set_index("claim").loc["Immutable inputs are not altered."]
+    assert immutable["verdict"] == "reproduced"  # said of all data, so German credit decides
+    assert all(name in page for name in ("Actionable Recourse", "Growing Spheres", "hill climbing with local search"))
     assert 'src="http' not in page
     assert str(folder) not in page
 

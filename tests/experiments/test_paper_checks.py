@@ -7,7 +7,7 @@ import pytest
 
 from attain.experiments.paper import checks_credit as credit
 from attain.experiments.paper import checks_theory as theory
-from attain.experiments.paper.claims import CLAIMS, Outcome, on, on_both
+from attain.experiments.paper.claims import CLAIMS, Outcome, on, on_any, on_both
 from attain.experiments.paper.credit import COMMON, OWN
 from attain.experiments.paper.findings import Finding, Verdict, finding
 from attain.experiments.paper.measures import Line, averaged
@@ -120,6 +120,7 @@ def test_directions_matter_where_outliers_or_answers_change():
     assert credit.directions_matter(results(hcls={"outliers": 0.1}, printed={"outliers": 0.3})).verdict is HOLDS
     assert credit.directions_matter(results(hcls={}, printed={"found": 8})).verdict is HOLDS
     assert credit.directions_matter(results(hcls={}, printed={})).verdict is FAILS
+    assert credit.directions_matter(results(hcls={})).verdict is Verdict.OPEN
 
 
 def test_faithfulness_has_a_price_on_every_data_set():
@@ -155,11 +156,18 @@ def test_the_definitions_of_the_paper_on_cases_with_known_answers():
 def test_a_claim_about_data_that_are_not_here_is_left_open_and_tells_the_others():
     study = results(cchvae={}, ar={}, gs={}, hcls={})
     outcome = Outcome(FULL, None, None, {"german": study})
-    for check in (on("gmsc", lambda _: finding(True, "It is so.")), on_both(lambda _: finding(True, "It is so."))):
-        found = check(outcome)
-        assert found.verdict is Verdict.OPEN
-        assert "A quick run has no Give Me Some Credit" in found.reason
-        assert "On German credit instead: (reproduced) It is so." in found.reason
+    said = {
+        finding(True, "It is so."): "On German credit it holds: It is so.",
+        finding(False, "German credit: AR 3."): "On German credit it does not hold: AR 3.",
+        Finding(Verdict.OPEN, "No."): "On German credit it cannot be checked either: No.",
+    }
+    for given, sentence in said.items():
+        for check in (on("gmsc", lambda _, given=given: given), on_both(lambda _, given=given: given)):
+            found = check(outcome)
+            assert found.verdict is Verdict.OPEN
+            assert found.reason.startswith("It needs Give Me Some Credit")
+            assert found.reason.endswith(f", which a quick run does not have. {sentence}")
+        assert on_any(lambda _, given=given: given)(outcome) == given
     here = Outcome(FULL, None, None, {"gmsc": study, "heloc": study})
     assert on("gmsc", lambda _: finding(False, "no"))(here) == Finding(FAILS, "no")
     assert on_both(lambda both: finding(len(both) == 2, "yes"))(here) == Finding(HOLDS, "yes")

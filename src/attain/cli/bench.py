@@ -28,6 +28,8 @@ _EPILOG = """examples:
   attain bench --out results --methods cchvae,face --method mine=package.module:make
   attain bench --out all --merge results other --only-report
 
+--methods cchvae means both of its searches, the guarded one and Algorithm 1.
+
 A run that was stopped goes on where it was when the same command is given again. In the folder: people.parquet (one row
 for each person of each cell), summary.parquet, index.html, pictures, and the parts of which they are made.
 """

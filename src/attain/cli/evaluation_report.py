@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,15 +17,17 @@ from attain.cli.terminal import say, say_json, width
 from attain.files import write_atomically
 from attain.metrics import Evaluation, RecourseGap
 from attain.metrics.catalogue import MEASURES
-from attain.render import plain, table
+from attain.render import plain, table, width_of
 from attain.table import Table
 
 _ROOM = 58
 """From this width on, intervals fit beside both averages."""
 _WIDE = 90
 """From this width on there is room for what explains a number."""
-
-
+_CLEAR = 0.05
+"""A difference is called better or worse where its corrected p is below this."""
+_FEW = 5
+"""Groups of fewer people than this are named with their number."""
 _SAME = "inlier_20"
 """What `inlier` is too."""
 
@@ -75,7 +79,7 @@ class Report:
         say("")
         say(
             "answered: the mean over people with an answer. charged: over all who needed one, where a missing answer "
-            "counts as the worst there is. In brackets: 95 % intervals over people."
+            "counts as the worst there is. In brackets, where there is room: 95 % intervals over people."
         )
         if evaluation.two_sample is not None:
             say("")
@@ -83,6 +87,7 @@ class Report:
         if self.comparison is not None:
             say("")
             print(comparison_table(self.comparison, width()))
+            say("")
             say("p: of the paired test, corrected for all rows (Holm).")
         if self.gap is not None:
             say("")
@@ -109,50 +114,81 @@ def write(path: str | None, report: Report, people: Table, separator: str | None
 
 def summary_table(evaluation: Evaluation, limit: int) -> str:
     """One line a measure: both averages, with intervals where there is room."""
+    header = ["measure", "answered", "charged", *(["better"] if limit >= _WIDE else [])]
+    rows = _summary_rows(evaluation, limit, intervals=limit >= _ROOM)
+    if not _fits(header, rows, limit):
+        rows = _summary_rows(evaluation, limit, intervals=False)
+    return table(header, rows, width=limit)
+
+
+def _summary_rows(evaluation: Evaluation, limit: int, *, intervals: bool) -> list[list[str]]:
     rows = []
     for name, row in evaluation.summary.drop(index=_SAME).iterrows():
         measure = MEASURES[str(name)]
         cells = [measure.title]
         for mean, low, high in (("mean", "low", "high"), ("charged", "charged_low", "charged_high")):
-            cells.append(_estimate(row[mean], row[low], row[high], measure.share, intervals=limit >= _ROOM))
+            cells.append(_estimate(row[mean], row[low], row[high], measure.share, intervals=intervals))
         rows.append([*cells, measure.better] if limit >= _WIDE else cells)
-    header = ["measure", "answered", "charged", *(["better"] if limit >= _WIDE else [])]
-    return table(header, rows, width=limit)
+    return rows
 
 
 def comparison_table(comparison: pd.DataFrame, limit: int) -> str:
-    """One line a measure and pair of methods."""
-    rows = []
-    for row in comparison.to_dict("records"):
+    """A block for each pair of methods, under its own heading: one line a measure."""
+    blocks = []
+    for (first, second), pair in comparison.groupby(["first", "second"], sort=False):
+        heading = textwrap.fill(f"{plain(first)} − {plain(second)}", limit, break_on_hyphens=False)
+        blocks.append(f"{heading}\n{_pair_table(pair, limit)}")
+    return "\n\n".join(blocks)
+
+
+def _pair_table(pair: pd.DataFrame, limit: int) -> str:
+    wide, rows = limit >= _WIDE, []
+    for row in pair.to_dict("records"):
         measure = MEASURES[row["measure"]]
-        sign = "higher" if row["difference"] > 0 else "lower"
-        verdict = "–" if row["difference"] == 0 else "better" if sign == measure.better else "worse"
         difference = _estimate(row["difference"], row["low"], row["high"], measure.share, intervals=limit >= _ROOM)
-        means = [_number(row[name], measure.share) for name in ("first_mean", "second_mean")]
-        shares = [_number(row[name], True) for name in ("better", "worse")]
-        pair = f"{row['first']} − {row['second']}"
-        short = [measure.title, difference, verdict, _p_value(row["p_holm"])]
-        rows.append([pair, measure.title, *means, difference, *shares, short[-1]] if limit >= _WIDE else short)
-    if limit >= _WIDE:
-        header = ["first − second", "measure", "first", "second", "difference", "better", "worse", "p"]
-        return table(header, rows, width=limit)
-    pairs = dict.fromkeys((row["first"], row["second"]) for row in comparison.to_dict("records"))
-    title = "; ".join(f"{plain(first)} − {plain(second)}" for first, second in pairs)
-    return f"{title[:limit]}\n" + table(["measure", "difference", "first is", "p"], rows, width=limit)
+        if wide:
+            means = [_number(row[name], measure.share) for name in ("first_mean", "second_mean")]
+            shares = [_number(row[name], True) for name in ("better", "worse")]
+            rows.append([measure.title, *means, difference, *shares, _p_value(row["p_holm"])])
+        else:
+            rows.append([measure.title, difference, _first_is(row, measure.better)])
+    if wide:
+        return table(["measure", "first", "second", "difference", "better", "worse", "p"], rows, width=limit)
+    return _uncut(["measure", "difference", "the first is"], rows, limit)
+
+
+def _first_is(row: dict[Any, Any], good: str) -> str:
+    """The verdict on the first of two methods, never without what is known of chance."""
+    difference, p_value = row["difference"], row["p_holm"]
+    if math.isnan(difference):
+        return "–"
+    if difference == 0:
+        verdict = "no difference"
+    elif not p_value < _CLEAR:
+        verdict = "no clear difference"
+    else:
+        verdict = "better" if (good == "higher") == (difference > 0) else "worse"
+    return verdict if math.isnan(p_value) else f"{verdict} (p {_p_value(p_value)})"
 
 
 def gap_table(gap: RecourseGap, limit: int) -> str:
-    """One line a measure and group."""
+    """One line a measure and group; a block for each measure where they do not fit side by side."""
+    header = ("measure", "group", "people", "charged")
     rows = [
         (
             MEASURES[row["measure"]].title,
-            row["group"],
-            row["n"],
-            _estimate(row["mean"], row["low"], row["high"], MEASURES[row["measure"]].share, intervals=limit >= _ROOM),
+            plain(row["group"]),
+            str(row["n"]),
+            _estimate(row["mean"], row["low"], row["high"], MEASURES[row["measure"]].share, intervals=True),
         )
         for row in gap.groups.to_dict("records")
     ]
-    return table(("measure", "group", "people", "charged"), rows, width=limit, right=(2,))
+    if _fits(header, rows, limit):
+        return table(header, rows, width=limit, right=(2,))
+    return "\n\n".join(
+        f"{title}\n{_uncut(header[1:], [row[1:] for row in rows if row[0] == title], limit, right=(1,))}"
+        for title in dict.fromkeys(row[0] for row in rows)
+    )
 
 
 def gap_lines(gap: RecourseGap) -> list[str]:
@@ -163,12 +199,40 @@ def gap_lines(gap: RecourseGap) -> list[str]:
         if math.isnan(row["gap"]):
             lines.append(f"{measure.title}: one group only, nothing to compare.")
             continue
+        if row["gap"] == 0:
+            lines.append(f"{measure.title}: no difference between the groups.")
+            continue
         size = _estimate(row["gap"], row["low"], row["high"], measure.share, intervals=True)
         lines.append(
-            f"{measure.title}: highest for {plain(row['highest'])}, lowest for {plain(row['lowest'])}; gap {size}, "
-            f"p = {_p_value(row['p_value'])}."
+            f"{measure.title}: highest for {_group(gap, name, row['highest'])}, lowest for "
+            f"{_group(gap, name, row['lowest'])}; gap {size}, p {_p_value(row['p_value'])}."
         )
     return lines
+
+
+def _group(gap: RecourseGap, measure: object, group: object) -> str:
+    """A group's name, with its number of people where they are few."""
+    chosen = gap.groups[(gap.groups["measure"] == measure) & (gap.groups["group"] == group)]
+    people = int(chosen["n"].iloc[0])
+    return plain(group) if people >= _FEW else f"{plain(group)} ({people} {'person' if people == 1 else 'people'})"
+
+
+def _fits(header: Sequence[str], rows: Sequence[Sequence[str]], limit: int) -> bool:
+    """Whether a table needs no cell shortened."""
+    widths = [max(width_of(row[j]) for row in (header, *rows)) for j in range(len(header))]
+    return sum(widths) + 2 * (len(widths) - 1) <= limit
+
+
+def _uncut(header: Sequence[str], rows: Sequence[Sequence[str]], limit: int, right: Sequence[int] = ()) -> str:
+    """A table where it fits; else each row as a line with its first cell, and the others under it."""
+    if _fits(header, rows, limit):
+        return table(header, rows, width=limit, right=right)
+    lines = []
+    for first, *others in rows:
+        told = "; ".join(f"{name} {cell}" for name, cell in zip(header[1:], others, strict=True))
+        lines.append(textwrap.fill(first, limit, break_on_hyphens=False))
+        lines.append(textwrap.fill(told, limit, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))
+    return "\n".join(lines)
 
 
 def _estimate(mean: float, low: float, high: float, share: bool, *, intervals: bool) -> str:

@@ -80,15 +80,20 @@ def write_markdown(path: Path, people: pd.DataFrame, circumstances: Circumstance
 
 def _introduction(people: pd.DataFrame, circumstances: Circumstances) -> list[str]:
     seeds = sorted(set(people["seed"]))
-    counted = {name: people[name].nunique() for name in ("dataset", "classifier", "method")}
+    names = {"dataset": "data set", "classifier": "classifier", "method": "method"}
+    counted = [_counted(people[column].nunique(), name) for column, name in names.items()]
     return [
-        f"{counted['dataset']} data sets, {counted['classifier']} classifiers, {counted['method']} methods, "
+        f"{', '.join(counted)}, "
         f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}. Each data set is split 70/30; the people "
         "are the first held-out ones whom the classifier refuses, the same for every method, and people of all seeds "
         "are averaged together. Support vector machines are trained on at most 10,000 rows. Answers are checked and "
         "measured outside of the methods, each process on one thread.",
         f"Command: {circumstances.command}. Date: {circumstances.date}. Machine: {circumstances.machine}.",
     ]
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _picture(folder: Path, name: str, captions: Mapping[str, str]) -> list[page.Block]:

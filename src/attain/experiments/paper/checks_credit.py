@@ -12,7 +12,7 @@ import numpy as np
 
 from attain.cells import unchanged
 from attain.experiments.paper.credit import COMMON, OWN, Results
-from attain.experiments.paper.findings import Finding, finding
+from attain.experiments.paper.findings import Finding, Verdict, finding
 from attain.experiments.paper.settings import CCHVAE, CORRECTED, NEIGHBOURS, PRINTED, RELEASED, TITLES
 
 OTHERS = ("AR", "GS", CORRECTED)
@@ -145,7 +145,7 @@ def hcls_is_weak(results: Results) -> Finding:
 def directions_matter(results: Results) -> Finding:
     """Careless directions make HCLS worse: the printed arrows against the corrected ones."""
     if PRINTED not in results.study.hcls:
-        return finding(False, "There is one set of directions only.")
+        return Finding(Verdict.OPEN, "There is one set of directions only.")
     right, printed = (results.line(method) for method in (CORRECTED, PRINTED))
     shares = [float(averaged(line.outliers(20))[0]) for line in (right, printed)]
     answered = [float(line.found.mean()) for line in (right, printed)]
@@ -228,7 +228,8 @@ def immutable_cells_stay(studies: Sequence[Results]) -> Finding:
         own = results.credit.test_values[given.people[given.found]][:, schema.immutable_columns]
         answers = given.rows[given.found][:, schema.immutable_columns]
         cells, different = cells + own.size, different + int((~unchanged(own, answers)).sum())
-    return finding(different == 0, f"{different} of {cells} immutable cells differ from the person's own.")
+    data = " and ".join(TITLES[results.study.name] for results in studies)
+    return finding(different == 0, f"{data}: {different} of {cells} immutable cells differ from the person's own.")
 
 
 def released_code_is_the_method(studies: Sequence[Results]) -> Finding:

@@ -21,6 +21,13 @@ _TONES: Final[dict[str, Tone]] = {
     Verdict.OPEN.value: "muted",
 }
 
+_SHORT: Final = (
+    "In short: AR is Actionable Recourse (Ustun et al. 2019), GS Growing Spheres (Laugel et al. 2018), HCLS hill "
+    "climbing with local search (Lash et al. 2017), run here as BudgetedInverseClassification. TS is the total shift "
+    "of an answer in percentiles, summed over features; MS is its largest shift in one feature."
+)
+"""The paper's abbreviations, spelled out."""
+
 
 class Page:
     """Collects what a run draws, in the order of the paper, and writes the page."""
@@ -73,6 +80,7 @@ class Page:
                 "The Web Conference 2020 (C-CHVAE). Every experiment of the paper, run again with this package."
             ),
             Paragraph(self._what()),
+            Paragraph(_SHORT),
             Heading("What the paper claims, and what came out"),
             Paragraph(f"{len(claims)} claims: {told}. Each verdict is computed from the figures named beside it."),
             claims_grid(claims),
@@ -86,7 +94,8 @@ class Page:
         if self.settings.quick:
             return (
                 "This is the quick run: smaller synthetic examples, and German credit, which comes with the package, "
-                "in the place of Give Me Some Credit and HELOC. Claims about those two cannot be checked by it."
+                "in the place of Give Me Some Credit and HELOC. Claims about those two cannot be checked by it; "
+                "what German credit says of them is told beside."
             )
         return "This is the full run, on Give Me Some Credit and HELOC as the authors processed them."
 
