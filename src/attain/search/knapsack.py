@@ -34,10 +34,11 @@ def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
     """
     if not groups:
         return [] if need <= 0 else None
-    if most_gain(groups, np.inf, most) < need:
+    limit = _alone(groups, need, most)
+    if limit == np.inf and most_gain(groups, np.inf, most) < need:
         return None
     counted = most < sum(int(group.changes.max()) for group in groups)
-    affordable = [np.flatnonzero(group.cost <= limit) for limit in [_alone(groups, need, most)] for group in groups]
+    affordable = [np.flatnonzero(group.cost <= limit) for group in groups]
     kept = [
         some[_frontier(group.cost[some], group.gain[some], group.changes[some] if counted else None)]
         for group, some in zip(groups, affordable, strict=True)
@@ -47,9 +48,9 @@ def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
         Group(groups[g].cost[kept[g]], groups[g].gain[kept[g]], groups[g].changes[kept[g]] * counted) for g in order
     ]
     bounds = _suffix_bounds(stages)
-    limit = most if counted else 0
-    first = _pass(stages, bounds, need, limit, np.inf, _BEAM)
-    best = _pass(stages, bounds, need, limit, np.inf if first is None else first[0], None) or first
+    changes = most if counted else 0
+    first = _pass(stages, bounds, need, changes, np.inf, _BEAM)
+    best = _pass(stages, bounds, need, changes, np.inf if first is None else first[0], None) or first
     if best is None:
         return None
     chosen = [0] * len(groups)
