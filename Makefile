@@ -67,7 +67,7 @@ bench: $(DEV) $(TORCH) ## the benchmarks
 	$(BIN)/python -m benchmarks
 
 clean: ## remove the environment and everything that was built
-	rm -rf $(VENV) build dist site .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site paper paper-quick .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment that is already there is kept, whoever made it; one whose interpreter has gone is made anew.
