@@ -13,7 +13,7 @@ of one rate each would not have that rate together; one limit on the smallest ra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
@@ -85,22 +85,9 @@ class Guard:
         guard = cls(
             setting, people, crowd, density, factors, np.sort(own), np.sort(density(crowd.values)), np.empty(0), False
         )
-        if len(calibration) >= LEAST:
-            return guard._calibrated(guard.score(calibration), True)
-        return guard._calibrated(guard._own_scores(), False)
-
-    def _calibrated(self, scores: FloatArray, held_out: bool) -> Guard:
-        return Guard(
-            self.setting,
-            self.people,
-            self.crowd,
-            self.density,
-            self.own_factors,
-            self.own_distances,
-            self.own_densities,
-            np.sort(scores),
-            held_out,
-        )
+        enough = len(calibration) >= LEAST
+        scores = guard.score(calibration) if enough else guard._own_scores()
+        return replace(guard, calibration=np.sort(scores), held_out=enough)
 
     @cached_property
     def local_densities(self) -> tuple[LocalDensity, ...]:

@@ -353,7 +353,7 @@ class CCHVAE(LatentExplainer):
         if key not in self._guardings:
             self._guardings[key] = Guarding.of(
                 goal, self.guard, self.table_.values, self.labels_, self.calibration_, self._fitted_seed, self.space_,
-                lambda rows: self._density(rows),
+                self._density,
             )  # fmt: skip
         return self._guardings[key]
 
