@@ -24,10 +24,10 @@ demo: $(CORE) ## find counterfactuals in the German credit data
 	$(BIN)/attain demo
 
 paper: $(EXPERIMENTS) ## all experiments of the paper, from the data folder, into paper/
-	$(BIN)/attain paper --out paper
+	$(BIN)/python -m experiments paper --out paper
 
 paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets, for anyone, into paper-quick/
-	$(BIN)/attain paper --quick --out paper-quick
+	$(BIN)/python -m experiments paper --quick --out paper-quick
 
 # Two workers share the cores; more threads each would only wait for one another.
 test test-slow test-all: export JAX_PLATFORMS = cpu

@@ -20,10 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 
-from attain.autoencoders import CHVAE, CVAE, VAE
-from attain.autoencoders.columns import Columns
 from attain.datasets import load_gmsc, load_heloc
-from attain.table import Table
+from attain.density import CHVAE, CVAE, VAE
+from attain.density.columns import Columns
+from attain.tables.table import Table
 from benchmarks import report
 
 SIZES = {

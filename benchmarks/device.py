@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from attain import Feature, Schema
-from attain.autoencoders.columns import Columns
-from attain.autoencoders.mixture import Mixture
-from attain.training import Plan, _epoch, _initial_moments, _knobs
+from attain.density.columns import Columns
+from attain.density.mixture import Mixture
+from attain.density.training import Plan, _epoch, _initial_moments, _knobs
 
 COMPONENTS, LATENT, HIDDEN = 5, 6, 64
 

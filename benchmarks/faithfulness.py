@@ -13,9 +13,9 @@ import argparse
 import numpy as np
 
 from attain import CCHVAE, metrics
-from attain.cells import ordinary
-from attain.reference import Reference
-from attain.table import Table
+from attain.population.reference import Reference
+from attain.tables.cells import ordinary
+from attain.tables.table import Table
 from benchmarks import report
 from benchmarks.tasks import Task, paper_task
 

@@ -29,18 +29,19 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from attain import CCHVAE, explainers, metrics
-from attain.autoencoders import CHVAE
-from attain.constraints import Constraints
+from attain import CCHVAE, metrics
+from attain import methods as explainers
+from attain.core.errors import AttainError
 from attain.datasets import Dataset, load_adult, load_compas, load_german, load_gmsc, load_heloc
-from attain.errors import AttainError
-from attain.experiments import CLASSIFIERS
-from attain.explainers.guarding import held_out
-from attain.percentiles import Percentiles
-from attain.reference import QUANTILES, Reference
-from attain.region import Region
-from attain.space import MeasuringSpace
-from attain.table import Table
+from attain.density import CHVAE
+from attain.methods.guarded.guarding import held_out
+from attain.population.percentiles import Percentiles
+from attain.population.reference import QUANTILES, Reference
+from attain.population.space import MeasuringSpace
+from attain.schema.constraints import Constraints
+from attain.tables.region import Region
+from attain.tables.table import Table
+from experiments import CLASSIFIERS
 
 DATA: dict[str, Callable[[], Dataset]] = {
     "GMSC": lambda: load_gmsc(version="paper"),

@@ -27,18 +27,18 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from attain import metrics
-from attain.constraints import Constraints
-from attain.errors import MissingExtraError
-from attain.experiments import CLASSIFIERS
-from attain.experiments.methods import OUTSIDE
-from attain.percentiles import Percentiles
-from attain.reference import Reference
-from attain.region import Region
-from attain.schema import Schema
-from attain.table import Table
+from attain.core.errors import MissingExtraError
+from attain.population.percentiles import Percentiles
+from attain.population.reference import Reference
+from attain.schema.constraints import Constraints
+from attain.schema.schema import Schema
+from attain.tables.region import Region
+from attain.tables.table import Table
 from benchmarks.guarded import CONNECTED, DATA, FIRST, SPHERES, TYPICAL, Part, methods
 from benchmarks.methods import ONE_THREAD
 from benchmarks.peers_nice import FrozenNICE
+from experiments import CLASSIFIERS
+from experiments.bench.methods import OUTSIDE
 
 SETS = ("HELOC", "German")
 MODELS = ("logistic regression", "gradient boosting")

@@ -55,7 +55,7 @@ def main() -> None:
     from sklearn.ensemble import RandomForestClassifier
     from threadpoolctl import threadpool_limits
 
-    from attain.autoencoders import CHVAE
+    from attain.density import CHVAE
     from benchmarks import report
     from benchmarks.tasks import paper_task
 
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def _measured(line: Line, task: Any, people: Any, autoencoder: Any, rounds: int) -> tuple[str, ...]:
-    from attain import explainers
+    from attain import methods as explainers
 
     method = getattr(explainers, line.method)
     settings = dict(line.settings)

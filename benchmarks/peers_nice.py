@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 from sklearn.decomposition import PCA
 
-from attain.constraints import Constraints
-from attain.experiments.methods import installed
-from attain.experiments.outside_people import Outcome, each, quiet
-from attain.region import Region
-from attain.schema import Schema
-from attain.space import MeasuringSpace
-from attain.table import Table
+from attain.population.space import MeasuringSpace
+from attain.schema.constraints import Constraints
+from attain.schema.schema import Schema
+from attain.tables.region import Region
+from attain.tables.table import Table
+from experiments.bench.methods import installed
+from experiments.outside.people import Outcome, each, quiet
 
 VARIANCE = 0.9
 """The share of variance that the components keep, whose reconstruction error tells what is plausible."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import matplotlib
 import numpy as np
 
-from attain.autoencoders import CHVAE
 from attain.datasets import Dataset, make_blobs, make_moons
-from attain.table import Table
+from attain.density import CHVAE
+from attain.tables.table import Table
 from benchmarks import report
 
 PEOPLE = 3000

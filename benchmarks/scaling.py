@@ -23,7 +23,7 @@ def one(columns: int, rows: int) -> dict[str, float]:
     import numpy as np
 
     from attain import Feature, Schema
-    from attain.autoencoders import CHVAE
+    from attain.density import CHVAE
 
     kinds = ("real", "positive", "count", "ordinal", "categorical")
     features = []

@@ -27,10 +27,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     given = parser.parse_args()
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}"
-    from attain.autoencoders import CHVAE
-    from attain.autoencoders.columns import Columns
     from attain.datasets import load_gmsc
-    from attain.table import Table
+    from attain.density import CHVAE
+    from attain.density.columns import Columns
+    from attain.tables.table import Table
     from benchmarks import report, torch_model
 
     data = load_gmsc(version="paper")
@@ -81,8 +81,8 @@ def _our_epoch(columns: Any, rows: Any, batch: int, estimator: Any) -> Callable[
     import jax
     import numpy as np
 
-    from attain.autoencoders.mixture import Mixture
-    from attain.training import Plan, _epoch, _initial_moments, _knobs
+    from attain.density.mixture import Mixture
+    from attain.density.training import Plan, _epoch, _initial_moments, _knobs
 
     model = Mixture.initial(
         columns,

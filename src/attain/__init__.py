@@ -14,15 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attain import autoencoders, datasets, explainers, metrics, testing
-    from attain.constraints import Constraints
-    from attain.counterfactuals import Counterfactuals
-    from attain.errors import AttainError
-    from attain.explainers import CCHVAE, GrowingSpheres
+    from attain import datasets, density, methods, metrics, testing
+    from attain.core.errors import AttainError
+    from attain.methods import CCHVAE, GrowingSpheres
+    from attain.methods.persistence import load
     from attain.models import Model
-    from attain.persistence import load
-    from attain.schema import Feature, Schema
-    from attain.status import Status
+    from attain.results.counterfactuals import Counterfactuals
+    from attain.results.status import Status
+    from attain.schema.constraints import Constraints
+    from attain.schema.schema import Feature, Schema
 
 __version__ = "0.1.0"
 
@@ -36,25 +36,25 @@ __all__ = [
     "Model",
     "Schema",
     "Status",
-    "autoencoders",
     "datasets",
-    "explainers",
+    "density",
     "load",
+    "methods",
     "metrics",
     "testing",
 ]
 
 _HOMES = {
-    "CCHVAE": "attain.explainers",
-    "AttainError": "attain.errors",
-    "Constraints": "attain.constraints",
-    "Counterfactuals": "attain.counterfactuals",
-    "Feature": "attain.schema",
-    "GrowingSpheres": "attain.explainers",
+    "CCHVAE": "attain.methods",
+    "AttainError": "attain.core.errors",
+    "Constraints": "attain.schema.constraints",
+    "Counterfactuals": "attain.results.counterfactuals",
+    "Feature": "attain.schema.schema",
+    "GrowingSpheres": "attain.methods",
     "Model": "attain.models",
-    "Schema": "attain.schema",
-    "Status": "attain.status",
-    "load": "attain.persistence",
+    "Schema": "attain.schema.schema",
+    "Status": "attain.results.status",
+    "load": "attain.methods.persistence",
 }
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from attain import GrowingSpheres, Schema
 from attain.cli import main
 from attain.cli.classifiers import find_target, load_classifier
-from attain.errors import AttainError, FileError, ModelError
+from attain.core.errors import AttainError, FileError, ModelError
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame({"a": RANDOM.normal(size=300), "b": RANDOM.normal(size=300)})

@@ -16,7 +16,7 @@ import pytest
 
 import attain
 from attain.cli import main
-from attain.counterfactuals import Counterfactuals
+from attain.results.counterfactuals import Counterfactuals
 from attain.testing import people
 from attain.testing.explainer import digest
 

@@ -12,7 +12,7 @@ import attain
 from attain import metrics
 from attain.cli import main
 from attain.cli.evaluation_report import comparison_table, gap_lines, gap_table
-from attain.counterfactuals import Counterfactuals
+from attain.results.counterfactuals import Counterfactuals
 from attain.testing import people
 
 MODEL = ["--model", "mine:classifier", "--train", "train.csv", "--index", "who", "--label", "decision"]
@@ -27,7 +27,7 @@ def _explained(_made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in _made.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
     X = people.frame(150)
-    attain.explainers.NearestUnlike(people.schema()).fit(X, people.labels(X)).save(folder / "n.attain")
+    attain.methods.NearestUnlike(people.schema()).fit(X, people.labels(X)).save(folder / "n.attain")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         first = pd.read_csv("refused.csv")["who"][0]

@@ -9,7 +9,7 @@ import pytest
 
 from attain import Feature, Schema
 from attain.cli import frames
-from attain.errors import AttainError, DataError, FileError, MissingExtraError
+from attain.core.errors import AttainError, DataError, FileError, MissingExtraError
 from attain.testing import people
 
 SCHEMA = Schema(

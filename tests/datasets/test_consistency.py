@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attain.core.errors import DataError
 from attain.datasets import (
     Dataset,
     load_adult,
@@ -17,9 +18,8 @@ from attain.datasets import (
     make_blobs,
     make_moons,
 )
-from attain.errors import DataError
-from attain.schema import Schema
-from attain.table import Table
+from attain.schema.schema import Schema
+from attain.tables.table import Table
 
 EMBEDDED: dict[str, Callable[[], Dataset]] = {
     "german": load_german,

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attain.core.errors import DataError
 from attain.datasets import load_german, make_blobs, make_moons
 from attain.datasets.synthetic import BLOB_CENTRES
-from attain.errors import DataError
 
 # UCI's codes in the order of german.data, and what we call them.
 CODES = {

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attain.core.errors import AttainError, DataError, MissingDataSetError
 from attain.datasets import Dataset, files, gmsc, load_adult, load_compas, load_gmsc, load_heloc
 from attain.datasets.compas import compas_schema
 from attain.datasets.dataset import fingerprint
 from attain.datasets.gmsc import GMSC_DIRECTIONS, gmsc_schema
 from attain.datasets.heloc import HELOC_DIRECTIONS, heloc_schema
-from attain.errors import AttainError, DataError, MissingDataSetError
 
 LOADERS: list[Callable[..., Dataset]] = [load_gmsc, load_heloc, load_adult, load_compas]
 

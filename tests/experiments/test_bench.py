@@ -5,13 +5,13 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from attain import AttainError, Feature, GrowingSpheres, Schema
-from attain.errors import ModelError
-from attain.experiments import CLASSIFIERS, METHODS, bench_tables, run, summarised
-from attain.experiments.bench import failures
-from attain.experiments.cases import MEASURES, SHARES, Split, Yardstick
-from attain.experiments.classifiers import SampledSVC
-from attain.experiments.report import FULL_HEADER, markdown
+from attain.core.errors import ModelError
 from attain.metrics import evaluate, in_largest_component
+from experiments import CLASSIFIERS, METHODS, bench_tables, run, summarised
+from experiments.bench.cases import MEASURES, SHARES, Split, Yardstick
+from experiments.bench.classifiers import SampledSVC
+from experiments.bench.report import FULL_HEADER, markdown
+from experiments.bench.run import failures
 
 
 def logistic(schema, seed):

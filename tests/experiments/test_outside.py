@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from attain import Feature, Schema
+from attain.core.errors import MissingExtraError, ModelError
 from attain.datasets import Dataset
-from attain.errors import MissingExtraError, ModelError
-from attain.experiments import CLASSIFIERS, run
-from attain.experiments.methods import OUTSIDE
-from attain.experiments.outside import DiceML, TreeCF
+from experiments import CLASSIFIERS, run
+from experiments.bench.methods import OUTSIDE
+from experiments.outside import DiceML, TreeCF
 
 LEVELS = ("none", "some", "much")
 

@@ -13,18 +13,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attain.core.errors import AttainError, FileError, MissingDataSetError
 from attain.datasets import load_german, make_moons
-from attain.errors import AttainError, FileError, MissingDataSetError
-from attain.experiments.paper import FULL, QUICK, run, synthetic
-from attain.experiments.paper.classifiers import above, linear_above
-from attain.experiments.paper.credit import BEFORE, COMMON, REAL, Credit
-from attain.experiments.paper.settings import HELOC_CORRECTED, HELOC_PRINTED
-from attain.experiments.paper.tables import summary
-from attain.experiments.store import Part, Store
-from attain.table import Table
+from attain.tables.table import Table
+from experiments.paper import FULL, QUICK, run, synthetic
+from experiments.paper.classifiers import above, linear_above
+from experiments.paper.credit import BEFORE, COMMON, REAL, Credit
+from experiments.paper.settings import HELOC_CORRECTED, HELOC_PRINTED
+from experiments.paper.tables import summary
+from experiments.store import Part, Store
 
 # the package has a function of the same name
-paper_run = importlib.import_module("attain.experiments.paper.run")
+paper_run = importlib.import_module("experiments.paper.run")
 
 TINY = replace(
     QUICK,

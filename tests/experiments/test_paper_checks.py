@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attain.experiments.paper import checks_credit as credit
-from attain.experiments.paper import checks_theory as theory
-from attain.experiments.paper.claims import CLAIMS, Outcome, on, on_any, on_both
-from attain.experiments.paper.credit import COMMON, OWN
-from attain.experiments.paper.findings import Finding, Verdict, finding
-from attain.experiments.paper.measures import Line, averaged
-from attain.experiments.paper.settings import CCHVAE, CORRECTED, FULL, NEIGHBOURS, PRINTED, RELEASED
+from experiments.paper import checks_credit as credit
+from experiments.paper import checks_theory as theory
+from experiments.paper.claims import CLAIMS, Outcome, on, on_any, on_both
+from experiments.paper.credit import COMMON, OWN
+from experiments.paper.findings import Finding, Verdict, finding
+from experiments.paper.measures import Line, averaged
+from experiments.paper.settings import CCHVAE, CORRECTED, FULL, NEIGHBOURS, PRINTED, RELEASED
 
 HOLDS, FAILS = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 EPSILON = {0.5: 1.0, 0.75: 2.0, 0.9: 3.0, 0.95: 4.0}

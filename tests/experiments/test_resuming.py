@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 from attain import AttainError
-from attain.experiments import CLASSIFIERS, METHODS, Factory, run
-from attain.experiments.bench import read_people, settings
-from attain.experiments.store import Part, Store
+from experiments import CLASSIFIERS, METHODS, Factory, run
+from experiments.bench.run import read_people, settings
+from experiments.store import Part, Store
 
 TIMES = ["cpu_seconds", "fit_seconds"]
 LOGISTIC = {"logistic regression": CLASSIFIERS["logistic regression"]}

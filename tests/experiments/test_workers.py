@@ -2,8 +2,8 @@
 
 import pytest
 
-from attain.errors import AttainError
-from attain.experiments.workers import Task, perform_all
+from attain.core.errors import AttainError
+from experiments.bench.workers import Task, perform_all
 
 WORK = """
 import os, time

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from attain.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError
 from attain.metrics.comparison import compare, holm
 from attain.metrics.evaluation import Evaluation
-from attain.percentiles import Percentiles
-from attain.reference import Reference
-from attain.schema import Feature, Schema
+from attain.population.percentiles import Percentiles
+from attain.population.reference import Reference
+from attain.schema.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(tuple(Feature(name, "real") for name in "abcd"))

@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import median_abs_deviation
 
-from attain.autoencoders import CVAE
-from attain.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError
+from attain.density import CVAE
 from attain.metrics import (
     changed,
     distance,
@@ -19,8 +19,8 @@ from attain.metrics import (
     mad_distance,
     range_distance,
 )
-from attain.schema import Feature, Schema
-from attain.space import MeasuringSpace
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(

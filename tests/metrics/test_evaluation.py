@@ -9,10 +9,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import LocalOutlierFactor
 
-from attain.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError
 from attain.metrics import evaluate
-from attain.schema import Feature, Schema
-from attain.table import Table
+from attain.schema.schema import Feature, Schema
+from attain.tables.table import Table
 
 
 @dataclass

@@ -11,14 +11,14 @@ import pytest
 from scipy import stats
 
 from attain import GrowingSpheres, metrics
-from attain.constraints import Constraints
-from attain.errors import DataError
+from attain.core.errors import DataError
 from attain.metrics import evaluate
 from attain.metrics.catalogue import MEASURES
 from attain.models import Goal
-from attain.percentiles import Percentiles
-from attain.region import Region
-from attain.table import Table
+from attain.population.percentiles import Percentiles
+from attain.schema.constraints import Constraints
+from attain.tables.region import Region
+from attain.tables.table import Table
 from attain.testing import people
 
 TRAIN, TEST = people.frame(150), people.frame(80, seed=7)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attain.errors import DataError
+from attain.core.errors import DataError
 from attain.metrics.groups import bands, recourse_gap
 
 NAN = float("nan")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from attain.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError
 from attain.metrics.intervals import bootstrap_interval, mean_intervals, wilson_interval
 
 NAN = float("nan")

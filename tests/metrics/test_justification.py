@@ -8,14 +8,14 @@ import pytest
 from sklearn.cluster import DBSCAN
 from sklearn.neighbors import NearestNeighbors
 
-from attain.errors import AttainError
+from attain.core.errors import AttainError
+from attain.methods.search.streams import streams
 from attain.metrics import justification_score, justified
 from attain.metrics.justification import _asked, _ball
 from attain.models import Goal, Model
-from attain.reference import Reference
-from attain.schema import Feature, Schema
-from attain.search.streams import streams
-from attain.table import Table
+from attain.population.reference import Reference
+from attain.schema.schema import Feature, Schema
+from attain.tables.table import Table
 
 NAN = float("nan")
 PLANE = Schema((Feature("x", "real"), Feature("y", "real")))

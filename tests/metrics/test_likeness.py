@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from attain.cells import ordinary
 from attain.metrics import correlation, mean_correlation, median_spread, spread
-from attain.reference import Reference
-from attain.schema import Feature, Schema
+from attain.population.reference import Reference
+from attain.schema.schema import Feature, Schema
+from attain.tables.cells import ordinary
 
 NAN = float("nan")
 SCHEMA = Schema(

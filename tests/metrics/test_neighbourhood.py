@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from attain.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError
 from attain.metrics import relative_distance, y_nearest
-from attain.schema import Feature, Schema
-from attain.space import MeasuringSpace
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Feature, Schema
 
 NAN = float("nan")
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from attain.metrics import closest_training_distance, copies
-from attain.schema import Feature, Schema
-from attain.space import MeasuringSpace
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(

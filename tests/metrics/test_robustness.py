@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from attain.constraints import Constraints
-from attain.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError
 from attain.metrics.robustness import retrained, valid_after_inexact_execution, valid_after_retraining
 from attain.models import Goal
-from attain.percentiles import Percentiles
-from attain.region import Region
-from attain.schema import Feature, Schema
-from attain.table import Table
+from attain.population.percentiles import Percentiles
+from attain.schema.constraints import Constraints
+from attain.schema.schema import Feature, Schema
+from attain.tables.region import Region
+from attain.tables.table import Table
 
 NAN = float("nan")
 SCHEMA = Schema(

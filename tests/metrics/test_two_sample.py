@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from attain.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError
 from attain.metrics.two_sample import _auc_within, _folds, two_sample_test, weighted_auc
-from attain.schema import Feature, Schema
-from attain.space import MeasuringSpace
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema((Feature("age", "real", immutable=True), Feature("income", "real"), Feature("debt", "real")))

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain.constraints import Constraints
-from attain.errors import DataError
+from attain.core.errors import DataError
 from attain.metrics import redundant, success, type_valid, valid, violations
 from attain.models import Goal, Model
-from attain.region import Region
-from attain.schema import Feature, Schema
-from attain.table import Table
+from attain.schema.constraints import Constraints
+from attain.schema.schema import Feature, Schema
+from attain.tables.region import Region
+from attain.tables.table import Table
 from attain.testing import people as made_up
 from attain.testing.rules import broken_rules
 

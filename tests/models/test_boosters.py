@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.schema import Feature, Schema
-from attain.table import Table
+from attain.schema.schema import Feature, Schema
+from attain.tables.table import Table
 
 xgboost = pytest.importorskip("xgboost")
 lightgbm = pytest.importorskip("lightgbm")

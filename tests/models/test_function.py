@@ -6,9 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.table import Table
+from attain.tables.table import Table
 
 
 def likely(frame):

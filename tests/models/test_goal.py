@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models import Goal, Judgement, Model
 from attain.models.answers import decision, lead
-from attain.schema import Feature, Schema
-from attain.table import Table
+from attain.schema.schema import Feature, Schema
+from attain.tables.table import Table
 
 
 def good(frame):

@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from attain.errors import MissingExtraError, ModelError
+from attain.core.errors import MissingExtraError, ModelError
 from attain.models import Goal, Model
-from attain.table import Table
+from attain.tables.table import Table
 
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.table import Table
+from attain.tables.table import Table
 
 
 def mixed_pipeline():

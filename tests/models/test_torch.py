@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models import Goal, Model
 
 torch = pytest.importorskip("torch")

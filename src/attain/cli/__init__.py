@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 
 import attain
-from attain.cli import bench, demo, evaluate, explain, fit, inspect, paper, schema
+from attain.cli import demo, evaluate, explain, fit, inspect, schema
 from attain.cli.arguments import Formatter
 from attain.cli.config import expanded
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
-from attain.errors import AttainError
+from attain.core.errors import AttainError
 
-_COMMANDS = (schema, fit, explain, evaluate, inspect, demo, bench, paper)
+_COMMANDS = (schema, fit, explain, evaluate, inspect, demo)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attain.errors import AttainError, listed
+from attain.core.errors import AttainError, listed
 
 
 class Formatter(argparse.HelpFormatter):

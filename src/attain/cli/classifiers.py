@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attain.cli.exits import RUNS_CODE
-from attain.errors import AttainError, FileError, MissingExtraError, ModelError, listed
+from attain.core.errors import AttainError, FileError, MissingExtraError, ModelError, listed
 from attain.models import Model
 
 _PICKLES: Final = (".pkl", ".pickle", ".joblib")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attain.cli.terminal import note
-from attain.errors import FileError
+from attain.core.errors import FileError
 
 POSITIONALS: Final[dict[str, tuple[str, ...]]] = {"fit": ("data",), "explain": ("explainer", "people")}
 """The commands that can run from a file, and their arguments that are no flags."""
@@ -25,8 +25,8 @@ def config_path(out: str) -> str:
 
 def write_config(out: str, given: argparse.Namespace) -> str:
     """Writes every argument of the run, defaults included, and the versions; gives the file's name."""
-    from attain.files import write_atomically
-    from attain.persistence import versions
+    from attain.core.files import write_atomically
+    from attain.methods.persistence import versions
 
     arguments = {name: value for name, value in vars(given).items() if name not in _OTHER}
     places = {name: arguments.pop(name) for name in POSITIONALS[given.command]}
@@ -68,7 +68,7 @@ def _taken(given: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _read(path: str, command: str) -> Mapping[str, Any]:
-    from attain.persistence import versions
+    from attain.methods.persistence import versions
 
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))

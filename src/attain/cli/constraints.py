@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attain.errors import ConstraintError, FileError, listed
+from attain.core.errors import ConstraintError, FileError, listed
 
 _SIDES: Final = {"range": ("down", "up"), "bounds": ("lower", "upper")}
 

@@ -36,10 +36,10 @@ def run(given: argparse.Namespace) -> None:
     from sklearn.model_selection import train_test_split
 
     from attain import CCHVAE, GrowingSpheres
+    from attain.core.errors import AttainError
+    from attain.core.files import check_writable, write_atomically
     from attain.datasets import load_german
-    from attain.errors import AttainError
-    from attain.files import check_writable, write_atomically
-    from attain.render import changes_table, comparison
+    from attain.results.text import changes_table, comparison
 
     if given.people < 1:
         raise AttainError(f"--people is {given.people}; it takes a whole number from 1 upward")

@@ -11,12 +11,12 @@ from attain.cli.exits import NOBODY, RUNS_CODE
 if TYPE_CHECKING:
     from attain.cli.answers import TableOfAnswers
     from attain.cli.frames import People
-    from attain.counterfactuals import Counterfactuals
     from attain.metrics import Evaluation, RecourseGap
     from attain.models import Model
-    from attain.reference import Reference
-    from attain.schema import Schema
-    from attain.table import Table
+    from attain.population.reference import Reference
+    from attain.results.counterfactuals import Counterfactuals
+    from attain.schema.schema import Schema
+    from attain.tables.table import Table
 
 _MOST_LEVELS = 8
 """Numbers with more values than this are cut into bands before groups are compared."""
@@ -78,7 +78,7 @@ def run(given: argparse.Namespace) -> int:
     from attain.cli.classifiers import load_classifier
     from attain.cli.evaluation_report import Report, write
     from attain.cli.frames import check_ending
-    from attain.errors import AttainError
+    from attain.core.errors import AttainError
     from attain.metrics import compare
 
     if given.seed < 0:
@@ -114,7 +114,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _schema(given: argparse.Namespace, whole: Counterfactuals | None) -> Schema:
     from attain.cli.schema import read_schema
-    from attain.errors import AttainError
+    from attain.core.errors import AttainError
 
     told = [f"--{name}" for name in ("schema", "target", "probability") if getattr(given, name) is not None]
     if whole is not None:
@@ -149,9 +149,9 @@ def _answers(given: argparse.Namespace, path: str, schema: Schema, model: Model,
     from attain.cli.answers import read_table
     from attain.cli.classifiers import find_target
     from attain.cli.frames import read_people
-    from attain.errors import AttainError
+    from attain.core.errors import AttainError
     from attain.models.reader import Reader
-    from attain.table import Table
+    from attain.tables.table import Table
 
     if given.people is None or given.target is None:
         raise AttainError(f"--against {path!r} is a table of answers; compare tables with tables, or .json with .json")
@@ -201,10 +201,10 @@ def _named(method: str, path: str, taken: dict[str, Evaluation]) -> str:
 def _gap(given: argparse.Namespace, table: Table, evaluation: Evaluation) -> RecourseGap:
     import numpy as np
 
-    from attain.cells import ordinary
-    from attain.errors import AttainError, listed
+    from attain.core.errors import AttainError, listed
     from attain.metrics import bands, recourse_gap
-    from attain.render import with_unit
+    from attain.results.text import with_unit
+    from attain.tables.cells import ordinary
 
     if given.groups not in table.schema:
         raise AttainError(

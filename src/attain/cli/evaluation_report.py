@@ -14,11 +14,11 @@ import pandas as pd
 
 from attain.cli.frames import written
 from attain.cli.terminal import say, say_json, width
-from attain.files import write_atomically
+from attain.core.files import write_atomically
 from attain.metrics import Evaluation, RecourseGap
 from attain.metrics.catalogue import MEASURES
-from attain.render import plain, table, width_of
-from attain.table import Table
+from attain.results.text import plain, table, width_of
+from attain.tables.table import Table
 
 _ROOM = 58
 """From this width on, intervals fit beside both averages."""

@@ -11,9 +11,9 @@ from attain.cli.arguments import add_command, add_config, add_json, add_reading
 from attain.cli.exits import INTERRUPTED, NOBODY, RUNS_CODE
 
 if TYPE_CHECKING:
-    from attain.counterfactuals import Counterfactuals
-    from attain.explainers import Explainer
+    from attain.methods import Explainer
     from attain.models import Model
+    from attain.results.counterfactuals import Counterfactuals
 
 _SHOWN = 2
 """How many people's changes are printed."""
@@ -86,8 +86,8 @@ def run(given: argparse.Namespace) -> int:
     from attain.cli.frames import check_ending, read_people
     from attain.cli.results import write_answers, write_changes
     from attain.cli.terminal import note
-    from attain.persistence import load
-    from attain.status import Status
+    from attain.methods.persistence import load
+    from attain.results.status import Status
 
     check_ending(given.out, also=(".json",))
     if given.changes is not None:
@@ -155,7 +155,7 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
         return
     first = [i for i in range(len(result)) if result.found[i]][:_SHOWN]
     if first:
-        from attain.render import changes_table
+        from attain.results.text import changes_table
 
         print(changes_table(result, first))
         print()

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from attain import explainers
+from attain import methods as explainers
 from attain.cli.arguments import add_command, add_config, add_json, add_reading
 
 _HELP = "fit an explainer on a table of people and save it as one file"
@@ -68,8 +68,8 @@ def run(given: argparse.Namespace) -> None:
     from attain.cli.methods import find_method, make_explainer
     from attain.cli.schema import read_schema
     from attain.cli.terminal import note, say, say_json
-    from attain.files import check_writable
-    from attain.persistence import HOLDS_NO_ROWS, HOLDS_ROWS, check_needs_no_rows
+    from attain.core.files import check_writable
+    from attain.methods.persistence import HOLDS_NO_ROWS, HOLDS_ROWS, check_needs_no_rows
 
     target = check_writable(given.out)
     method = find_method(given.method)

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from attain.errors import DataError, FileError, MissingExtraError, listed
-from attain.files import check_writable, write_atomically
-from attain.schema import Feature, Schema
+from attain.core.errors import DataError, FileError, MissingExtraError, listed
+from attain.core.files import check_writable, write_atomically
+from attain.schema.schema import Feature, Schema
 
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
 _PARQUET: Final = (".parquet", ".pq")

@@ -25,8 +25,8 @@ def run(given: argparse.Namespace) -> None:
     """Prints it."""
     from attain.cli.schema import as_dictionary
     from attain.cli.terminal import say, say_json
-    from attain.persistence import inspect
-    from attain.render import plain, schema_table
+    from attain.methods.persistence import inspect
+    from attain.results.text import plain, schema_table
 
     found = inspect(given.explainer)
     schema = found.pop("schema")

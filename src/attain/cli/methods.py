@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from attain import explainers
-from attain.errors import AttainError, listed
-from attain.persistence import autoencoder_named, class_named
+from attain import methods as explainers
+from attain.core.errors import AttainError, listed
+from attain.methods.persistence import autoencoder_named, class_named
 
 if TYPE_CHECKING:
-    from attain.explainers import Explainer
-    from attain.schema import Schema
+    from attain.methods import Explainer
+    from attain.schema.schema import Schema
 
 _OWN_FLAG = {"schema": "--schema", "random_state": "--seed"}
 _DEFAULT_AUTOENCODER = "CHVAE"
@@ -60,7 +60,7 @@ def make_explainer(method: type[Explainer], schema: Schema, seed: int, settings:
 
 
 def _autoencoder(name: str | None, schema: Schema, seed: int, settings: dict[str, Any]) -> Any:
-    from attain import autoencoders
+    from attain import density as autoencoders
 
     kinds = [kind for kind in autoencoders.__all__ if autoencoder_named(kind) and kind != "Autoencoder"]
     wanted = _squeezed(name or _DEFAULT_AUTOENCODER)

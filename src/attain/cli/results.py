@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from attain.cli.frames import written
-from attain.files import write_atomically
-from attain.table import Table
+from attain.core.files import write_atomically
+from attain.tables.table import Table
 
 if TYPE_CHECKING:
-    from attain.counterfactuals import Counterfactuals
+    from attain.results.counterfactuals import Counterfactuals
 
 
 def write_answers(path: str, result: Counterfactuals, separator: str | None = None) -> None:

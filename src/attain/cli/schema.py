@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attain.cli.arguments import add_command, add_json, add_reading, names
 
 if TYPE_CHECKING:
-    from attain.schema import Schema
+    from attain.schema.schema import Schema
 
 _HELP = "guess what a file's columns are, or show a schema"
 _INFER = (
@@ -48,8 +48,8 @@ def register(commands: Any) -> None:
 
 def read_schema(path: str) -> Schema:
     """The schema in a TOML file."""
-    from attain.errors import FileError, SchemaError
-    from attain.schema import Schema
+    from attain.core.errors import FileError, SchemaError
+    from attain.schema.schema import Schema
 
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -66,9 +66,9 @@ def read_schema(path: str) -> Schema:
 def _infer(given: argparse.Namespace) -> None:
     from attain.cli.frames import read_any
     from attain.cli.terminal import note, say
-    from attain.errors import FileError
-    from attain.files import check_writable, write_atomically
-    from attain.schema import Schema
+    from attain.core.errors import FileError
+    from attain.core.files import check_writable, write_atomically
+    from attain.schema.schema import Schema
 
     if given.out is not None:
         target = check_writable(given.out)
@@ -96,7 +96,7 @@ def _show(given: argparse.Namespace) -> None:
 
 def _report(schema: Schema, as_json: bool) -> None:
     from attain.cli.terminal import say_json
-    from attain.render import schema_table
+    from attain.results.text import schema_table
 
     if as_json:
         say_json(as_dictionary(schema))

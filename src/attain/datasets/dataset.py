@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from attain.errors import DataError, listed
-from attain.schema import Level, Schema
+from attain.core.errors import DataError, listed
+from attain.schema.schema import Level, Schema
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from attain.core.errors import DataError, MissingDataSetError, listed
 from attain.datasets.dataset import Dataset, fingerprint
-from attain.errors import DataError, MissingDataSetError, listed
 
 ENDINGS = (".csv", ".csv.gz", ".csv.zip")
 

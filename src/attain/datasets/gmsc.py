@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 import pandas as pd
 
+from attain.core.errors import DataError, MissingDataSetError
 from attain.datasets import files, openml
 from attain.datasets.dataset import Dataset
-from attain.errors import DataError, MissingDataSetError
-from attain.schema import Direction, Feature, Level, Schema
+from attain.schema.schema import Direction, Feature, Level, Schema
 
 LABEL: Final = "SeriousDlqin2yrs"
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from attain.core.errors import MissingDataSetError
 from attain.datasets import files
 from attain.datasets.dataset import Dataset
-from attain.errors import MissingDataSetError
 
 
 def load(

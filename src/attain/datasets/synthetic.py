@@ -7,9 +7,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from attain.core.errors import DataError
 from attain.datasets.dataset import Dataset
-from attain.errors import DataError
-from attain.schema import Feature, Schema
+from attain.schema.schema import Feature, Schema
 
 Geometry: TypeAlias = Literal["diagonal", "triangle"]
 Reading: TypeAlias = Literal["interleaved", "printed"]

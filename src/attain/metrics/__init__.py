@@ -6,9 +6,7 @@ together, `diversity` of a person's options.
 """
 
 from attain.metrics.comparison import compare, holm
-from attain.metrics.connectedness import connected, connected_over, connecting_distance, in_largest_component
 from attain.metrics.density import LogDensity, density_rank, log_density, log_density_with_error
-from attain.metrics.difficulty import changed, max_shift, total_shift
 from attain.metrics.distances import (
     distance,
     gower_distance,
@@ -17,9 +15,7 @@ from attain.metrics.distances import (
     mad_distance,
     range_distance,
 )
-from attain.metrics.diversity import count_diversity, determinant_diversity, distinct_changes, mean_pairwise_distance
 from attain.metrics.evaluation import Evaluation, evaluate
-from attain.metrics.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
 from attain.metrics.groups import RecourseGap, bands, recourse_gap
 from attain.metrics.intervals import Interval, bootstrap_interval, mean_intervals, share_interval, wilson_interval
 from attain.metrics.justification import justification_score, justified
@@ -35,6 +31,10 @@ from attain.metrics.privacy import Copied, closest_training_distance, copies
 from attain.metrics.robustness import retrained, valid_after_inexact_execution, valid_after_retraining
 from attain.metrics.two_sample import TwoSample, two_sample_test, weighted_auc
 from attain.metrics.validity import redundant, success, type_valid, valid, violations
+from attain.population.connectedness import connected, connected_over, connecting_distance, in_largest_component
+from attain.population.difficulty import changed, max_shift, total_shift
+from attain.population.diversity import count_diversity, determinant_diversity, distinct_changes, mean_pairwise_distance
+from attain.population.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
 
 __all__ = [
     "Copied",

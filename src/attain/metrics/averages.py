@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from attain.metrics.answers import BoolArray, FloatArray
 from attain.metrics.catalogue import MEASURES
 from attain.metrics.intervals import NOTHING, Interval, mean_intervals, share_interval
+from attain.population.measuring import BoolArray, FloatArray
 
 
 def charged_values(name: str, column: FloatArray, found: BoolArray, free: int) -> FloatArray:

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attain.constraints import Constraints
-from attain.errors import AttainError, DataError, listed
-from attain.labels import read_labels
-from attain.metrics.answers import BoolArray, FloatArray
+from attain.core.errors import AttainError, DataError, listed
 from attain.metrics.catalogue import CONNECTED, NEIGHBOURS
-from attain.metrics.connectedness import connected_over, in_largest_component
-from attain.metrics.difficulty import changed, max_shift, total_shift
 from attain.metrics.distances import distance, gower_distance, mad_distance
-from attain.metrics.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
 from attain.metrics.neighbourhood import held_out_outlier, held_out_reference, y_nearest
 from attain.metrics.privacy import closest_training_distance, copies
 from attain.metrics.robustness import probe_rows
 from attain.metrics.validity import redundant, type_valid, valid, violations
-from attain.percentiles import Percentiles
-from attain.reference import Neighbours, Reference
-from attain.region import Region
+from attain.population.connectedness import connected_over, in_largest_component
+from attain.population.difficulty import changed, max_shift, total_shift
+from attain.population.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
+from attain.population.measuring import BoolArray, FloatArray
+from attain.population.percentiles import Percentiles
+from attain.population.reference import Neighbours, Reference
+from attain.schema.constraints import Constraints
+from attain.tables.labels import read_labels
+from attain.tables.region import Region
 
 if TYPE_CHECKING:
     from attain.models import Goal
-    from attain.schema import Schema
-    from attain.table import Frame, Table
+    from attain.schema.schema import Schema
+    from attain.tables.table import Frame, Table
 
 IndexArray: TypeAlias = NDArray[np.intp]
 
@@ -88,7 +88,7 @@ class Case:
         constraints: Constraints | Mapping[str, Any] | None,
         reference: Reference | None,
     ) -> Case:
-        from attain.table import Table
+        from attain.tables.table import Table
 
         schema = result.table.schema
         train = Table.read(X_train, schema, "X_train")

@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from attain.metrics.answers import FloatArray
-from attain.reference import QUANTILES
+from attain.population.measuring import FloatArray
+from attain.population.reference import QUANTILES
 
 Better: TypeAlias = Literal["lower", "higher"]
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from attain.errors import AttainError, DataError, listed
-from attain.metrics.answers import FloatArray
+from attain.core.errors import AttainError, DataError, listed
 from attain.metrics.catalogue import MEASURES, is_share
 from attain.metrics.intervals import CONFIDENCE, RESAMPLES, bootstrap_interval
+from attain.population.measuring import FloatArray
 
 if TYPE_CHECKING:
     from attain.metrics.evaluation import Evaluation

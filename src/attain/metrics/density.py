@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.metrics.answers import FloatArray, answered, positive_whole
-from attain.percentiles import as_matrix
+from attain.population.measuring import FloatArray, answered, positive_whole
+from attain.population.percentiles import as_matrix
 
 if TYPE_CHECKING:
-    from attain.autoencoders import Autoencoder
+    from attain.density import Autoencoder
 
 SAMPLES = 100
 """How many latent draws a bound takes for each row and component."""

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.cells import ordinary, unchanged
-from attain.errors import AttainError
-from attain.metrics.answers import BoolArray, FloatArray, measured, own_rows
-from attain.metrics.difficulty import changed
-from attain.percentiles import as_matrix
-from attain.schema import Schema
-from attain.space import MeasuringSpace
+from attain.core.errors import AttainError
+from attain.population.difficulty import changed
+from attain.population.measuring import BoolArray, FloatArray, measured, own_rows
+from attain.population.percentiles import as_matrix
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Schema
+from attain.tables.cells import ordinary, unchanged
 
 if TYPE_CHECKING:
-    from attain.autoencoders import Autoencoder
+    from attain.density import Autoencoder
 
 Norm: TypeAlias = Literal["l0", "l1", "l2", "linf"]
 NORMS: Final = ("l0", "l1", "l2", "linf")

@@ -11,25 +11,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from attain.constraints import Constraints
-from attain.metrics.answers import BoolArray, FloatArray
 from attain.metrics.averages import charged_values, summarised
 from attain.metrics.case import Answers, Case, measures
 from attain.metrics.catalogue import MEASURES
 from attain.metrics.density import log_density
 from attain.metrics.distances import latent_distance
-from attain.metrics.diversity import mean_pairwise_distance
 from attain.metrics.intervals import CONFIDENCE, RESAMPLES
 from attain.metrics.justification import justified
 from attain.metrics.likeness import correlation, spread
 from attain.metrics.robustness import valid_after_inexact_execution, valid_after_retraining
 from attain.metrics.two_sample import TwoSample, two_sample_test
-from attain.percentiles import Percentiles
-from attain.reference import Reference
-from attain.status import Status
+from attain.population.diversity import mean_pairwise_distance
+from attain.population.measuring import BoolArray, FloatArray
+from attain.population.percentiles import Percentiles
+from attain.population.reference import Reference
+from attain.results.status import Status
+from attain.schema.constraints import Constraints
 
 if TYPE_CHECKING:
-    from attain.table import Frame
+    from attain.tables.table import Frame
 
 MOST_REAL: Final = 5000
 """So many real people at most take part in the two-sample test."""

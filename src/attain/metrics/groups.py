@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from attain.errors import DataError, listed
-from attain.metrics.answers import BoolArray, FloatArray
+from attain.core.errors import DataError, listed
 from attain.metrics.catalogue import is_share
 from attain.metrics.intervals import (
     CONFIDENCE,
@@ -26,7 +25,8 @@ from attain.metrics.intervals import (
     quantile_interval,
     share_interval,
 )
-from attain.table import is_missing
+from attain.population.measuring import BoolArray, FloatArray
+from attain.tables.table import is_missing
 
 if TYPE_CHECKING:
     from attain.metrics.evaluation import Evaluation

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from attain.errors import AttainError, DataError
-from attain.metrics.answers import FloatArray, positive_whole
+from attain.core.errors import AttainError, DataError
+from attain.population.measuring import FloatArray, positive_whole
 
 IndexArray: TypeAlias = NDArray[np.intp]
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]

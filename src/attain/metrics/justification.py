@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.cells import ordinary
-from attain.metrics.answers import BoolArray, FloatArray, mean_of_answered, measured, positive_whole
-from attain.metrics.connectedness import LINKS, components
-from attain.reference import Neighbours, Reference
-from attain.rules import RuleBook
-from attain.search.sphere import directions, volume_uniform_radii
-from attain.search.streams import streams
+from attain.methods.search.sphere import directions, volume_uniform_radii
+from attain.methods.search.streams import streams
+from attain.population.connectedness import LINKS, components
+from attain.population.measuring import BoolArray, FloatArray, mean_of_answered, measured, positive_whole
+from attain.population.reference import Neighbours, Reference
+from attain.tables.cells import ordinary
+from attain.tables.rules import RuleBook
 
 if TYPE_CHECKING:
     from attain.models import Goal

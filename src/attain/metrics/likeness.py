@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.cells import ordinary
-from attain.metrics.answers import FloatArray, answered, mean_of_answered, own_rows
-from attain.percentiles import as_matrix
-from attain.reference import Reference
-from attain.schema import Schema
+from attain.population.measuring import FloatArray, answered, mean_of_answered, own_rows
+from attain.population.percentiles import as_matrix
+from attain.population.reference import Reference
+from attain.schema.schema import Schema
+from attain.tables.cells import ordinary
 
 FEWEST = 3
 """A column needs so many answers for a figure."""

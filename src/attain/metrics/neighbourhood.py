@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.metrics.answers import BoolArray, FloatArray, booleans, measured, own_rows, positive_whole
-from attain.metrics.faithfulness import local_outlier_factor, outlier
-from attain.percentiles import as_matrix
-from attain.reference import Neighbours, Reference
-from attain.schema import Schema
-from attain.space import MeasuringSpace
+from attain.population.faithfulness import local_outlier_factor, outlier
+from attain.population.measuring import BoolArray, FloatArray, booleans, measured, own_rows, positive_whole
+from attain.population.percentiles import as_matrix
+from attain.population.reference import Neighbours, Reference
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Schema
 
 
 def y_nearest(

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.explainers.copies import Copies
-from attain.metrics.answers import BoolArray, FloatArray, measured
-from attain.percentiles import as_matrix
-from attain.reference import Neighbours
-from attain.schema import Schema
-from attain.space import MeasuringSpace
+from attain.population.copies import Copies
+from attain.population.measuring import BoolArray, FloatArray, measured
+from attain.population.percentiles import as_matrix
+from attain.population.reference import Neighbours
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Schema
 
 
 class Copied(NamedTuple):

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.cells import ordinary, unchanged
-from attain.errors import AttainError, DataError
-from attain.labels import read_labels
-from attain.libraries import library_of, not_a_frame
-from attain.metrics.answers import BoolArray, FloatArray, measured, positive_whole
-from attain.percentiles import Percentiles, as_matrix
-from attain.search.streams import streams, uniforms
+from attain.core.errors import AttainError, DataError
+from attain.core.frames import library_of, not_a_frame
+from attain.methods.search.streams import streams, uniforms
+from attain.population.measuring import BoolArray, FloatArray, measured, positive_whole
+from attain.population.percentiles import Percentiles, as_matrix
+from attain.tables.cells import ordinary, unchanged
+from attain.tables.labels import read_labels
 
 if TYPE_CHECKING:
     from attain.models import Goal
-    from attain.region import Region
-    from attain.table import Frame, Table
+    from attain.tables.region import Region
+    from attain.tables.table import Frame, Table
 
 PROBE: Final = 256
 """How many training rows a model is tried out on before it is asked."""

@@ -19,8 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from attain.errors import AttainError, DataError
-from attain.metrics.answers import BoolArray, FloatArray, answered, positive_whole
+from attain.core.errors import AttainError, DataError
 from attain.metrics.intervals import (
     CONFIDENCE,
     NOTHING,
@@ -31,8 +30,9 @@ from attain.metrics.intervals import (
     quantile_interval,
     times_drawn,
 )
-from attain.percentiles import as_matrix
-from attain.space import MeasuringSpace
+from attain.population.measuring import BoolArray, FloatArray, answered, positive_whole
+from attain.population.percentiles import as_matrix
+from attain.population.space import MeasuringSpace
 
 IndexArray: TypeAlias = NDArray[np.intp]
 

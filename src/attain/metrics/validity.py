@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from attain.cells import ordinary, unchanged
-from attain.errors import DataError
-from attain.grid import on_grid
-from attain.metrics.answers import BoolArray, FloatArray, answered, measured, own_rows
-from attain.percentiles import as_matrix
-from attain.region import Region
+from attain.core.errors import DataError
+from attain.population.measuring import BoolArray, FloatArray, answered, measured, own_rows
+from attain.population.percentiles import as_matrix
+from attain.tables.cells import ordinary, unchanged
+from attain.tables.grid import on_grid
+from attain.tables.region import Region
 
 if TYPE_CHECKING:
     from attain.models import Goal

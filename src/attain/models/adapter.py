@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 
 Kind: TypeAlias = Literal["labels", "probabilities", "scores", "output"]
 """What an answer is; `output` is an answer whose kind shows only when it is there."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attain.errors import ModelError, listed
+from attain.core.errors import ModelError, listed
 from attain.models.adapter import Kind, Label
 
 UNKNOWN = -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models import function, lightgbm, onnx, sklearn, torch, xgboost
 from attain.models.adapter import Adapter, Options
 

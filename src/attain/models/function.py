@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models.adapter import Adapter, Answers, Kind, Options, model_title
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attain.errors import ModelError, listed
+from attain.core.errors import ModelError, listed
 from attain.models.adapter import Answers, Kind, Label, plain
 from attain.models.answers import decision, lead, winning_lead
 from attain.models.model import Model
 from attain.models.reader import Reader
 
 if TYPE_CHECKING:
-    from attain.table import Layout
+    from attain.tables.table import Layout
 
 STEADY = 1e-6
 """How far two answers to the same question may lie apart: more than a model's last bits, less than a decision."""

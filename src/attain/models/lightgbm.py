@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models import sklearn
 from attain.models.adapter import Adapter, Kind, Options, library_name, model_title
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from attain.errors import AttainError, ModelError
+from attain.core.errors import AttainError, ModelError
 from attain.models.adapter import Accepts, Adapter, Kind, Label, Options, Returns, plain_classes
 from attain.models.answers import as_array
 from attain.models.detection import adapter_for

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from attain.errors import MissingExtraError, ModelError, listed
+from attain.core.errors import MissingExtraError, ModelError, listed
 from attain.models.adapter import Adapter, Answers, Kind, Label, Options, library_name, named_classes, plain_classes
 from attain.models.answers import decision
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.errors import ModelError, listed
+from attain.core.errors import ModelError, listed
 from attain.models.adapter import Answers, Kind, Label
 from attain.models.answers import checked, seen_classes
 from attain.models.model import Model
 
 if TYPE_CHECKING:
-    from attain.table import Layout
+    from attain.tables.table import Layout
 
 
 class Reader:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models.adapter import Adapter, Kind, Options, model_title, named_classes, plain, plain_classes
 
 

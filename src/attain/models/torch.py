@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models.adapter import Adapter, Kind, Options, library_name, model_title
 
 

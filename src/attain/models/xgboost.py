@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from attain.errors import ModelError
+from attain.core.errors import ModelError
 from attain.models.adapter import Adapter, Kind, Options, library_name, model_title
 
 _PROBABILITIES = ("binary:logistic", "reg:logistic", "multi:softprob")

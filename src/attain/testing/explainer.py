@@ -22,9 +22,9 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from attain.counterfactuals import Counterfactuals
-from attain.explainers.base import Explainer
-from attain.status import Status
+from attain.methods.base import Explainer
+from attain.results.counterfactuals import Counterfactuals
+from attain.results.status import Status
 from attain.testing import people
 from attain.testing.rules import broken_rules
 

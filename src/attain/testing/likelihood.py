@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import integrate, stats
 
-from attain.likelihoods import Likelihood, Support
-from attain.schema import Feature
+from attain.density.likelihoods import Likelihood, Support
+from attain.schema.schema import Feature
 
 DRAWS = 4000
 

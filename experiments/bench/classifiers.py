@@ -1,0 +1,105 @@
+"""The classifiers of the benchmarks, defined once: each takes a frame as it comes, given its schema and a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Self
+
+import numpy as np
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+
+from attain.schema.schema import Schema
+
+SUPPORT_ROWS: Final = 10_000
+"""On so many training rows the support vector machine is trained: its cost grows with their square."""
+
+
+def logistic_regression(schema: Schema, seed: int) -> Any:
+    """l₂-regularised, on standardised numbers and one-hot levels."""
+    return make_pipeline(_encoded(schema, StandardScaler()), LogisticRegression(max_iter=2000, random_state=seed))
+
+
+def random_forest(schema: Schema, seed: int) -> Any:
+    """100 trees of depth 6, on numbers as they are and one-hot levels."""
+    forest = RandomForestClassifier(n_estimators=100, max_depth=6, random_state=seed)
+    return make_pipeline(_encoded(schema, "passthrough"), forest)
+
+
+def gradient_boosting(schema: Schema, seed: int) -> Any:
+    """100 rounds of histogram boosting, on numbers as they are and one-hot levels."""
+    boosting = HistGradientBoostingClassifier(max_iter=100, learning_rate=0.05, random_state=seed)
+    return make_pipeline(_encoded(schema, "passthrough"), boosting)
+
+
+def neural_network(schema: Schema, seed: int) -> Any:
+    """Two hidden layers of 32 and 16 units, stopped early, on standardised numbers and one-hot levels."""
+    network = MLPClassifier(
+        (32, 16), learning_rate_init=0.005, early_stopping=True, n_iter_no_change=20, max_iter=500, random_state=seed
+    )
+    return make_pipeline(_encoded(schema, StandardScaler()), network)
+
+
+def support_vector_machine(schema: Schema, seed: int) -> Any:
+    """A Gaussian kernel, trained on at most 10,000 rows, on standardised numbers and one-hot levels.
+
+    Classes are weighted inversely to how frequent they are: without, it refuses nobody where few are labelled so.
+    It decides by its `decision_function` and gives no probabilities: those of `probability=True` come from another fit,
+    by folds, and need not agree with what it decides.
+    """
+    return make_pipeline(_encoded(schema, StandardScaler()), SampledSVC(rows=SUPPORT_ROWS, random_state=seed))
+
+
+class SampledSVC(SVC):
+    """A support vector machine with a Gaussian kernel and balanced classes, trained on a random part of many rows.
+
+    Parameters
+    ----------
+    rows
+        The most rows it is trained on.
+    random_state
+        The seed of their choice.
+    """
+
+    def __init__(self, *, rows: int = SUPPORT_ROWS, random_state: int = 0) -> None:
+        super().__init__(class_weight="balanced", random_state=random_state)
+        self.rows = rows
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Trains on all rows, or on so many of them."""
+        rows, labels = np.asarray(X), np.asarray(y)
+        if len(rows) > self.rows:
+            chosen = np.sort(np.random.default_rng(self.random_state).choice(len(rows), self.rows, replace=False))
+            rows, labels = rows[chosen], labels[chosen]
+        super().fit(rows, labels)
+        return self
+
+
+def _encoded(schema: Schema, numbers: Any) -> Any:
+    levels = [feature.name for feature in schema if not feature.numeric]
+    others = [feature.name for feature in schema if feature.numeric]
+    order = [list(schema[name].levels) for name in levels]
+    parts = [(numbers, others)] if others else []
+    if levels:
+        parts.append((OneHotEncoder(categories=order, sparse_output=False, handle_unknown="ignore"), levels))
+    return make_column_transformer(*parts)
+
+
+CLASSIFIERS: Final[Mapping[str, Callable[[Schema, int], Any]]] = MappingProxyType(
+    {
+        "logistic regression": logistic_regression,
+        "gradient boosting": gradient_boosting,
+        "random forest": random_forest,
+        "neural network": neural_network,
+        "support vector machine": support_vector_machine,
+    }
+)
+"""By name, a function of schema and seed that gives a classifier, not fitted."""
+QUICK: Final = ("logistic regression", "gradient boosting", "random forest")
+"""The classifiers of the quick bench."""

@@ -1,0 +1,88 @@
+"""What methods of other packages share on the bench: one person at a time, told what they may reach, read back."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attain.schema.schema import Feature, Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the bench reads: a frame like the people's, missing rows where there is no answer, and figures."""
+
+    frame: pd.DataFrame
+    person_figures: dict[str, np.ndarray]
+
+
+def each(
+    X: pd.DataFrame,
+    schema: Schema,
+    answer: Callable[[pd.DataFrame], dict[str, Any] | None],
+    spent: Callable[[], int] | None = None,
+) -> Outcome:
+    """Every person by themselves: their answer as a row like theirs; `spent` tells how many rows were scored so far."""
+    rows, scored = [], [0 if spent is None else spent()]
+    for i in range(len(X)):
+        person = X.iloc[i : i + 1]
+        found = answer(person)
+        scored.append(0 if spent is None else spent())
+        rows.append([np.nan] * X.shape[1] if found is None else _row(found, person, schema))
+    frame = pd.DataFrame(rows, index=X.index, columns=X.columns, dtype=object)
+    return Outcome(frame, {} if spent is None else {"rows_scored": np.diff(scored).astype(np.float64)})
+
+
+def _row(found: dict[str, Any], person: pd.DataFrame, schema: Schema) -> list[Any]:
+    return [_cell(schema[str(name)], person[name].iloc[0], found[name]) for name in person.columns]
+
+
+def _cell(feature: Feature, own: Any, new: Any) -> Any:
+    """A cell as the schema has it: the person's own, or a number on its step, where it is the same in 32 bits."""
+    if not feature.numeric:
+        known = {str(level): level for level in feature.levels}
+        return known.get(str(new), own if pd.isna(new) else new)
+    if pd.isna(new) or np.float32(new) == np.float32(own):
+        return own
+    if feature.step is not None:
+        near = round(float(new) / feature.step) * feature.step
+        return near if np.float32(near) == np.float32(new) else float(new)
+    return float(new)
+
+
+def movable(feature: Feature, own: Any) -> bool:
+    """Whether a person's cell may change: it is free, there, and no special code."""
+    return feature.searched and not pd.isna(own) and not (feature.numeric and own in feature.special)
+
+
+def reachable(feature: Feature, own: Any) -> list[Any]:
+    """The levels that a person may have: by direction, how far, and by transitions."""
+    levels = list(feature.levels)
+    at = levels.index(own)
+    down, up = feature.range if feature.ordered else (None, None)
+    low = at if feature.direction == "increase" else 0 if down is None else at + down
+    high = at if feature.direction == "decrease" else len(levels) if up is None else at + up
+    allowed = feature.transitions.get(own, levels)
+    return [level for place, level in enumerate(levels) if level == own or (low <= place <= high and level in allowed)]
+
+
+def seed(seed: int, person: pd.DataFrame) -> int:
+    """A number of the person's own: the same in any company."""
+    text = f"{seed} {list(person.iloc[0])}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keeps bars, prints and warnings of other packages from the terminal."""
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,6 @@
+"""The experiments of the paper, reproduced: `attain paper`."""
+
+from experiments.paper.run import run
+from experiments.paper.settings import FULL, QUICK, Settings
+
+__all__ = ["FULL", "QUICK", "Settings", "run"]

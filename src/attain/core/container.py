@@ -1,0 +1,179 @@
+"""One file of JSON and arrays with a manifest of hashes: written atomically, checked before anything is built.
+
+The file is a ZIP archive without compression whose members are `manifest.json`, texts, and one safetensors member for
+all arrays. Its comment is a seal: the hash of every byte before it. Nothing in the file is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from attain.core.errors import FileError
+from attain.core.files import write_atomically
+
+FORMAT: Final = "attain-explainer-1"
+MANIFEST: Final = "manifest.json"
+ARRAYS: Final = "arrays.safetensors"
+LARGEST: Final = 8 * 2**30
+"""Larger files are refused: no explainer needs them, and reading one would fill the memory."""
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+_SEAL: Final = b"sha256:"
+_SEAL_LENGTH: Final = len(_SEAL) + 64
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a container holds: what its manifest says, texts by name, arrays by name."""
+
+    facts: Mapping[str, Any]
+    texts: Mapping[str, str]
+    arrays: Mapping[str, np.ndarray]
+
+
+def write(path: str | os.PathLike[str], contents: Contents) -> None:
+    """Writes the container; equal contents give equal bytes."""
+    from safetensors.numpy import save
+
+    members = {name: text.encode() for name, text in sorted(contents.texts.items())}
+    members[ARRAYS] = save({name: np.ascontiguousarray(a) for name, a in sorted(contents.arrays.items())})
+    listed = {name: {"size": len(data), "sha256": _hash(data)} for name, data in members.items()}
+    manifest = {"format": FORMAT, **contents.facts, "members": listed}
+    write_atomically(path, sealed({MANIFEST: _json(manifest).encode(), **members}))
+
+
+def sealed(members: Mapping[str, bytes]) -> bytes:
+    """The bytes of an archive of these members, with its seal."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data)
+        archive.comment = bytes(_SEAL_LENGTH)
+    body = buffer.getvalue()[:-_SEAL_LENGTH]
+    return body + _SEAL + _hash(body).encode()
+
+
+def read(path: str | os.PathLike[str], texts: set[str]) -> Contents:
+    """The contents, or a `FileError` that says why the file is refused; `texts` are the members it must have."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    facts, members = _opened(path)
+    if set(members) != texts | {ARRAYS}:
+        raise refused(path, f"it has the members {sorted(members)}, not those of an explainer")
+    try:
+        arrays = load(members.pop(ARRAYS))
+        decoded = {name: data.decode() for name, data in members.items()}
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise refused(path, f"its content cannot be read ({error})") from None
+    return Contents({key: value for key, value in facts.items() if key != "members"}, decoded, arrays)
+
+
+def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    content = _content(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            infos = archive.infolist()
+            if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+                raise refused(path, "its members are compressed, which an explainer's never are")
+            # what a member claims to need is held against what is there, before room is made for it
+            if sum(max(info.file_size, info.compress_size) for info in infos) > len(content):
+                raise refused(path, "its members claim to be larger than the file")
+            data = {info.filename: archive.read(info) for info in infos}
+    except FileError:
+        raise
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, MemoryError):
+        raise _foreign(path) from None
+    if len(data) != len(infos):
+        raise refused(path, "it has a member twice")
+    if MANIFEST not in data:
+        raise refused(path, "it has no manifest, so it is no explainer written by `save`")
+    facts = parse_json(path, MANIFEST, data.pop(MANIFEST))
+    _check_members(path, facts, data)
+    return facts, data
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """The file's bytes, if its seal holds: every byte is the one that was written."""
+    file = Path(path)
+    if not file.exists():
+        raise FileError(f"there is no file {str(path)!r}")
+    if not file.is_file():
+        raise FileError(f"{str(path)!r} is no file; name one written by `save`")
+    try:
+        if file.stat().st_size > LARGEST:
+            raise refused(path, f"it is larger than {LARGEST // 2**30} GiB")
+        content = file.read_bytes()
+    except OSError as error:
+        raise FileError(f"{str(path)!r} could not be read: {error.strerror or error}") from None
+    body, seal = content[:-_SEAL_LENGTH], content[-_SEAL_LENGTH:]
+    if not content.startswith(b"PK") or not seal.startswith(_SEAL):
+        raise _foreign(path)
+    if seal != _SEAL + _hash(body).encode():
+        raise refused(path, "its content is not what was written: it was altered or damaged; save it again")
+    return content
+
+
+def _foreign(path: str | os.PathLike[str]) -> FileError:
+    return refused(path, "it is no explainer written by `save`, or it is cut short")
+
+
+def _check_members(path: str | os.PathLike[str], facts: dict[str, Any], data: Mapping[str, bytes]) -> None:
+    if facts.get("format") != FORMAT:
+        raise refused(path, f"its format is {facts.get('format')!r}, and this version reads {FORMAT!r}")
+    listed = facts.get("members")
+    if not isinstance(listed, dict) or set(listed) != set(data):
+        raise refused(path, "its members are not those that its manifest lists")
+    for name, content in data.items():
+        if listed[name] != {"size": len(content), "sha256": _hash(content)}:
+            raise refused(path, f"its member {name!r} is not what its manifest says: it was altered")
+
+
+def parse_json(path: str | os.PathLike[str], name: str, content: bytes | str) -> dict[str, Any]:
+    """A member as a JSON object."""
+    try:
+        value = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_distinct_keys)
+    except (ValueError, RecursionError):
+        raise refused(path, f"its member {name!r} is no JSON as this package writes it") from None
+    if not isinstance(value, dict):
+        raise refused(path, f"its member {name!r} is no JSON object")
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def check_keys(path: str | os.PathLike[str], where: str, value: Mapping[str, Any], keys: set[str]) -> None:
+    """Refuses unknown and missing keys."""
+    if set(value) != keys:
+        odd = sorted(set(value) ^ keys)
+        raise refused(path, f"{where} has unknown or missing keys: {', '.join(odd)}")
+
+
+def refused(path: str | os.PathLike[str], reason: str) -> FileError:
+    """The complaint about a file that will not be read."""
+    return FileError(f"{str(path)!r} is refused: {reason}")
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=1)

@@ -1,0 +1,224 @@
+"""The columns of a table as an autoencoder sees them: blocks of likelihoods over a compact float32 matrix.
+
+`Columns.fit` learns every constant from training rows. `prepare` turns rows of the one matrix into the compact matrix:
+one column per modelled cell on its likelihood's internal scale, NaN where it does not count. A column with special
+codes has two of them: its state (value, or which code) and its value, which counts in the value state only. A missing
+cell is left out of the likelihood and neutral in the encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
+from typing import Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from attain.core.errors import DataError
+from attain.density.likelihoods import Categorical, Likelihood, likelihood_of
+from attain.schema.schema import Feature, Schema
+
+INPUT_LIMIT = 10.0
+"""Network inputs are cut off at this many standard deviations, so that one odd cell cannot throw a code far out."""
+
+
+class Block(eqx.Module):
+    """Columns modelled as one: their likelihood, their places in the schema, and what stands in for a missing cell."""
+
+    likelihood: Likelihood
+    neutral: np.ndarray
+    positions: tuple[int, ...] = eqx.field(static=True)
+    codes: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+    """For a block of states: the special codes of each column, which are its states 1, 2, …"""
+    of_states: bool = eqx.field(static=True)
+
+    def cells(self, values: np.ndarray) -> np.ndarray:
+        """Rows of the one matrix as values, or states, of this block, in original units; NaN does not count."""
+        chosen = values[:, self.positions]
+        result = np.where(np.isnan(chosen), np.nan, 0.0) if self.of_states else chosen
+        for column, codes in enumerate(self.codes):
+            for state, code in enumerate(codes, start=1):
+                result[chosen[:, column] == code, column] = state if self.of_states else np.nan
+        return result
+
+
+class Columns(eqx.Module):
+    """The free columns as blocks of densities, and the conditions as blocks of network inputs."""
+
+    free: tuple[Block, ...]
+    conditions: tuple[Block, ...]
+    flagged: tuple[int, ...] = eqx.field(static=True)
+    """Compact columns that had missing cells in training: the encoder is told where they miss again."""
+    names: tuple[str, ...] = eqx.field(static=True)
+    """For each compact free column, the feature it belongs to."""
+
+    @classmethod
+    def fit(cls, schema: Schema, values: np.ndarray, *, conditional: bool = True) -> Self:
+        """The columns of a schema with constants from training rows; without conditions if not `conditional`."""
+        free = _blocks(schema, [int(j) for j in schema.free_columns], values)
+        conditions = _blocks(schema, [int(j) for j in schema.immutable_columns] if conditional else [], values)
+        names = tuple(schema.names[j] for block in free for j in block.positions)
+        unflagged = cls(free, conditions, (), names)
+        missing = np.isnan(unflagged.prepare(values)).any(axis=0)
+        places = [(block, column) for block in (*free, *conditions) for column in range(len(block.positions))]
+        has_state = {block.positions[c] for block, c in places if block.of_states}
+        flagged = tuple(
+            i
+            for i, (block, c) in enumerate(places)
+            if missing[i] and (block.of_states or block.positions[c] not in has_state)
+        )
+        return cls(free, conditions, flagged, names)
+
+    @property
+    def width(self) -> int:
+        """How many compact columns are modelled; those of the conditions follow them."""
+        return sum(len(block.positions) for block in self.free)
+
+    @property
+    def outputs(self) -> int:
+        """How many raw numbers a decoder supplies."""
+        return sum(block.likelihood.outputs for block in self.free)
+
+    @property
+    def inputs(self) -> int:
+        """How many numbers the free columns give an encoder."""
+        return sum(block.likelihood.inputs for block in self.free) + sum(i < self.width for i in self.flagged)
+
+    @property
+    def condition_inputs(self) -> int:
+        """How many numbers the conditions give encoder and decoder."""
+        return sum(block.likelihood.inputs for block in self.conditions) + sum(i >= self.width for i in self.flagged)
+
+    def initial(self) -> np.ndarray:
+        """Raw decoder outputs at which every column has its marginal."""
+        return np.concatenate([block.likelihood.initial() for block in self.free])
+
+    def prepare(self, values: np.ndarray) -> np.ndarray:
+        """Rows of the one matrix as compact float32 rows: free columns, then conditions."""
+        blocks = (*self.free, *self.conditions)
+        parts = [block.likelihood.normalise(block.cells(values)).astype(np.float32) for block in blocks]
+        return np.concatenate(parts, axis=1)
+
+    def log_base(self, values: np.ndarray) -> np.ndarray:
+        """For each row the sum of all terms that depend on the data alone, Jacobians included, in float64."""
+        return sum(np.nansum(block.likelihood.log_base(block.cells(values)), axis=1) for block in self.free)
+
+    def in_single_precision(self) -> Self:
+        """The same columns with float32 constants, for the compiled graph."""
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), self)
+
+    def encode(self, rows: jax.Array) -> jax.Array:
+        """Encoder inputs for the free columns of compact rows."""
+        return self._inputs(self.free, rows[..., : self.width], [i for i in self.flagged if i < self.width])
+
+    def encode_conditions(self, rows: jax.Array) -> jax.Array:
+        """Network inputs for the conditions of compact rows."""
+        flagged = [i - self.width for i in self.flagged if i >= self.width]
+        return self._inputs(self.conditions, rows[..., self.width :], flagged)
+
+    def _inputs(self, blocks: tuple[Block, ...], rows: jax.Array, flagged: Sequence[int]) -> jax.Array:
+        parts = [jnp.zeros((*rows.shape[:-1], 0), rows.dtype)]
+        for block, cells in zip(blocks, _split(rows, [len(b.positions) for b in blocks]), strict=True):
+            counts = ~jnp.isnan(cells)
+            inputs = block.likelihood.encode(jnp.where(counts, cells, block.neutral))
+            share = block.likelihood.inputs // block.likelihood.columns
+            inputs = jnp.clip(inputs, -INPUT_LIMIT, INPUT_LIMIT)
+            parts.append(jnp.where(jnp.repeat(counts, share, axis=-1), inputs, 0.0))
+        parts.append(jnp.isnan(rows[..., jnp.array(flagged, int)]).astype(rows.dtype))
+        return jnp.concatenate(parts, axis=-1)
+
+    def log_density(self, raw: jax.Array, rows: jax.Array, *, complete: bool = False) -> jax.Array:
+        """Log-densities (..., width) of compact rows, without `log_base`; 0 where a cell does not count.
+
+        `complete` promises that every cell counts, which saves the masking.
+        """
+        parts = []
+        cells_of = _split(rows[..., : self.width], [len(block.positions) for block in self.free])
+        for block, parameters, cells in zip(self.free, self._parameters(raw), cells_of, strict=True):
+            if complete:
+                parts.append(block.likelihood.log_density(parameters, cells))
+            else:
+                counts = ~jnp.isnan(cells)
+                density = block.likelihood.log_density(parameters, jnp.where(counts, cells, block.neutral))
+                parts.append(jnp.where(counts, density, 0.0))
+        return jnp.concatenate(parts, axis=-1)
+
+    def typical(self, raw: jax.Array) -> jax.Array:
+        """Typical values (..., free columns) in original units, in the order of the schema."""
+        return self._assembled(raw, lambda block, parameters, _: block.likelihood.typical(parameters))
+
+    def sample(self, key: jax.Array, raw: jax.Array) -> jax.Array:
+        """One draw (..., free columns) in original units, in the order of the schema."""
+
+        def draw(block: Block, parameters: object, place: int) -> jax.Array:
+            return block.likelihood.sample(jax.random.fold_in(key, place), parameters)
+
+        return self._assembled(raw, draw)
+
+    def _parameters(self, raw: jax.Array) -> Iterable[object]:
+        pieces = _split(raw, [block.likelihood.outputs for block in self.free])
+        return [block.likelihood.parameters(piece) for block, piece in zip(self.free, pieces, strict=True)]
+
+    def _assembled(self, raw: jax.Array, decode: Callable[[Block, object, int], jax.Array]) -> jax.Array:
+        value: dict[int, jax.Array] = {}
+        state: dict[int, tuple[jax.Array, tuple[float, ...]]] = {}
+        for place, (block, parameters) in enumerate(zip(self.free, self._parameters(raw), strict=True)):
+            cells = decode(block, parameters, place)
+            for column, position in enumerate(block.positions):
+                if block.of_states:
+                    state[position] = (cells[..., column], block.codes[column])
+                else:
+                    value[position] = cells[..., column]
+        for position, (chosen, codes) in state.items():
+            for number, code in enumerate(codes, start=1):
+                value[position] = jnp.where(chosen == number, code, value[position])
+        return jnp.stack([value[position] for position in sorted(value)], axis=-1)
+
+
+def _blocks(schema: Schema, positions: Sequence[int], values: np.ndarray) -> tuple[Block, ...]:
+    """One block per likelihood and group, then blocks for the states of columns with special codes."""
+    infinite = np.isinf(values[:, positions]).any(axis=0)
+    if infinite.any():
+        name = schema.names[positions[int(np.argmax(infinite))]]
+        raise DataError(f"column {name!r} holds infinite values; make them missing, or a special code")
+    groups: dict[tuple[type[Likelihood], Hashable, bool], list[tuple[int, Feature]]] = {}
+    for position in positions:
+        feature = schema.features[position]
+        likelihood = likelihood_of(feature)
+        groups.setdefault((likelihood, likelihood.group(feature), False), []).append((position, feature))
+    for position in positions:
+        feature = schema.features[position]
+        if feature.special:
+            states = Feature(feature.name, "categorical", levels=("value", *map(str, feature.special)))
+            groups.setdefault((Categorical, Categorical.group(states), True), []).append((position, states))
+    return tuple(
+        _block(schema, likelihood, of_states, members, values) for (likelihood, _, of_states), members in groups.items()
+    )
+
+
+def _block(
+    schema: Schema,
+    likelihood: type[Likelihood],
+    of_states: bool,
+    members: Sequence[tuple[int, Feature]],
+    values: np.ndarray,
+) -> Block:
+    positions = tuple(position for position, _ in members)
+    codes = tuple(tuple(schema.features[position].special) for position in positions)
+    empty = Block(likelihood=None, neutral=np.zeros(0), positions=positions, codes=codes, of_states=of_states)  # type: ignore[arg-type]
+    cells = empty.cells(values)
+    for column, (_, feature) in enumerate(members):
+        if np.isnan(cells[:, column]).all():
+            # Never a value in training: a stand-in, so that the column has constants at all.
+            cells[:, column] = feature.bounds[0] or 0.0
+    fitted = likelihood.fit([feature for _, feature in members], cells)
+    neutral = np.nanpercentile(fitted.normalise(cells), 50, axis=0, method="lower")
+    return Block(fitted, neutral, positions, codes, of_states)
+
+
+def _split(array: jax.Array, widths: Sequence[int]) -> list[jax.Array]:
+    ends = [0, *np.cumsum(widths).tolist()]
+    return [array[..., start:end] for start, end in pairwise(ends)]

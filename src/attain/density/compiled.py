@@ -1,0 +1,60 @@
+"""The compiled functions of a trained model, each over a tile of rows."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from attain.density.mixture import Mixture
+
+
+@eqx.filter_jit
+def decode_matrix(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array) -> jax.Array:
+    """Typical free cells (n, free columns) in float32 and original units, for a search.
+
+    `conditions` are encoded by `encode_conditions`, `component` are numbers. Call it with one number of rows,
+    such as `TILE`, if bits must not depend on the batch.
+    """
+    weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
+    return model.columns.typical(model.decode(z, weights, conditions))
+
+
+@eqx.filter_jit
+def encode(model: Mixture, rows: jax.Array) -> tuple[jax.Array, jax.Array]:
+    posterior = model.posterior(rows)
+    component = jnp.argmax(posterior.log_share, axis=-1)
+    return jnp.take_along_axis(posterior.mean, component[:, None, None], axis=1)[:, 0], component
+
+
+@eqx.filter_jit
+def encode_conditions(model: Mixture, rows: jax.Array) -> jax.Array:
+    return model.columns.encode_conditions(rows)
+
+
+@eqx.filter_jit
+def sample(model: Mixture, rows: jax.Array, key: jax.Array) -> jax.Array:
+    component_key, latent_key, column_key = jax.random.split(key, 3)
+    component = jax.random.randint(component_key, (rows.shape[0],), 0, model.components)
+    noise = jax.random.normal(latent_key, (rows.shape[0], model.latent_dim), jnp.float32)
+    weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
+    raw = model.decode(weights @ model.prior_mean + noise, weights, model.columns.encode_conditions(rows))
+    return model.columns.sample(column_key, raw)
+
+
+@eqx.filter_jit
+def importance_bound(model: Mixture, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return model.importance_bound(rows, noise)
+
+
+@eqx.filter_jit
+def displacement(model: Mixture, rows: jax.Array) -> jax.Array:
+    posterior = model.posterior(rows)
+    return (jnp.exp(posterior.log_share)[..., None] * (posterior.mean - model.prior_mean)).sum(axis=1)
+
+
+@eqx.filter_jit
+def draw_matrix(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, key: jax.Array) -> jax.Array:
+    """Like `decode_matrix`, but one random draw from each likelihood, as the code released with the paper does."""
+    weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
+    return model.columns.sample(key, model.decode(z, weights, conditions))

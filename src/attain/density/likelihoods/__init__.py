@@ -1,0 +1,29 @@
+"""Densities of columns, one small file each; `register` makes one of your own known."""
+
+from attain.density.likelihoods.base import Likelihood, Parameters, Support, likelihood_of, register, registered
+from attain.density.likelihoods.beta import Beta
+from attain.density.likelihoods.categorical import Categorical
+from attain.density.likelihoods.gaussian import Gaussian
+from attain.density.likelihoods.lognormal import LogNormal, LogNormalPlusOne
+from attain.density.likelihoods.negative_binomial import NegativeBinomial
+from attain.density.likelihoods.ordinal import Ordinal
+from attain.density.likelihoods.poisson import Poisson
+from attain.density.likelihoods.truncated_normal import TruncatedNormal
+
+__all__ = [
+    "Beta",
+    "Categorical",
+    "Gaussian",
+    "Likelihood",
+    "LogNormal",
+    "LogNormalPlusOne",
+    "NegativeBinomial",
+    "Ordinal",
+    "Parameters",
+    "Poisson",
+    "Support",
+    "TruncatedNormal",
+    "likelihood_of",
+    "register",
+    "registered",
+]

@@ -1,0 +1,179 @@
+"""What a likelihood is: the density of a block of columns of one kind, given parameters that a network supplies.
+
+A likelihood knows no network. It splits the work between two places:
+
+- on the host, in float64: `fit` (constants from the training data), `normalise` (original units to the internal scale)
+  and `log_base` (every term of the log-density that depends on the data alone, Jacobian included);
+- in the compiled graph: `parameters` (raw network outputs to parameters), `log_density` (the rest of the log-density),
+  `typical`, `sample` and `encode`.
+
+So training never recomputes a log-factorial or a Jacobian, and large offsets cost no float32 digits.
+`log_prob = log_density(parameters, normalise(x)) + log_base(x)` is the log-density in original units.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from attain.core.errors import DataError, SchemaError, listed
+from attain.schema.schema import Feature
+
+Parameters: TypeAlias = Any
+"""What `parameters` returns: a named tuple of arrays, each with the columns of the block on one axis."""
+
+
+class Support(NamedTuple):
+    """Where a density lives, column by column: from `low` to `high`, on whole numbers only where `discrete`."""
+
+    low: np.ndarray
+    high: np.ndarray
+    discrete: bool
+
+
+class Likelihood(eqx.Module):
+    """The density of a block of columns that share one kind of distribution.
+
+    Constants are plain arrays with one entry per column, learned by `fit` from training data alone. `names` are the
+    columns' names and serve messages only.
+    """
+
+    name: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    @abc.abstractmethod
+    def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:
+        """The likelihood with its constants, from training values (n, columns) in which NaN is no value."""
+
+    @classmethod
+    def group(cls, feature: Feature) -> Hashable:
+        """Columns with the same group share a block; by default all columns of this likelihood do."""
+        return ()
+
+    @property
+    @abc.abstractmethod
+    def columns(self) -> int:
+        """How many columns the block has."""
+
+    @property
+    @abc.abstractmethod
+    def outputs(self) -> int:
+        """How many raw numbers a network supplies for the whole block."""
+
+    @property
+    def inputs(self) -> int:
+        """How many numbers `encode` gives for the whole block."""
+        return self.columns
+
+    @abc.abstractmethod
+    def initial(self) -> np.ndarray:
+        """Raw outputs (outputs,) at which the density is close to the columns' marginal: where training starts."""
+
+    @abc.abstractmethod
+    def normalise(self, x: np.ndarray) -> np.ndarray:
+        """Values (n, columns) on the internal scale, in float64; NaN stays NaN."""
+
+    @abc.abstractmethod
+    def log_base(self, x: np.ndarray) -> np.ndarray:
+        """The part of the log-density (n, columns) that depends on the data alone, Jacobian included, in float64."""
+
+    @abc.abstractmethod
+    def encode(self, t: jax.Array) -> jax.Array:
+        """Network inputs (..., inputs) for values on the internal scale; 0 is neutral."""
+
+    @abc.abstractmethod
+    def parameters(self, raw: jax.Array) -> Parameters:
+        """The parameters of the density for raw network outputs (..., outputs)."""
+
+    @abc.abstractmethod
+    def log_density(self, parameters: Parameters, t: jax.Array) -> jax.Array:
+        """The part of the log-density (..., columns) that depends on the parameters, on the internal scale."""
+
+    @abc.abstractmethod
+    def typical(self, parameters: Parameters) -> jax.Array:
+        """One value (..., columns) in original units that stands for the density: the deterministic decode."""
+
+    @abc.abstractmethod
+    def sample(self, key: jax.Array, parameters: Parameters) -> jax.Array:
+        """One draw (..., columns) from the density, in original units."""
+
+    @abc.abstractmethod
+    def support(self) -> Support:
+        """Where the density lives, in original units."""
+
+    def log_prob(self, parameters: Parameters, x: np.ndarray) -> jax.Array:
+        """The log-density (n, columns) of values in original units."""
+        x = np.asarray(x, dtype=np.float64)
+        dtype = jax.tree.leaves(parameters)[0].dtype
+        return self.log_density(parameters, jnp.asarray(self.normalise(x), dtype)) + jnp.asarray(
+            self.log_base(x), dtype
+        )
+
+
+def column_constants(values: np.ndarray, features: Sequence[Feature]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, standard deviation and half step of each column; a constant column has the scale of its half step, or 1."""
+    half_step = np.array([0.0 if f.step is None else f.step / 2 for f in features])
+    mean = np.nanmean(values, axis=0)
+    deviation = np.nanstd(values, axis=0)
+    flat = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
+    return mean, np.where(flat, np.where(half_step > 0, half_step, 1.0), deviation), half_step
+
+
+def refuse_outside(features: Sequence[Feature], broken: np.ndarray, values: np.ndarray, needs: str) -> None:
+    """Raises for the first column in which `broken` (n, columns) is true anywhere."""
+    for column in np.flatnonzero(broken.any(axis=0)):
+        found = values[broken[:, column], column][0]
+        raise DataError(
+            f"column {features[int(column)].name!r} holds {found:g}, but its likelihood needs {needs}; "
+            f"change the feature's kind or its likelihood"
+        )
+
+
+_REGISTERED: dict[str, type[Likelihood]] = {}
+_DEFAULTS: dict[str, str] = {
+    "real": "gaussian",
+    "positive": "lognormal",
+    "count": "poisson",
+    "interval": "truncated_normal",
+    "ordinal": "ordinal",
+    "categorical": "categorical",
+}
+
+
+def register(likelihood: type[Likelihood]) -> type[Likelihood]:
+    """Makes a likelihood known by its `name`, so that `Feature(likelihood=name)` takes it; also a decorator."""
+    known = _REGISTERED.get(likelihood.name)
+    if known is not None and known.__qualname__ != likelihood.__qualname__:
+        raise SchemaError(
+            f"a likelihood named {likelihood.name!r} is registered already ({known.__qualname__}); choose another name"
+        )
+    _REGISTERED[likelihood.name] = likelihood
+    return likelihood
+
+
+def registered() -> dict[str, type[Likelihood]]:
+    """All likelihoods by name."""
+    return dict(_REGISTERED)
+
+
+def likelihood_of(feature: Feature) -> type[Likelihood]:
+    """The likelihood that models a feature: its own choice, or the default of its kind."""
+    name = feature.likelihood or _DEFAULTS[feature.kind]
+    if name not in _REGISTERED:
+        raise SchemaError(
+            f"feature {feature.name!r} asks for the likelihood {name!r}, none of {listed(sorted(_REGISTERED))}; "
+            f"a likelihood of your own is made known by attain.density.likelihoods.register"
+        )
+    chosen = _REGISTERED[name]
+    if feature.kind not in chosen.kinds:
+        raise SchemaError(
+            f"feature {feature.name!r} is {feature.kind}, but the likelihood {name!r} models {', '.join(chosen.kinds)}"
+        )
+    return chosen

@@ -1,0 +1,63 @@
+"""One file a method; all of them keep the contract of `attain.methods.base.Explainer`.
+
+Each is imported when it is first used: some need JAX, which takes its time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attain.methods.base import Explainer
+    from attain.methods.cchvae.cchvae import CCHVAE
+    from attain.methods.face.face import Face
+    from attain.methods.growing_spheres import GrowingSpheres
+    from attain.methods.lash.budgeted_inverse import BudgetedInverseClassification
+    from attain.methods.lash.hill_climbing import HillClimbingLocalSearch
+    from attain.methods.nearest.nearest_unlike import NearestUnlike
+    from attain.methods.recourse.actionable_recourse import ActionableRecourse
+    from attain.methods.revise.revise import Revise
+    from attain.methods.russell.russell import Russell
+    from attain.methods.tweaking.feature_tweaking import FeatureTweaking
+    from attain.methods.wachter.wachter import Wachter
+
+_HOMES = {
+    "ActionableRecourse": "recourse.actionable_recourse",
+    "BudgetedInverseClassification": "lash.budgeted_inverse",
+    "CCHVAE": "cchvae.cchvae",
+    "Explainer": "base",
+    "Face": "face.face",
+    "FeatureTweaking": "tweaking.feature_tweaking",
+    "GrowingSpheres": "growing_spheres",
+    "HillClimbingLocalSearch": "lash.hill_climbing",
+    "NearestUnlike": "nearest.nearest_unlike",
+    "Revise": "revise.revise",
+    "Russell": "russell.russell",
+    "Wachter": "wachter.wachter",
+}
+
+__all__ = [
+    "CCHVAE",
+    "ActionableRecourse",
+    "BudgetedInverseClassification",
+    "Explainer",
+    "Face",
+    "FeatureTweaking",
+    "GrowingSpheres",
+    "HillClimbingLocalSearch",
+    "NearestUnlike",
+    "Revise",
+    "Russell",
+    "Wachter",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'attain.methods' has no attribute {name!r}")
+    value = getattr(import_module(f"attain.methods.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,264 @@
+"""FACE (Poyiadzi et al. 2020): a feasible path over real people to one of the desired class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from attain.core.errors import AttainError
+from attain.methods.base import Explainer
+from attain.methods.face.graph import Density, PeopleGraph, admissible_rows
+from attain.methods.search.moves import Scale
+from attain.methods.search.options import diverse_order
+from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.ranked import ranked_hits
+from attain.models import Goal
+from attain.population.copies import REAL_VALUES, Copies
+from attain.population.reference import distinct
+from attain.results.counterfactuals import Counterfactuals
+from attain.schema.constraints import Constraints
+from attain.schema.schema import Schema
+from attain.tables.region import Region
+from attain.tables.table import Frame
+
+Kernel = Literal["kde", "knn"]
+
+_STEPS_AT_ONCE = 10_000_000
+_BLOCK = 25
+"""End points tried first, the nearest by path; more follow where none of them will do."""
+_CENTRES = 1_000
+"""The most people a kernel density is made of."""
+
+
+class Face(Explainer):
+    """The nearest real person of the desired class along a path of real people, through regions where many are.
+
+    Takes any classifier; `least_probability` needs one that gives probabilities. Training people are joined to their
+    nearest neighbours in the measuring space; a step weighs its length times −log of the density at its midpoint. The
+    shortest path from a person to somebody whom the model gives what is asked for, and who is no outlier, is what they
+    could follow. The answer is its end with the cells that may not change put back, if that still turns the decision;
+    else the next end is tried.
+
+    **Its answers and paths hold real people's values.** The figure `copies_a_person` is 1 where an answer's free cells
+    are exactly those of a training row; `endpoint` is the training row, by position, that the path leads to;
+    `path_length` its weight. `paths(result)` gives the steps.
+
+    Keeps on every step of the path: immutable levels and special codes (the same), immutable numbers (within
+    `tolerance`), directions of the schema (no step back), bounds, ranges, transitions and the constraints of the call
+    (relative to the person). Keeps in the answer, by construction: all of them exactly, and steps, missing cells,
+    derived columns. Rules between features: by mending where that is easy, else by rejection. `max_changes`: by
+    rejection.
+
+    Departures from the publication: the density has the unit in which its largest value at a person is 1, and no step
+    weighs less than its length, so that weights are never negative; t_d is a quantile; numbers that cannot change are
+    held within a tolerance along the path, as nobody else has exactly the same, and exactly in the answer.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    neighbours
+        How many of the nearest people each one is joined to.
+    density
+        `kde`: a Gaussian kernel density at the midpoint of a step; `knn`: from the length of the step alone.
+    bandwidth
+        Of the kernel, in the measuring space; Scott's rule where it is None.
+    least_probability
+        t_p: the least probability of the target at the end of a path; None asks for the decision only.
+    least_density
+        t_d: the end of a path is denser than this share of the training people.
+    tolerance
+        How far a number that cannot change may lie from the person's own along the path, in standard deviations.
+    rows
+        The most training people in the graph; a random part of them where there are more.
+    budget
+        The most rows the model is asked about per person.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real people of the desired class.
+    random_state
+        The seed for choosing people, where there are more than the graph or the kernel density takes.
+
+    References
+    ----------
+    R. Poyiadzi, K. Sokol, R. Santos-Rodriguez, T. De Bie, P. Flach: FACE: Feasible and Actionable Counterfactual
+    Explanations, AIES 2020.
+    """
+
+    needs_rows = True
+    citation = """@inproceedings{poyiadzi2020face,
+  title = {{FACE}: Feasible and Actionable Counterfactual Explanations},
+  author = {Poyiadzi, Rafael and Sokol, Kacper and Santos-Rodriguez, Raul and De Bie, Tijl and Flach, Peter},
+  booktitle = {Proceedings of the AAAI/ACM Conference on AI, Ethics, and Society},
+  pages = {344--350},
+  year = {2020}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        neighbours: int = 20,
+        density: Kernel = "kde",
+        bandwidth: float | None = None,
+        least_probability: float | None = None,
+        least_density: float = 0.05,
+        tolerance: float = 1.0,
+        rows: int = 10_000,
+        budget: int = 20_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.schema = schema
+        self.neighbours = neighbours
+        self.density = density
+        self.bandwidth = bandwidth
+        self.least_probability = least_probability
+        self.least_density = least_density
+        self.tolerance = tolerance
+        self.rows = rows
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_whole("neighbours", self.neighbours, 1)
+        self._check_whole("rows", self.rows, 2)
+        self._check_positive("tolerance", self.tolerance, zero=True)
+        if self.bandwidth is not None:
+            self._check_positive("bandwidth", self.bandwidth)
+        if self.density not in get_args(Kernel):
+            raise AttainError(f"density is {self.density!r}; it takes one of {', '.join(map(repr, get_args(Kernel)))}")
+        for name, value in (("least_density", self.least_density), ("least_probability", self.least_probability)):
+            if value is not None and (isinstance(value, bool) or not 0 <= value < 1):
+                raise AttainError(f"{name} is {value!r}; it takes a number from 0 up to, not including, 1")
+
+    def _prepare(self) -> None:
+        values = self.table_.values
+        random = np.random.default_rng(self.random_state)
+        points, first = distinct(self.space_.transform(values))
+        if len(points) > self.rows:
+            chosen = np.sort(random.choice(len(points), self.rows, replace=False))
+            points, first = points[chosen], first[chosen]
+        density = None
+        if self.density == "kde":
+            centres = points[random.choice(len(points), min(_CENTRES, len(points)), replace=False)]
+            density = Density(centres, self.bandwidth)
+        self.rows_ = first
+        self.graph_ = PeopleGraph(self.schema_, values[first], points, self.neighbours, density)
+        self.spread_ = Scale(self.schema_, values).spread
+        self._copies = Copies(values[:, self.schema_.free_columns])
+        self._ends: dict[tuple[object, ...], np.ndarray] = {}
+
+    def _accept(self, goal: Goal) -> None:
+        """Finds out once per goal who may stand at the end of a path."""
+        if self._key(goal) in self._ends:
+            return
+        graph = self.graph_
+        good = goal.judge(graph.values).met & (graph.height >= np.quantile(graph.height, self.least_density))
+        if self.least_probability:
+            surer = self._goal(goal.model, goal.target, self.least_probability)
+            good &= surer.judge(graph.values).met
+        self._ends[self._key(goal)] = good
+
+    def _key(self, goal: Goal) -> tuple[object, ...]:
+        return goal.fingerprint(), self.least_probability, self.least_density
+
+    def _batch_size(self, options: int) -> int:
+        return max(_STEPS_AT_ONCE // max(len(self.graph_.starts), 1), 1)
+
+    def _routes(self, region: Region) -> tuple[np.ndarray, np.ndarray]:
+        admissible = admissible_rows(region, self.graph_.values, self.spread_, self.tolerance)
+        return self.graph_.routes(region, self.space_.transform(region.factuals), admissible)
+
+    def _search(self, problem: Problem) -> Answers:
+        region = problem.region
+        lengths, _ = self._routes(region)
+        lengths[:, ~self._ends[self._key(problem.goal)]] = np.inf
+        order = np.argsort(lengths, axis=1, kind="stable")
+        available = np.isfinite(lengths).sum(axis=1)
+
+        def ends(people: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            ranks = np.tile(np.arange(start, min(stop, order.shape[1])), len(people))
+            owners = np.repeat(people, len(ranks) // len(people))
+            reached = ranks < available[owners]
+            owners, ranks = owners[reached], ranks[reached]
+            return self.graph_.values[order[owners, ranks]], owners, ranks
+
+        rows, owners, ranks, _, status = ranked_hits(
+            problem, ends, available, block=_BLOCK, wanted=problem.options, reserve=problem.options
+        )
+        vertex = order[owners, ranks]
+        cost = lengths[owners, vertex]
+        kept = diverse_order(rows, owners, cost, region, problem.options)
+        figures = {
+            "path_length": np.round(cost[kept], 6),
+            "endpoint": self.rows_[vertex[kept]].astype(np.float64),
+            "copies_a_person": self._copies.of(rows[kept][:, region.schema.free_columns]),
+        }
+        return Answers(rows[kept], owners[kept], cost[kept], status, figures)
+
+    def _result(self, *parts: Any) -> Counterfactuals:
+        result = super()._result(*parts)
+        return replace(result, notes=(*result.notes, REAL_VALUES))
+
+    def paths(self, result: Counterfactuals, constraints: Constraints | Mapping[str, Any] | None = None) -> Frame:
+        """The path of every option: one row a step, with the columns person, option, step and the features.
+
+        Step 0 is the person's own record, then come real people's as they are, and last the answer. Pass the
+        constraints with which `result` was made, if there were any; the result may have come back from JSON.
+        """
+        self._check_fitted()
+        missing = {"endpoint", "path_length"} - set(result.option_figures)
+        if missing:
+            raise AttainError(f"result was made by {result.method}, which knows no paths; pass one of Face")
+        region = Region.of(result.table, Constraints.of(constraints), self.observed_)
+        places = np.searchsorted(self.rows_, result.option_figures["endpoint"], sorter=np.argsort(self.rows_))
+        vertices = np.argsort(self.rows_)[np.minimum(places, len(self.rows_) - 1)]
+        steps: list[tuple[int, int, int, np.ndarray]] = []
+        people = np.unique(result.owners)
+        size = self._batch_size(1)
+        for start in range(0, len(people), size):
+            some = people[start : start + size]
+            lengths, before = self._routes(region.subset(some))
+            for option in np.flatnonzero(np.isin(result.owners, some)):
+                place = int(np.searchsorted(some, result.owners[option]))
+                if not abs(lengths[place, vertices[option]] - result.option_figures["path_length"][option]) < 1e-5:
+                    raise AttainError(
+                        "constraints are not those with which result was made, or this explainer is not the one: the "
+                        "path cannot be found again; pass the same constraints"
+                    )
+                steps += self._steps(result, int(option), before[place], int(vertices[option]))
+        return self._listed(result, steps)
+
+    def _steps(
+        self, result: Counterfactuals, option: int, before: np.ndarray, vertex: int
+    ) -> list[tuple[int, int, int, np.ndarray]]:
+        """(person, option, step, record) from the person's own record to the answer."""
+        on_the_way: list[np.ndarray] = []
+        vertex = int(before[vertex])
+        while vertex >= 0:
+            on_the_way.insert(0, self.graph_.values[vertex])
+            vertex = int(before[vertex])
+        person = int(result.owners[option])
+        rank = int((result.owners[:option] == person).sum()) + 1
+        records = [result.table.values[person], *on_the_way, result.rows[option]]
+        return [(person, rank, step, record) for step, record in enumerate(records)]
+
+    def _listed(self, result: Counterfactuals, steps: list[tuple[int, int, int, np.ndarray]]) -> Frame:
+        table = result.table
+        people = np.array([person for person, *_ in steps], dtype=np.intp)
+        records = np.array([record for *_, record in steps]).reshape(len(steps), len(table.schema))
+        leading = {
+            "person": [table.labels[person] for person in people],
+            "option": [rank for _, rank, *_ in steps],
+            "step": [step for _, _, step, _ in steps],
+        }
+        return table.layout.library.with_leading(table.take(people, records), leading)

@@ -1,0 +1,178 @@
+"""Growing Spheres (Laugel et al. 2017): the nearest record, in any direction, that turns the decision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attain.methods.base import Explainer
+from attain.methods.search.moves import Moves, Scale
+from attain.methods.search.options import diverse
+from attain.methods.search.pool import Pool
+from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.sparsity import sparse
+from attain.results.status import Status
+from attain.schema.schema import Schema
+
+_ROWS_AT_ONCE = 200_000
+_SMALLEST_BALL = 1e-3
+_SPARE_OPTIONS = 8
+"""Hits kept for each option asked for: after taking back changes, several become the same."""
+
+
+class GrowingSpheres(Explainer):
+    """The nearest record that turns the decision, searched in growing shells round the person.
+
+    Takes any classifier. First a ball is shrunk until nothing in it turns the decision, then shells grow outward from
+    it until something does; last, every change that is not needed is taken back (smallest first). Numbers are measured
+    in standard deviations; another level counts √2. Candidates are put on their grid and into their levels before the
+    model is asked, so that rounding never undoes an answer. It looks at no data but their spread: answers may be
+    records that no real person has.
+
+    Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
+    columns, `max_changes`. Rules between features: by mending where that is easy, else by rejection.
+
+    Departures from the publication: the last ball without an answer is remembered (the released code divides once
+    more), shells are uniform in volume in any dimension, and shells widen with the radius (`growth`), so that the
+    search ends.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    samples
+        Records tried in each ball or shell.
+    radius
+        The first ball, in standard deviations.
+    step
+        The least width of a shell.
+    growth
+        The width of a shell as a share of its radius, where that is larger than `step`. 0 gives the published shells.
+    sparsity
+        Whether changes that are not needed are taken back.
+    budget
+        The most rows the model is asked about per person.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real people of the desired class.
+    random_state
+        The seed. Each person has random numbers of their own, so that batch and order do not matter.
+
+    References
+    ----------
+    T. Laugel, M.-J. Lesot, C. Marsala, X. Renard, M. Detyniecki: Inverse Classification for Comparison-based
+    Interpretability in Machine Learning, arXiv:1712.08443, 2017.
+    """
+
+    citation = """@article{laugel2017inverse,
+  title = {Inverse Classification for Comparison-based Interpretability in Machine Learning},
+  author = {Laugel, Thibault and Lesot, Marie-Jeanne and Marsala, Christophe and Renard, Xavier and Detyniecki, Marcin},
+  journal = {arXiv preprint arXiv:1712.08443},
+  year = {2017}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        samples: int = 200,
+        radius: float = 1.0,
+        step: float = 0.1,
+        growth: float = 0.1,
+        sparsity: bool = True,
+        budget: int = 20_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.schema = schema
+        self.samples = samples
+        self.radius = radius
+        self.step = step
+        self.growth = growth
+        self.sparsity = sparsity
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_whole("samples", self.samples, 1)
+        self._check_positive("radius", self.radius)
+        self._check_positive("step", self.step)
+        self._check_positive("growth", self.growth, zero=True)
+
+    def _prepare(self) -> None:
+        self.scale_ = Scale(self.schema_, self.table_.values)
+
+    def _batch_size(self, options: int) -> int:
+        return max(_ROWS_AT_ONCE // self.samples, 1)
+
+    def _search(self, problem: Problem) -> Answers:
+        shells = _Shells(self, problem)
+        radius = shells.shrink()
+        status = shells.grow(radius)
+        rows, owners, region = shells.pool.rows, shells.pool.owners, problem.region
+        if self.sparsity:
+            rows = sparse(rows, owners, shells.moves.sizes(rows, owners), region, problem.accepts)
+        cost = shells.moves.distances(rows, owners)
+        rows, owners, cost = diverse(rows, owners, cost, region, problem.options)
+        return Answers(rows, owners, cost, status)
+
+
+class _Shells:
+    """The search of one batch of people: a ball each that shrinks, then shells that grow."""
+
+    def __init__(self, settings: GrowingSpheres, problem: Problem) -> None:
+        self.settings = settings
+        self.problem = problem
+        self.moves = Moves(problem.region, settings.scale_, problem.seed)
+        keep = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
+        self.pool = Pool(problem.people, len(problem.region.schema), keep)
+        # rows kept back for taking back changes, and for the last check
+        wished = keep * (1 + (self.moves.dimensions if settings.sparsity else np.zeros(problem.people, dtype=np.intp)))
+        self.reserve: np.ndarray = np.maximum(np.minimum(wished, problem.ledger.budget // 2), problem.options)
+
+    def shrink(self) -> np.ndarray:
+        """The radius of a ball round each person in which nothing was found."""
+        radius = np.full(self.problem.people, float(self.settings.radius))
+        active = np.arange(self.problem.people)
+        while active.size:
+            active = active[self._try(active, np.zeros(len(active)), radius[active])]
+            radius[active] /= 2
+            active = active[radius[active] >= _SMALLEST_BALL * self.settings.radius]
+        return radius
+
+    def grow(self, inner: np.ndarray) -> list[Status]:
+        """Shells outward, until something turns the decision, there is nowhere left to go, or the budget is spent."""
+        status = np.full(self.problem.people, Status.FOUND, dtype=object)
+        ledger, pool = self.problem.ledger, self.pool
+        wanted = 1 if self.problem.options == 1 else 2 * self.problem.options
+        active = np.arange(self.problem.people)
+        while active.size:
+            spent = ledger.spent[active] + self.reserve[active] >= ledger.budget
+            beyond = inner[active] > self.moves.farthest[active]
+            empty = pool.size[active] == 0
+            status[active[empty & spent]] = Status.BUDGET_SPENT
+            status[active[empty & beyond & ~spent]] = Status.OUT_OF_REACH
+            # a hit nearer than the next shell cannot be beaten by it
+            done = (pool.nearest[active] <= inner[active]) & (pool.size[active] >= wanted)
+            active = active[~(spent | beyond | done)]
+            outer = inner[active] + np.maximum(self.settings.step, self.settings.growth * inner[active])
+            hit = self._try(active, inner[active], outer)
+            inner[active] = outer
+            active = active[~(hit & (pool.size[active] >= wanted))]
+        return list(status)
+
+    def _try(self, people: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
+        """Judges records from one shell for each of these people; says for whom one turned the decision."""
+        region = self.problem.region
+        rows, owners = self.moves.draw(people, inner, outer, self.settings.samples)
+        rows = region.final_form(rows, owners)
+        worth = np.flatnonzero(region.admits(rows, owners))
+        worth = worth[self.problem.ledger.affordable(owners[worth], self.reserve)]
+        met, _ = self.problem.ask(rows[worth], owners[worth])
+        hits = worth[met]
+        self.pool.add(rows[hits], owners[hits], self.moves.distances(rows[hits], owners[hits]))
+        return np.isin(people, owners[hits])

@@ -1,0 +1,149 @@
+"""What a guarded explainer keeps: rows held out for calibration, and a guard for each model and target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from attain.core.errors import AttainError, DataError, FileError
+from attain.methods.guarded.surrogate import Surrogate
+from attain.methods.search.streams import person_key
+from attain.models import Goal
+from attain.population.guard import LEAST, Guard, Setting
+from attain.population.reference import Reference
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Schema
+from attain.tables.labels import desired_labels, read_labels
+from attain.tables.table import Frame, Table
+
+HELD_OUT: Final = 0.2
+"""The share of the training rows that neither guard nor autoencoder sees, where no calibration rows are given."""
+_STREAM: Final = 0xCA11B8A7E
+"""Keeps the draw of calibration rows apart from other uses of the seed."""
+OWN_ROWS: Final = (
+    "The guard was calibrated on the model's own training rows, which it may know better than new people; pass "
+    "calibration= to fit for rows it never saw."
+)
+TOO_FEW_HELD_OUT: Final = (
+    f"Fewer than {LEAST} real people of the desired class could be held out, so the guard was calibrated on those it "
+    "was fitted on: its stated rate is only approximate."
+)
+NO_GUARD: Final = (
+    f"Fewer than {LEAST} different real people of the desired class are known, so answers could not be guarded: they "
+    "come from Algorithm 1, and their level is the last."
+)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Rows that the guard is calibrated on, in original units, and their labels where they are known."""
+
+    values: np.ndarray
+    labels: np.ndarray | None
+
+    @classmethod
+    def read(cls, given: Any, schema: Schema, fitted_labels: np.ndarray | None) -> Calibration:
+        """The calibration rows of `fit(…, calibration=…)`: a frame, or a frame and its labels where `fit` had some."""
+        pair = given if isinstance(given, tuple) else (given, None)
+        if len(pair) != 2:
+            raise AttainError(
+                f"calibration is a tuple of {len(pair)}; it takes a frame, or a frame and its labels: (X, y)"
+            )
+        frame: Frame = pair[0]
+        table = Table.read(frame, schema, "calibration")
+        if fitted_labels is not None and pair[1] is None:
+            raise DataError(
+                "calibration has no labels, but fit had y: the guard's people are labelled, so those it is calibrated "
+                "on must be; pass calibration=(X, y)"
+            )
+        return cls(table.values, None if pair[1] is None else read_labels(pair[1], table.labels))
+
+
+def held_out(values: np.ndarray, seed: int) -> np.ndarray:
+    """Which training rows are kept for calibration: drawn by their content, so that order does not matter."""
+    keys = np.array([person_key(row, seed ^ _STREAM) / 2**128 for row in values])
+    return keys < HELD_OUT
+
+
+@dataclass(frozen=True)
+class Guarding:
+    """A guard for one model and target, and the line through its scores; None where too few real people are known."""
+
+    guard: Guard | None
+    surrogate: Surrogate
+    reference: Reference
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        goal: Goal,
+        setting: Setting,
+        values: np.ndarray,
+        labels: np.ndarray | None,
+        calibration: Calibration | None,
+        seed: int,
+        space: MeasuringSpace,
+        density: Any,
+    ) -> Guarding:
+        """The guard of the training rows for a model and target."""
+        met = goal.judge(values).met
+        desired = np.ones(len(values), dtype=bool) if labels is None else desired_labels(labels, goal.target)
+        aside = np.zeros(len(values), dtype=bool) if calibration is not None else held_out(values, seed)
+        reference = Reference.build(
+            space.schema,
+            values[~aside],
+            desired_labels=None if labels is None else desired[~aside],
+            met=met[~aside],
+            space=space,
+        )
+        surrogate = Surrogate.fit(goal, values, space)
+        if len(reference) < LEAST:
+            return cls(None, surrogate, reference, (NO_GUARD,))
+        rows = values[aside & met & desired] if calibration is None else _wanted(calibration, goal, labels)
+        guard = Guard.fit(setting, reference, rows, density)
+        notes = (OWN_ROWS,) if calibration is None else ()
+        return cls(guard, surrogate, reference, notes if guard.held_out else (TOO_FEW_HELD_OUT,))
+
+
+def _wanted(calibration: Calibration, goal: Goal, labels: np.ndarray | None) -> np.ndarray:
+    """The calibration rows that are real people of the desired class, chosen like the guard's own."""
+    met = goal.judge(calibration.values).met
+    if labels is not None and calibration.labels is not None:
+        met = met & desired_labels(calibration.labels, goal.target)
+    return calibration.values[met]
+
+
+def learned(calibration: Calibration | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The calibration rows as JSON and arrays, for a file."""
+    if calibration is None:
+        return {}, {}
+    labels = None if calibration.labels is None else calibration.labels.tolist()
+    return {"calibration_labels": labels}, {"calibration": calibration.values}
+
+
+def restored(
+    facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], schema: Schema, fitted_labels: np.ndarray | None
+) -> Calibration | None:
+    """The calibration rows that `learned` wrote."""
+    if "calibration" not in arrays:
+        return None
+    values, labels = arrays["calibration"], facts["calibration_labels"]
+    if values.ndim != 2 or values.shape[1] != len(schema) or values.dtype != np.float64:
+        raise FileError("the file's calibration rows do not fit its schema")
+    if labels is None:
+        if fitted_labels is not None:
+            raise FileError("the file has labels, but none for its calibration rows")
+        return Calibration(values, None)
+    if (
+        not isinstance(labels, list)
+        or len(labels) != len(values)
+        or any(isinstance(one, list | dict) for one in labels)
+    ):
+        raise FileError("the file has not one calibration label for each row")
+    read = np.empty(len(labels), dtype=object)
+    read[:] = labels
+    return Calibration(values, read)

@@ -1,0 +1,63 @@
+"""Answers that hold under other models too: several goals as one, and models fitted again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from attain.core.errors import AttainError
+from attain.models import Goal
+from attain.models.goal import Judgement
+
+Refit: TypeAlias = Callable[[Any, Any, int], Any]
+"""A frame, its labels and a seed, to a fitted model."""
+REFITS: Final = 5
+"""How many models a function is asked for; each is fitted on rows drawn with replacement."""
+
+
+class JointGoal:
+    """A goal that is met when the first model's is and all others' are; the others are asked only where it is."""
+
+    def __init__(self, first: Goal, others: Sequence[Goal]) -> None:
+        self._first = first
+        self._others = tuple(others)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._first, name)
+
+    def judge(self, rows: np.ndarray) -> Judgement:
+        """Whether every model gives each row what is asked for; the score is that of the model that asked it last."""
+        met, score = self._first.judge(rows)
+        met = met.copy()
+        for other in self._others:
+            left = np.flatnonzero(met)
+            met[left] = other.judge(rows[left]).met
+        return Judgement(met, score)
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """Under which share of the other models each row gets what is asked for."""
+        return np.mean([other.judge(rows).met for other in self._others], axis=0)
+
+
+def other_goals(
+    robust: Sequence[Any] | Refit, goal_of: Callable[[Any], Goal], frame: Any, labels: np.ndarray | None, seed: int
+) -> list[Goal]:
+    """The goals of the models given, or of models that a function fits on the training rows, drawn again."""
+    if not callable(robust):
+        models = list(robust) if isinstance(robust, Sequence) and not isinstance(robust, str) else []
+        if not models:
+            found = repr(robust) if isinstance(robust, str | Sequence) else f"a {type(robust).__name__}"
+            raise AttainError(
+                f"robust is {found}; it takes a list of models, or a function of (X, y, seed) that fits one"
+            )
+        return [goal_of(model) for model in models]
+    if labels is None:
+        raise AttainError("robust is a function that fits models, but fit had no labels; fit with y, or pass models")
+    random = np.random.default_rng(seed)
+    goals = []
+    for _ in range(REFITS):
+        drawn = random.integers(len(labels), size=len(labels))
+        goals.append(goal_of(robust(frame(drawn), labels[drawn].tolist(), int(random.integers(2**31 - 1)))))
+    return goals

@@ -1,0 +1,139 @@
+"""Hill climbing with local search (Lash et al. 2017): inverse classification that needs nothing but scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attain.core.errors import AttainError
+from attain.methods.base import Explainer
+from attain.methods.lash.climb import Climb
+from attain.methods.search.costs import Costs, units
+from attain.methods.search.moves import Scale
+from attain.methods.search.problem import Answers, Problem
+from attain.schema.schema import Direction, Schema
+
+_ROWS_AT_ONCE = 200_000
+
+
+class HillClimbingLocalSearch(Explainer):
+    """The change that lowers the risk most within a budget of costs, or a cheap one that turns the decision.
+
+    Takes any classifier; it only asks for scores. A change costs its share of the feature's range in the training data,
+    times the feature's `cost`; another level, special code or filled cell counts a whole range.
+
+    It climbs from the person's own record, cell by cell: each turn tries every cell at several distances up and down
+    and in every other state, and takes the move that gains most score for its cost. Random starts, the free cells of
+    training people chosen by chance, stand beside that. A local search then improves what turned the decision: changes
+    are taken back wholly or in part, or exchanged for cheaper ones, while the decision stays turned. With a number as
+    `cost_budget` it climbs to the best score within that budget, as published, which need not turn the decision.
+
+    A model that gives labels only, or a score that is flat round the person, offers no slope to climb: then the answer
+    comes from the random starts and the local search alone, and people may be missed for whom an answer exists.
+
+    Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
+    columns. Rules between features: by mending where that is easy, else by rejection; `max_changes` by rejection of
+    moves that would go beyond it, so that a start with too many changes is no start.
+
+    The publication describes the method in outline; the neighbourhood, the starts and the rule of gain for cost are
+    this package's own, and no equality with the authors' program is claimed. Directions come from the schema; where it
+    names none both ways are tried and charged.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    cost_budget
+        The most a change may cost; None looks for a cheap one that turns the decision. It has nothing to do with
+        `budget`.
+    directions
+        For each feature named, the direction that costs; the other is free of charge where the schema allows it.
+    starts
+        Random starts tried at a time, for each person.
+    restarts
+        How often a person without an answer gets new random starts.
+    turns
+        The most moves of one climb, and of one local search.
+    budget
+        The most rows the model is asked about per person.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real people of the desired class.
+    random_state
+        The seed. Each person has random numbers of their own, so that batch and order do not matter.
+
+    References
+    ----------
+    M. T. Lash, Q. Lin, W. N. Street, J. G. Robinson, J. Ohlmann: Generalized Inverse Classification, SIAM International
+    Conference on Data Mining, 2017.
+    """
+
+    needs_rows = True
+
+    citation = """@inproceedings{lash2017generalized,
+  title = {Generalized Inverse Classification},
+  author = {Lash, Michael T. and Lin, Qihang and Street, Nick and Robinson, Jennifer G. and Ohlmann, Jeffrey},
+  booktitle = {Proceedings of the 2017 SIAM International Conference on Data Mining},
+  pages = {162--170},
+  year = {2017}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        cost_budget: float | None = None,
+        directions: Mapping[str, Direction] | None = None,
+        starts: int = 20,
+        restarts: int = 5,
+        turns: int = 30,
+        budget: int = 20_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.schema = schema
+        self.cost_budget = cost_budget
+        self.directions = directions
+        self.starts = starts
+        self.restarts = restarts
+        self.turns = turns
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.cost_budget is not None:
+            self._check_positive("cost_budget", self.cost_budget)
+        self._check_whole("starts", self.starts, 0)
+        self._check_whole("restarts", self.restarts, 0)
+        self._check_whole("turns", self.turns, 1)
+        for name, direction in (self.directions or {}).items():
+            if direction not in ("increase", "decrease"):
+                raise AttainError(f"directions of {name!r} is {direction!r}; it takes 'increase' or 'decrease'")
+
+    def _prepare(self) -> None:
+        for name in self.directions or {}:
+            if not self.schema_[name].ordered:
+                raise AttainError(f"directions names {name!r}, whose levels have no order")
+        self.unit_ = units(self.schema_, self.observed_)
+        self.scale_ = Scale(self.schema_, self.table_.values)
+
+    def _batch_size(self, options: int) -> int:
+        return max(_ROWS_AT_ONCE // (16 * len(self.schema_)), 1)
+
+    def _search(self, problem: Problem) -> Answers:
+        costs = Costs(problem.region, self.unit_, directions=self.directions)
+        climb = Climb(
+            problem,
+            costs,
+            self.scale_.pools,
+            self.table_.values,
+            limit=self.cost_budget,
+            starts=self.starts,
+            restarts=self.restarts,
+            turns=self.turns,
+        )
+        return climb.answers("cost")

@@ -1,0 +1,146 @@
+"""Nearest unlike neighbours: real people of the desired class, and what of their record a person needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attain.methods.base import Explainer
+from attain.methods.nearest.reversion import reverted
+from attain.methods.search.options import diverse
+from attain.methods.search.pool import rank_within
+from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.ranked import ranked_hits
+from attain.population.copies import REAL_VALUES, Copies
+from attain.population.percentiles import total_shift
+from attain.results.counterfactuals import Counterfactuals
+from attain.schema.schema import Schema
+
+_ROWS_AT_ONCE = 100_000
+_SPARE_OPTIONS = 4
+"""Neighbours carried through for each option asked for: after taking back changes, several become the same."""
+
+
+class NearestUnlike(Explainer):
+    """The part of the nearest real people's records that turns the decision: the simplest strong baseline.
+
+    Takes any classifier. The training people nearest to the person, whom the model gives what is asked for (and who are
+    labelled so, where labels were given), lend their values. Cells that may not change, or not that way, stay the
+    person's own; what still turns the decision is an answer. The one with the least total shift goes through reversion:
+    changes are taken back, the one that costs the least score per percentile point first, until none can be.
+
+    **Its answers hold real people's values.** The figure `copies_a_person` is 1 where an answer's free cells are
+    exactly those of a training row.
+
+    Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
+    columns. Rules between features: by mending where that is easy, else by rejection. `max_changes`: by taking back the
+    smallest shifts first, else by rejection.
+
+    Where none of the nearest `neighbours` will do, it goes on to farther ones, so that a person without an answer is
+    one whom no real record within the budget helps.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    neighbours
+        How many of the nearest people are tried before the best of them is chosen.
+    reversion
+        Whether changes that are not needed are taken back.
+    budget
+        The most rows the model is asked about per person.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real people of the desired class.
+    random_state
+        Not used: nothing here is random.
+
+    References
+    ----------
+    D. Brughmans, P. Leyman, D. Martens: NICE: an algorithm for nearest instance counterfactual explanations, Data
+    Mining and Knowledge Discovery, 2023. The nearest unlike neighbour itself is older; nothing here is trained.
+    """
+
+    needs_rows = True
+    citation = """@article{brughmans2023nice,
+  title = {{NICE}: an algorithm for nearest instance counterfactual explanations},
+  author = {Brughmans, Dieter and Leyman, Pieter and Martens, David},
+  journal = {Data Mining and Knowledge Discovery},
+  year = {2023},
+  doi = {10.1007/s10618-023-00930-y}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        neighbours: int = 50,
+        reversion: bool = True,
+        budget: int = 20_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.schema = schema
+        self.neighbours = neighbours
+        self.reversion = reversion
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_whole("neighbours", self.neighbours, 1)
+
+    def _prepare(self) -> None:
+        self._copies = Copies(self.table_.values[:, self.schema_.free_columns])
+
+    def _batch_size(self, options: int) -> int:
+        return max(_ROWS_AT_ONCE // self.neighbours, 1)
+
+    def _search(self, problem: Problem) -> Answers:
+        region, reference = problem.region, self._reference(problem.goal)
+        answers = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
+
+        def neighbours(people: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            nearest = reference.nearest(region.factuals[people], stop)[1][:, start:]
+            owners = np.repeat(people, nearest.shape[1])
+            ranks = np.tile(np.arange(start, start + nearest.shape[1]), len(people))
+            return self._fewer(reference.values[nearest.ravel()], owners, problem), owners, ranks
+
+        available = np.full(problem.people, len(reference))
+        rows, owners, _, scores, status = ranked_hits(
+            problem, neighbours, available, block=self.neighbours, wanted=problem.options, reserve=answers
+        )
+        order = np.lexsort((self._difficulty(rows, owners, problem), owners))
+        order = order[rank_within(owners[order]) < answers]
+        rows, owners, scores = rows[order], owners[order], scores[order]
+        if self.reversion:
+            rows = reverted(rows, owners, scores, problem, self.percentiles_, reserve=answers)
+        rows, owners, cost = diverse(rows, owners, self._difficulty(rows, owners, problem), region, problem.options)
+        return Answers(
+            rows, owners, cost, status, {"copies_a_person": self._copies.of(rows[:, region.schema.free_columns])}
+        )
+
+    def _difficulty(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
+        shifts = self.percentiles_.shift(problem.region.factuals[owners], rows)
+        return total_shift(shifts, problem.region.schema.free_columns)
+
+    def _fewer(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
+        """The rows with only the largest shifts kept, for people who may change only so many features."""
+        region = problem.region
+        if (region.max_changes >= len(region.schema)).all():
+            return rows
+        rows = region.final_form(rows, owners)
+        shifts = self.percentiles_.interpolated_shift(region.factuals[owners], rows)
+        shifts = np.where(region.changed(rows, owners), shifts, -1.0)
+        rank = np.argsort(np.argsort(-shifts, axis=1, kind="stable"), axis=1)
+        return np.where(rank < region.max_changes[owners, None], rows, region.factuals[owners])
+
+    def _result(self, *parts: Any) -> Counterfactuals:
+        result = super()._result(*parts)
+        return replace(result, notes=(*result.notes, REAL_VALUES))

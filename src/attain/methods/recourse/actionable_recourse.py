@@ -1,0 +1,301 @@
+"""Actionable Recourse (Ustun, Spangher, Liu 2019): the cheapest actions that turn a linear classifier's decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from attain.core.errors import AttainError
+from attain.methods.base import Explainer
+from attain.methods.recourse.actions import Actions, Cost, Grid, Program
+from attain.methods.recourse.flip_set import Check, Item, Solver, certainly_none, flip_set
+from attain.methods.recourse.local_linear import LocalSearch
+from attain.methods.recourse.recourse_audit import audit_frame
+from attain.methods.search.moves import Scale
+from attain.methods.search.options import diverse
+from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.sparsity import sparse
+from attain.models.structure.linear import LinearScore, NotLinearError, decision_scores, linear_score
+from attain.population.percentiles import Percentiles
+from attain.results.status import Status
+from attain.schema.constraints import Constraints
+from attain.schema.schema import Schema
+from attain.tables.table import Frame
+
+_NUDGES = (1e-10, 1e-7, 1e-4)
+"""How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""
+_PROPOSED = 2
+"""Items of a local model's flip set that are asked of the real one, for each gain."""
+_PEOPLE_AT_ONCE = 1_000
+
+
+class ActionableRecourse(Explainer):
+    """The cheapest change of features that turns a linear classifier's decision, proven to be the cheapest.
+
+    Each free feature has actions: the values it may take, with a cost in percentiles of the training people and a gain
+    in score. One action a feature is chosen so that the gain is enough and the cost least. Takes every classifier:
+
+    - linear ones with two classes are recognised inside scikit-learn pipelines (`models.structure.linear`), and their
+      answers are exact optima over the grid. Where no allowed change can turn the decision, the status says
+      `NO_RECOURSE`. That is certain for every value that the schema, the constraints and the range of the training data
+      allow, on the grid or not; where it cannot be shown, the status is `OUT_OF_REACH`.
+    - for any other a local linear model is fitted to each person (`attain.methods.recourse.local_linear`), each item is
+      verified on the real classifier, and nothing is certified.
+
+    Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes and missing
+    cells (states with actions of their own), `max_changes`, and rules between features and derived columns, which give
+    the features they tie joint actions. Where these are more than 60 000, linear rules are conditions of the integer
+    program; other rules and derived columns are kept by rejection, with a cut for each choice that is rejected.
+
+    Departures from the publication: percentiles by the empirical distribution instead of a kernel estimate (`kde` gives
+    that), values within the range of the training data instead of their 1st to 99th percentile, a changed level counts
+    like one feature and costs 1, the local cost keeps 1 − Q at half a person or more so that it stays finite, and
+    programs without conditions between features are solved by an exact knapsack, faster than by HiGHS.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    cost
+        What is least: `total`, the sum of the shifts in percentiles; `max`, the largest of them, and then the total;
+        `local`, the sum of |log((1 − Q(x̃)) / (1 − Q(x)))|, which counts steps more towards the top. Each feature's cost
+        is weighted as the schema or the constraints say.
+    percentiles
+        `ecdf`, the distribution function that TS and MS are reported by, or `kde`, a kernel estimate.
+    grid
+        `observed`: each number may become what it is for some training person. `exact`: also the last value before the
+        next such one. With `ecdf`, that makes the least total (or maximum) the least TS (or MS) of all allowed records,
+        a bound for every other method. A whole number: so many equal steps over the range of the training data. The
+        first and last value that the person may reach are always among them.
+    flip_set
+        How several options differ. `distinct`: no two change the same set of features. `exclusive`: no feature changes
+        in two of them.
+    solver
+        `auto`, or `milp` to have every program solved by HiGHS.
+    samples
+        Records drawn round each person for a local linear model; linear classifiers need none.
+    budget
+        The most rows the model is asked about per person.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real people of the desired class.
+    random_state
+        The seed of the local models. Linear classifiers need no chance.
+
+    References
+    ----------
+    B. Ustun, A. Spangher, Y. Liu: Actionable Recourse in Linear Classification, FAT* 2019.
+    """
+
+    citation = """@inproceedings{ustun2019actionable,
+  title = {Actionable Recourse in Linear Classification},
+  author = {Ustun, Berk and Spangher, Alexander and Liu, Yang},
+  booktitle = {Proceedings of the Conference on Fairness, Accountability, and Transparency},
+  pages = {10--19},
+  year = {2019}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        cost: Cost = "total",
+        percentiles: Literal["ecdf", "kde"] = "ecdf",
+        grid: Literal["observed", "exact"] | int = "observed",
+        flip_set: Literal["distinct", "exclusive"] = "distinct",
+        solver: Solver = "auto",
+        samples: int = 400,
+        budget: int = 20_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.schema = schema
+        self.cost = cost
+        self.percentiles = percentiles
+        self.grid = grid
+        self.flip_set = flip_set
+        self.solver = solver
+        self.samples = samples
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def audit(
+        self,
+        model: Any,
+        population: Frame,
+        *,
+        target: Any,
+        probability: float | None = None,
+        groups: str | Sequence[Any] | None = None,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+    ) -> Frame:
+        """Who of a population has recourse, and what it costs: one row for everybody, then one for each group.
+
+        Parameters
+        ----------
+        model, target, probability, constraints
+            As in `explain`.
+        population
+            The people: a frame with the schema's columns.
+        groups
+            The name of a column, or one label a person.
+
+        Returns
+        -------
+        A frame of the population's library: `group` (None for everybody), `people`, `denied` (whose decision is not the
+        desired one), `with_recourse` and `certainly_without` among them, their shares `share_with_recourse` and
+        `share_certainly_without`, and of the cost of the cheapest recourse the mean, the least, the quartiles and the
+        largest.
+        """
+        plain = copy(self)
+        plain.figures = False
+        result = plain.explain(model, population, target=target, probability=probability, constraints=constraints)
+        return audit_frame(result, groups)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_whole("samples", self.samples, 2)
+        for name, value, known in (
+            ("cost", self.cost, get_args(Cost)),
+            ("percentiles", self.percentiles, ("ecdf", "kde")),
+            ("flip_set", self.flip_set, ("distinct", "exclusive")),
+            ("solver", self.solver, get_args(Solver)),
+        ):
+            if value not in known:
+                raise AttainError(f"{name} is {value!r}; it takes one of {', '.join(map(repr, known))}")
+        if self.grid not in ("observed", "exact"):
+            if isinstance(self.grid, str):
+                raise AttainError(f"grid is {self.grid!r}; it takes 'observed', 'exact' or a number of steps")
+            self._check_whole("grid", self.grid, 1)
+
+    def _prepare(self) -> None:
+        values = self.table_.values
+        self.grid_ = Grid(self.schema_, values, self.grid)
+        self.cost_percentiles_ = (
+            self.percentiles_ if self.percentiles == "ecdf" else Percentiles.fit(self.schema_, values, method="kde")
+        )
+        self.scale_ = Scale(self.schema_, values)
+
+    def _batch_size(self, options: int) -> int:
+        return _PEOPLE_AT_ONCE
+
+    def _search(self, problem: Problem) -> Answers:
+        actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost)
+        try:
+            score = linear_score(problem.goal, self.table_.values)
+        except NotLinearError:
+            return self._search_locally(problem, actions)
+        status, items = self._exact(problem, actions, score)
+        rows, owners, ranks = _rows(problem, items)
+        cost = actions.cost(rows, owners)
+        return Answers(rows, owners, ranks, status, {"cost": np.round(cost, 9)})
+
+    def _flip_set(self, program: Program, check: Check) -> Iterator[Item]:
+        return flip_set(program, self.cost, exclusive=self.flip_set == "exclusive", solver=self.solver, check=check)
+
+    def _exact(
+        self, problem: Problem, actions: Actions, score: LinearScore
+    ) -> tuple[list[Status], list[tuple[int, Item]]]:
+        """Everybody's flip set, each item asked of the model; a refusal by rounding is met with a little more gain."""
+        region, ledger = problem.region, problem.ledger
+        own = score(region.factuals)
+        unknown = np.flatnonzero(np.isnan(own))
+        if unknown.size:  # a missing cell that no training person has
+            ledger.charge(unknown)
+            own[unknown] = decision_scores(problem.goal, self.table_.values, region.factuals[unknown])
+        status = [Status.OUT_OF_REACH] * problem.people
+        items: list[tuple[int, Item]] = []
+        waiting = np.arange(problem.people)
+        for nudge in _NUDGES:
+            proposed: list[tuple[int, Item]] = []
+            for i in waiting:
+                need = score.threshold - own[i]
+                need += nudge * max(1.0, abs(own[i]), abs(score.threshold))
+                program = actions.program(int(i), score, float(need))
+                # every item is asked about now, and again in the last check
+                affordable = min(problem.options, int(ledger.budget - ledger.spent[i]) // 2)
+                if certainly_none(program):
+                    status[i] = Status.NO_RECOURSE
+                elif affordable < 1:
+                    status[i] = Status.BUDGET_SPENT
+                else:
+                    found = self._flip_set(program, _ScoreCheck(problem, int(i), score))
+                    proposed += [(int(i), item) for item in islice(found, affordable)]
+            rows, owners, _ = _rows(problem, proposed)
+            accepted = problem.accepts(rows, owners)
+            items += [pair for pair, good in zip(proposed, accepted, strict=True) if good]
+            for i in owners[accepted]:
+                status[i] = Status.FOUND
+            refused = set(owners[~accepted].tolist())
+            waiting = np.array([i for i in sorted(refused) if status[i] is not Status.FOUND], dtype=np.intp)
+        return status, items
+
+    def _search_locally(self, problem: Problem, actions: Actions) -> Answers:
+        region, ledger = problem.region, problem.ledger
+        search = LocalSearch(problem, actions, self.space_, self.scale_, self.samples)
+
+        def propose(i: int, model: LinearScore, needs: Sequence[float]) -> Iterator[Item]:
+            program = actions.program(i, model, 0.0)
+            for need in needs:
+                yield from islice(self._flip_set(replace(program, need=need), _RulesCheck(problem, i)), _PROPOSED)
+
+        search.run(propose)
+        rows, owners = search.pool.rows, search.pool.owners
+        rows = sparse(rows, owners, actions.costs(rows, owners), region, problem.accepts)
+        cost = actions.cost(rows, owners)
+        rows, owners, cost = diverse(rows, owners, cost, region, problem.options)
+        exhausted = ledger.spent + search.reserve + self.samples >= ledger.budget
+        status = [Status.BUDGET_SPENT if spent else Status.OUT_OF_REACH for spent in exhausted]
+        for i in owners:
+            status[i] = Status.FOUND
+        return Answers(rows, owners, cost, status, {"cost": np.round(cost, 9)})
+
+
+class _RulesCheck:
+    """Whether an item keeps the rules."""
+
+    def __init__(self, problem: Problem, i: int) -> None:
+        self._problem = problem
+        self._person = i
+
+    def __call__(self, item: Item) -> bool:
+        return self._good(_written(self._problem, self._person, item)[None])
+
+    def _good(self, row: np.ndarray) -> bool:
+        return bool(self._problem.region.allows(row, np.array([self._person]))[0])
+
+
+class _ScoreCheck(_RulesCheck):
+    """Whether an item also meets the goal by the linear score, without asking the model."""
+
+    def __init__(self, problem: Problem, i: int, score: LinearScore) -> None:
+        super().__init__(problem, i)
+        self._score = score
+
+    def _good(self, row: np.ndarray) -> bool:
+        # a score that is not known (a missing cell no training person has) is left to the model
+        return not self._score(row)[0] < self._score.threshold and super()._good(row)
+
+
+def _written(problem: Problem, i: int, item: Item) -> np.ndarray:
+    row = problem.region.factuals[[i]]
+    row[0, item.columns] = item.cells
+    return np.asarray(problem.region.final_form(row, np.array([i]))[0])
+
+
+def _rows(problem: Problem, items: list[tuple[int, Item]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The items as rows in final form, whose each is, and what they are ordered by."""
+    owners = np.array([i for i, _ in items], dtype=np.intp)
+    rows = problem.region.factuals[owners]
+    for row, (_, item) in zip(rows, items, strict=True):
+        row[item.columns] = item.cells
+    return problem.region.final_form(rows, owners), owners, np.array([item.cost for _, item in items])

@@ -1,0 +1,378 @@
+"""The actions a person may take: for each free feature, or group of features tied by a rule, what each costs and gains.
+
+Features that a rule between features or a derived column ties together are one group, whose joint actions are written
+out and checked one by one: so any rule, and any derived column, is kept exactly. Where that would be too many, the
+features stay apart: linear rules become rows for the solver, everything else is left to rejection.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from attain.models.structure.linear import LinearScore
+from attain.population.percentiles import Percentiles
+from attain.schema.expressions import Comparison, Expression
+from attain.schema.schema import Schema
+from attain.tables.cells import ordinary, unchanged
+from attain.tables.grid import on_grid, snapped
+from attain.tables.region import NOT_A_RULE, Region
+
+Cost: TypeAlias = Literal["total", "max", "local"]
+
+_MOST_JOINT: Final = 60_000
+"""The most joint actions of one group that are written out."""
+_PER_CHANGE: Final = 1e-9
+"""Between choices of equal cost, the one with fewer changes wins."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The actions of one group: the cells they write, (a, m), which of them change, and their cost and gain."""
+
+    columns: np.ndarray
+    cells: np.ndarray
+    moved: np.ndarray
+    cost: np.ndarray
+    gain: np.ndarray
+
+    def where(self, keep: np.ndarray) -> Choices:
+        return Choices(self.columns, self.cells[keep], self.moved[keep], self.cost[keep], self.gain[keep])
+
+
+@dataclass(frozen=True)
+class Row:
+    """A linear condition on which actions are chosen: Σ of one coefficient a group lies between low and high."""
+
+    coefficients: tuple[np.ndarray, ...]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Program:
+    """One person's problem: one action from each group, enough gain, few changes, and the conditions between groups.
+
+    `reach` is the largest gain that any allowed change can have, on the grid or not; infinite where that is not known.
+    """
+
+    choices: list[Choices]
+    rows: list[Row]
+    need: float
+    most: int
+    reach: list[Choices] | None
+
+
+class Grid:
+    """The values that numbers may take, column by column, from the training data.
+
+    `observed`: the training values. `exact`: also the last value before each of them, up to which the distribution
+    function is flat. A number: that many equal steps over the range of the training data.
+    """
+
+    def __init__(self, schema: Schema, values: np.ndarray, grid: str | int) -> None:
+        self.people = len(values)
+        self.points = [
+            _points(values[ordinary(feature, values[:, j]), j], feature.step, grid) if feature.numeric else np.empty(0)
+            for j, feature in enumerate(schema)
+        ]
+
+
+def _points(known: np.ndarray, step: float | None, grid: str | int) -> np.ndarray:
+    distinct = np.unique(known)
+    if not len(distinct):
+        return distinct
+    if isinstance(grid, int):
+        return np.unique(on_grid(np.linspace(distinct[0], distinct[-1], grid + 1), step))
+    if grid == "observed":
+        return np.unique(on_grid(distinct, step))
+    far = np.full(len(distinct), math.inf)
+    first = snapped(distinct, step, distinct, far)
+    last = snapped(distinct, step, -far, np.nextafter(distinct, -math.inf))
+    both = np.concatenate((first, last))
+    return np.unique(both[np.isfinite(both)])
+
+
+class Actions:
+    """Writes the program of each person of a region, for one score."""
+
+    def __init__(self, region: Region, grid: Grid, percentiles: Percentiles, cost: Cost) -> None:
+        self._region = region
+        self._grid = grid
+        self._percentiles = percentiles
+        self._kind = cost
+        self._standing = percentiles.of(region.factuals)
+        self._ends = {j: self._ends_of(j) for j in region.schema.free_columns if region.schema.features[j].numeric}
+        self._places = {j: on_grid(region.factuals[:, j], region.schema.features[j].step) for j in self._ends}
+        self._known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
+
+    def _ends_of(self, j: int) -> np.ndarray:
+        """The first and the last value of column j that each person may reach."""
+        low, high, step = self._region.low[:, j], self._region.high[:, j], self._region.schema.features[j].step
+        return np.stack((snapped(low, step, low, high), snapped(high, step, low, high)))
+
+    def program(self, i: int, score: LinearScore, need: float) -> Program:
+        """The program of person i who lacks `need` in score."""
+        region = self._region
+        single = {int(j): self._single(i, int(j), score) for j in region.schema.free_columns if not region.frozen[i, j]}
+        choices: list[Choices] = []
+        reach: list[Choices] | None = []
+        apart: list[_Tie] = []
+        tied: set[int] = set()
+        for tie in self._ties:
+            members = [j for j in tie.columns if j in single]
+            tied.update(members)
+            if not members:
+                continue
+            joint = math.prod(len(single[j].cost) for j in members) <= _MOST_JOINT
+            group = self._joint(i, tie, [single[j] for j in members], score) if joint else None
+            bends = any(score.slopes[j] for j in tie.derived)
+            if group is not None and all(self._exhaustive(i, j, single[j]) for j in members):
+                reach = None if reach is None else [*reach, group]
+            elif bends:
+                reach = None
+            else:
+                reach = None if reach is None else [*reach, *(single[j] for j in members)]
+            if group is not None:
+                choices.append(group)
+            else:
+                apart.append(tie)
+                choices += [self._with_derived(i, tie, single[j], score) for j in members]
+        untied = [single[j] for j in single if j not in tied]
+        choices = [_pruned(some) for some in (*choices, *untied)]
+        rows = [row for tie in apart for row in self._rule_rows(i, tie, choices)]
+        reach = None if reach is None else [*reach, *untied]
+        return Program(choices, rows, need, int(region.max_changes[i]), reach)
+
+    @cached_property
+    def _ties(self) -> list[_Tie]:
+        return _ties(self._region.schema)
+
+    def _single(self, i: int, j: int, score: LinearScore) -> Choices:
+        """Staying, and every other cell that column j may hold."""
+        region, feature = self._region, self._region.schema.features[j]
+        own = region.factuals[i, j]
+        if feature.numeric:
+            cells, standing = self._numbers(i, j)
+        else:
+            cells = np.flatnonzero(region.levels(j)[i]).astype(np.float64)
+            cells = cells[cells != own]
+            standing = self._percentiles.of(cells[:, None], [j])[:, 0]
+        weights = score.weight(j, np.append(own, cells))
+        gain = weights - weights[0]
+        gain[0] = 0.0
+        cost = self._cost(i, j, standing)
+        cells = np.append(own, cells)[:, None]
+        moved = np.arange(len(cells))[:, None] > 0
+        some = Choices(np.array([j]), cells, moved, np.append(0.0, cost), gain)
+        return some.where(~np.isnan(gain))
+
+    def _numbers(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers and codes that column j may hold for person i, and their percentiles."""
+        region, feature = self._region, self._region.schema.features[j]
+        own, codes = region.factuals[i, j], list(feature.special)
+        allowed = region.states[j][i] if codes else None
+        parts = [(np.empty(0), np.empty(0))]
+        if allowed is None or allowed[-1]:
+            values, standing = self._within(i, j)
+            others = (values != self._places[j][i]) & (values != own)
+            if codes:
+                others &= ~np.isin(values, codes)
+            parts.append((values[others], standing[others]))
+        if allowed is not None:
+            cells = np.array([code for code, may in zip(codes, allowed, strict=False) if may and code != own])
+            parts.append((cells, self._percentiles.of(cells.reshape(-1, 1), [j])[:, 0]))
+        return np.concatenate([cells for cells, _ in parts]), np.concatenate([standing for _, standing in parts])
+
+    def _within(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """The grid between person i's limits, their ends, and the percentiles: the same for all of equal limits."""
+        region = self._region
+        key = (j, np.array([region.low[i, j], region.high[i, j], *self._ends[j][:, i]]).tobytes())
+        if key not in self._known:
+            points = self._grid.points[j]
+            first = np.searchsorted(points, region.low[i, j], side="left")
+            last = np.searchsorted(points, region.high[i, j], side="right")
+            ends = self._ends[j][:, i]
+            values = np.unique(np.concatenate((points[first:last], ends[np.isfinite(ends)])))
+            self._known[key] = values, self._percentiles.of(values[:, None], [j])[:, 0]
+        return self._known[key]
+
+    def _cost(self, i: int, j: int, standing: np.ndarray) -> np.ndarray:
+        """What each change of column j costs: its way in percentiles, or 1 where it has none."""
+        way = self._way(self._standing[i, j], standing)
+        return np.asarray(way * self._region.cost[i, j] + _PER_CHANGE)
+
+    def _way(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        if self._kind == "local":
+            least = 0.5 / self._grid.people
+            way = np.abs(np.log(np.maximum(1 - before, least)) - np.log(np.maximum(1 - after, least)))
+        else:
+            way = np.abs(after - before)
+        return np.asarray(np.where(np.isnan(way), 1.0, way))
+
+    def costs(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """What each row costs its person, cell by cell; 0 where a cell stays."""
+        way = self._way(self._standing[owners], self._percentiles.of(rows)) * self._region.cost[owners]
+        return np.where(self._region.changed(rows, owners), way, 0.0)
+
+    def cost(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """What each row costs its person: the largest of its cells' costs, or their sum."""
+        costs = self.costs(rows, owners)
+        return np.asarray(costs.max(axis=1, initial=0.0) if self._kind == "max" else costs.sum(axis=1))
+
+    def _joint(self, i: int, tie: _Tie, members: list[Choices], score: LinearScore) -> Choices:
+        """All joint actions of tied features that keep the rules between them; the derived columns' gain included."""
+        region = self._region
+        columns = np.concatenate([some.columns for some in members])
+        picks = np.indices([len(some.cost) for some in members]).reshape(len(members), -1)
+        cells = np.column_stack([some.cells[pick, 0] for some, pick in zip(members, picks, strict=True)])
+        moved = picks.T > 0
+        cost = np.column_stack([some.cost[pick] for some, pick in zip(members, picks, strict=True)])
+        gain = np.sum([some.gain[pick] for some, pick in zip(members, picks, strict=True)], axis=0)
+        people = np.full(len(cells), i)
+        rows = region.factuals[people]
+        rows[:, columns] = cells
+        final = region.final_form(rows, people)
+        whole = unchanged(final[:, columns], cells).all(axis=1)
+        whole &= moved.sum(axis=1) <= region.max_changes[i]
+        broken = region.violations(final, people)
+        for kind in (*NOT_A_RULE, *tie.rules):
+            whole &= ~broken[kind]
+        for j in tie.derived:
+            gain = gain + score.weight(j, final[:, j]) - score.weight(j, region.factuals[[i], j])
+        total = cost.max(axis=1) if self._kind == "max" else cost.sum(axis=1)
+        return Choices(columns, cells, moved, total, gain).where(whole & ~np.isnan(gain))
+
+    def _with_derived(self, i: int, tie: _Tie, single: Choices, score: LinearScore) -> Choices:
+        """A tied feature by itself: the gain includes what derived columns do when nothing else moves."""
+        people = np.full(len(single.cost), i)
+        rows = self._region.factuals[people]
+        rows[:, single.columns] = single.cells
+        rows = self._region.book.derive(rows, self._region.factuals[people])
+        gain = single.gain.copy()
+        for j in tie.derived:
+            gain += score.weight(j, rows[:, j]) - score.weight(j, self._region.factuals[[i], j])
+        return Choices(single.columns, single.cells, single.moved, single.cost, gain).where(~np.isnan(gain))
+
+    def _exhaustive(self, i: int, j: int, single: Choices) -> bool:
+        """Whether the actions are all that the rules allow, not only those on the grid."""
+        feature = self._region.schema.features[j]
+        if not feature.numeric:
+            return True
+        if feature.step is None:
+            return False
+        low, high = self._region.low[i, j], self._region.high[i, j]
+        number = np.floor(high / feature.step) - np.ceil(low / feature.step) + 1
+        return bool(ordinary(feature, single.cells[:, 0]).sum() >= number)
+
+    def _rule_rows(self, i: int, tie: _Tie, choices: list[Choices]) -> list[Row]:
+        """The linear rules of a tie as conditions on the choice of actions; a missing or special cell lifts them."""
+        schema = self._region.schema
+        rows = []
+        for weights, low, high in tie.linear:
+            fixed = 0.0
+            lifted = False
+            most = 1.0 + sum(abs(side) for side in (low, high) if math.isfinite(side))
+            coefficients = [np.zeros(len(some.cost)) for some in choices]
+            plain = [np.ones(len(some.cost), dtype=bool) for some in choices]
+            for j, weight in weights.items():
+                place = next((g for g, some in enumerate(choices) if j in some.columns), None)
+                cells = self._region.factuals[[i], j] if place is None else choices[place].cells[:, 0]
+                known = ordinary(schema.features[j], cells)
+                terms = np.where(known, weight * np.where(known, cells, 0.0), 0.0)
+                most += float(np.abs(terms).max())
+                if place is None:
+                    fixed += float(terms[0])
+                    lifted |= not known[0]
+                else:
+                    coefficients[place] += terms
+                    plain[place] &= known
+            for side, sign in ((high, 1.0), (low, -1.0)):
+                if math.isfinite(side) and not lifted:
+                    lifting = [sign * some - 2 * most * ~known for some, known in zip(coefficients, plain, strict=True)]
+                    rows.append(Row(tuple(lifting), -math.inf, sign * (side - fixed)))
+        return rows
+
+
+def _pruned(choices: Choices) -> Choices:
+    """Only actions that no other with the same features changed beats in cost and gain."""
+    if len(choices.cost) < 3:
+        return choices
+    sets = choices.moved @ (1 << np.arange(choices.moved.shape[1]))
+    order = np.lexsort((-choices.gain, choices.cost, sets))
+    group = sets[order]
+    keep = np.zeros(len(order), dtype=bool)
+    for start, stop in zip(*_runs(group), strict=True):
+        gain = choices.gain[order[start:stop]]
+        keep[start:stop] = gain > np.concatenate(([-np.inf], np.maximum.accumulate(gain)[:-1]))
+    return choices.where(np.sort(order[keep]))
+
+
+def _runs(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
+    return starts, np.append(starts[1:], len(group))
+
+
+@dataclass(frozen=True)
+class _Tie:
+    """Features that rules and derived columns tie together, in the schema's order."""
+
+    columns: tuple[int, ...]
+    derived: tuple[int, ...]
+    rules: tuple[str, ...]
+    linear: tuple[tuple[dict[int, float], float, float], ...]
+
+
+def _ties(schema: Schema) -> list[_Tie]:
+    inputs: dict[int, set[int]] = {}
+    for j, expression in schema.derivations:
+        used = [schema.position(name) for name in expression.names]
+        inputs[j] = set().union(*(inputs.get(k, {k}) for k in used))
+    links: list[tuple[set[int], str | int]] = [(columns, j) for j, columns in inputs.items()]
+    for rule in schema.parsed_rules:
+        used = [schema.position(name) for name in rule.names]
+        links.append((set().union(*(inputs.get(k, {k}) for k in used)), rule.text))
+    groups: list[tuple[set[int], list[str | int]]] = []
+    for columns, link in links:
+        touching = [group for group in groups if group[0] & columns]
+        groups = [group for group in groups if not group[0] & columns]
+        groups.append(
+            (columns.union(*(group[0] for group in touching)), [*(x for group in touching for x in group[1]), link])
+        )
+    parsed = {rule.text: rule for rule in schema.parsed_rules}
+    ties = []
+    for columns, reasons in groups:
+        texts = tuple(reason for reason in reasons if isinstance(reason, str))
+        derived = tuple(reason for reason in reasons if isinstance(reason, int))
+        linear = [
+            row
+            for text in texts
+            if parsed[text].condition is None
+            for comparison in parsed[text].consequence.comparisons
+            if (row := linear_rule(comparison, schema)) is not None
+        ]
+        ties.append(_Tie(tuple(sorted(columns)), derived, texts, tuple(linear)))
+    return ties
+
+
+def linear_rule(comparison: Comparison, schema: Schema) -> tuple[dict[int, float], float, float] | None:
+    """Weights by column, and between what their sum must lie; None where the comparison is no such thing."""
+    left = comparison.left.linear()
+    right = comparison.right.linear() if isinstance(comparison.right, Expression) else ({}, comparison.right.value)
+    if left is None or right is None or comparison.operator == "≠":
+        return None
+    names = comparison.names
+    weights = {schema.position(name): left[0].get(name, 0.0) - right[0].get(name, 0.0) for name in names}
+    if any(schema.features[j].derived is not None for j in weights):
+        return None
+    side = right[1] - left[1]
+    slack = 1e-9 * max(1.0, abs(side))
+    if comparison.operator == "=":
+        return weights, side - slack, side + slack
+    if comparison.operator in ("<=", "<"):
+        return weights, -math.inf, side + (slack if comparison.operator == "<=" else -slack)
+    return weights, side - (slack if comparison.operator == ">=" else -slack), math.inf

@@ -1,0 +1,156 @@
+"""REVISE (Joshi et al. 2019): gradient search in the latent space of an autoencoder."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attain.core.errors import AttainError
+from attain.density import Autoencoder
+from attain.methods.latent import LatentExplainer
+from attain.methods.revise.latent_descent import LatentDescent, Loss
+from attain.methods.search.costs import units
+from attain.methods.search.problem import Answers, Problem
+from attain.models import Goal
+from attain.models.structure.smooth import Smooth, smooth_if_possible
+from attain.schema.schema import Schema
+
+_PEOPLE_AT_ONCE = 2_000
+_BOUNDARY_ROWS = 2_000
+"""Training rows from which the boundary in the score is read."""
+
+
+class Revise(LatentExplainer):
+    """The record that minimises loss(f(g(z)), y′) + λ ‖x − g(z)‖₁ over codes z, g being an autoencoder's decoder.
+
+    Takes any classifier. Where the slope of its score is known (linear models and Gaussian or linear support vector
+    machines, also in scikit-learn pipelines whose steps scale, fill in or encode single columns; torch modules; JAX
+    functions), the gradient is exact, through the decoder's typical values; levels and special codes change with the
+    code but have no slope. Else, and for people whom that leads nowhere, the gradient is estimated from scores at pairs
+    of codes on opposite sides. Adam descends from each person's code, all people at once. Every record on the way is
+    put into final form and asked about; the nearest that turns the decision is the answer.
+
+    The loss is logistic, in standard deviations of the training people's scores beyond the boundary (probabilities are
+    put on the scale of log-odds). Distances are shares of each feature's range in the training data, weighted by the
+    feature's `cost`; another level, special code or filled cell counts 1.
+
+    Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
+    columns, `max_changes`. Rules between features: by mending where that is easy, else by rejection.
+
+    Departures from the publication: the decoder is conditional on the immutable features, so that they stay as they are
+    while the rest fits them; codes stay within the range of the training people's; the search goes on after the first
+    answer as long as nearer ones come; who has none at the end is tried again with a smaller λ, and never gets their
+    own record as an answer.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    autoencoder
+        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is
+        cloned and fitted with the schema, unless it is fitted already.
+    method
+        `auto`: the exact gradient where there is one, then the estimate. `gradient`: nothing else, and a model without
+        one is refused. `scores`: always the estimate.
+    weight
+        λ, the weight of the distance.
+    rounds
+        How many λ are tried, each a tenth of the one before, for people without an answer.
+    iterations, learning_rate
+        Of Adam, for each λ.
+    pairs, width
+        Of the estimate: pairs of codes a step, and how far each is from the person's at first, in latent units. Where
+        the score is flat, pairs move apart.
+    budget
+        The most rows the model is asked about per person. The exact gradient itself does not ask it.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real people of the desired class.
+    random_state
+        The seed of training and of the pairs. Each person has random numbers of their own.
+
+    References
+    ----------
+    S. Joshi, O. Koyejo, W. Vijitbenjaronk, B. Kim, J. Ghosh: Towards Realistic Individual Recourse and Actionable
+    Explanations in Black-Box Decision Making Systems, 2019.
+    """
+
+    needs_rows = True
+
+    citation = """@misc{joshi2019towards,
+  title = {Towards Realistic Individual Recourse and Actionable Explanations in Black-Box Decision Making Systems},
+  author = {Joshi, Shalmali and Koyejo, Oluwasanmi and Vijitbenjaronk, Warut and Kim, Been and Ghosh, Joydeep},
+  year = {2019},
+  eprint = {1907.09615},
+  archiveprefix = {arXiv}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        autoencoder: Autoencoder | None = None,
+        method: str = "auto",
+        weight: float = 0.5,
+        rounds: int = 3,
+        iterations: int = 100,
+        learning_rate: float = 0.1,
+        pairs: int = 8,
+        width: float = 0.2,
+        budget: int = 20_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.schema = schema
+        self.autoencoder = autoencoder
+        self.method = method
+        self.weight = weight
+        self.rounds = rounds
+        self.iterations = iterations
+        self.learning_rate = learning_rate
+        self.pairs = pairs
+        self.width = width
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.method not in ("auto", "gradient", "scores"):
+            raise AttainError(f"method is {self.method!r}; it takes 'auto', 'gradient' or 'scores'")
+        self._check_positive("weight", self.weight, zero=True)
+        self._check_positive("learning_rate", self.learning_rate)
+        self._check_positive("width", self.width)
+        for name in ("rounds", "iterations", "pairs"):
+            self._check_whole(name, getattr(self, name), 1)
+
+    def _accept(self, goal: Goal) -> None:
+        if self.method == "gradient":
+            self._smooth(goal)
+
+    def _smooth(self, goal: Goal) -> Smooth | None:
+        return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
+
+    def _batch_size(self, options: int) -> int:
+        return _PEOPLE_AT_ONCE
+
+    def _search(self, problem: Problem) -> Answers:
+        unit = units(self.schema_, self.observed_)
+        descent = LatentDescent(self, problem, self._latent(problem.region), self._pull(problem.region), unit)
+        some = self.table_.values[:_BOUNDARY_ROWS]
+        met, judged = problem.goal.judge(some)
+        smooth = self._smooth(problem.goal)
+        if smooth is not None:
+            descent.follow_slope(smooth, Loss(smooth.score(some), met))
+        if self.method != "gradient":
+            descent.follow_scores(Loss(judged, met, _ends(problem.goal, judged)))
+        return descent.answers()
+
+
+def _ends(goal: Goal, score: np.ndarray) -> tuple[float, float] | None:
+    """Between what a probability, or a lead in probability, lies; None for other scores."""
+    if goal.probability is not None:
+        return 0.0, 1.0
+    return (-1.0, 1.0) if np.abs(score).max() <= 1 else None

@@ -1,0 +1,115 @@
+"""What a change costs in inverse classification: its share of the feature's range, times the feature's cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from attain.schema.schema import Direction, Schema
+from attain.tables.cells import ordinary
+from attain.tables.region import Region
+
+
+def units(schema: Schema, observed: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """The range of each column in the training data, which counts as 1; positions of levels run from first to last."""
+    span = np.nan_to_num(observed[1] - observed[0])
+    levels = np.array([max(len(feature.levels) - 1, 1) if feature.levels else 0 for feature in schema])
+    return np.where(levels > 0, levels, np.where(span > 0, span, 1.0))
+
+
+def sliding(region: Region) -> np.ndarray:
+    """Cells that move along a scale: ordered, free, and holding an ordinary value."""
+    slides = ~region.frozen
+    for j, feature in enumerate(region.schema):
+        slides[:, j] &= ordinary(feature, region.factuals[:, j]) if feature.ordered else False
+    return slides
+
+
+class Costs:
+    """The costs of the changes of one batch of people.
+
+    Attributes
+    ----------
+    unit
+        The range of each column, (d,).
+    slides
+        Cells that move along a scale, (n, d).
+    lower, upper
+        How far each sliding cell may go down and up, in units; 0 elsewhere.
+    fall, rise
+        What a move of one unit down or up costs, (n, d).
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        unit: np.ndarray,
+        *,
+        directions: Mapping[str, Direction] | None = None,
+        uncharged: np.ndarray | None = None,
+    ) -> None:
+        self._region = region
+        self.unit = unit
+        self.slides = sliding(region)
+        own = region.factuals
+        with np.errstate(invalid="ignore"):
+            self.lower = np.where(self.slides, np.minimum((region.low - own) / unit, 0.0), 0.0)
+            self.upper = np.where(self.slides, np.maximum((region.high - own) / unit, 0.0), 0.0)
+        self.rise = region.cost.copy()
+        self.fall = region.cost.copy()
+        self._switch = region.cost.copy()
+        for name, direction in (directions or {}).items():
+            free = {"increase": self.fall, "decrease": self.rise}.get(direction)
+            if free is not None:
+                free[:, region.schema.position(name)] = 0.0
+        if uncharged is not None:
+            for cost in (self.rise, self.fall, self._switch):
+                cost[:, uncharged] = 0.0
+
+    def cells(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """What each cell's change costs."""
+        on_scale = self.slides[owners]
+        for j, feature in enumerate(self._region.schema):
+            if feature.special:
+                on_scale[:, j] &= ordinary(feature, rows[:, j])
+        move = (rows - self._region.factuals[owners]) / self.unit
+        along = np.maximum(move, 0) * self.rise[owners] + np.maximum(-move, 0) * self.fall[owners]
+        changed = self._region.changed(rows, owners)
+        return np.where(changed, np.where(on_scale, along, self._switch[owners]), 0.0)
+
+    def of(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """What each row costs its person."""
+        return np.asarray(self.cells(rows, owners).sum(axis=1))
+
+
+def switches(region: Region, pools: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every way to switch one cell into another state: whose, in which column, and to what.
+
+    States are levels without an order, special codes, and an ordinary value where there was none: then a quartile of
+    the training data (`pools` holds the sorted ordinary cells of each column).
+    """
+    parts: list[tuple[np.ndarray, int, np.ndarray]] = []
+    for j in region.schema.free_columns:
+        feature, own, free = region.schema.features[j], region.factuals[:, j], ~region.frozen[:, j]
+        stateless = free & ~ordinary(feature, own)
+        if not feature.numeric:
+            allowed = region.levels(j) & (stateless if feature.ordered else free)[:, None]
+            people, levels = np.nonzero(allowed & (np.arange(allowed.shape[1]) != own[:, None]))
+            parts.append((people, j, levels.astype(np.float64)))
+            continue
+        if feature.special:
+            allowed = region.states[j] & free[:, None]
+            codes = np.array(list(feature.special))
+            people, places = np.nonzero(allowed[:, :-1] & (codes != own[:, None]))
+            parts.append((people, j, codes[places]))
+            stateless &= allowed[:, -1]
+        if stateless.any() and len(pools[j]):
+            quartiles = np.unique(np.quantile(pools[j], (0.25, 0.5, 0.75), method="nearest"))
+            people = np.flatnonzero(stateless)
+            parts.append((np.repeat(people, len(quartiles)), j, np.tile(quartiles, len(people))))
+    people = np.concatenate([people for people, _, _ in parts]) if parts else np.empty(0, dtype=np.intp)
+    columns = np.concatenate([np.full(len(people), j) for people, j, _ in parts]) if parts else np.empty(0, np.intp)
+    values = np.concatenate([values for _, _, values in parts]) if parts else np.empty(0)
+    order = np.lexsort((values, columns, people))
+    return people[order].astype(np.intp), columns[order].astype(np.intp), values[order]

@@ -1,0 +1,170 @@
+"""Moves from a person's record, in any direction, over numbers, levels, special codes and missing cells alike."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from attain.methods.search.sphere import directions, volume_uniform_radii
+from attain.methods.search.streams import normals, streams, uniforms
+from attain.schema.schema import Schema
+from attain.tables.region import Region
+
+SWITCH = math.sqrt(2.0)
+"""How far away another level, special code or filled cell is: in indicators, one falls and one rises."""
+
+
+class Scale:
+    """How far is far in each column of the training data.
+
+    Attributes
+    ----------
+    spread
+        The standard deviation of each ordered column over its ordinary cells; 1 where there is none.
+    pools
+        The sorted ordinary cells of each column: what a cell that had no value may become.
+    """
+
+    def __init__(self, schema: Schema, values: np.ndarray) -> None:
+        self.pools = [_ordinary_cells(schema, values, j) for j in range(len(schema))]
+        deviations = np.array([float(cells.std()) if cells.size else 0.0 for cells in self.pools])
+        ordered = np.array([feature.ordered for feature in schema])
+        self.spread = np.where(ordered & (deviations > 0), deviations, 1.0)
+
+
+def _ordinary_cells(schema: Schema, values: np.ndarray, j: int) -> np.ndarray:
+    cells, special = values[:, j], list(schema.features[j].special)
+    return np.sort(cells[~np.isnan(cells) & ~np.isin(cells, special)])
+
+
+def fewest_changes(rows: np.ndarray, owners: np.ndarray, region: Region, scale: Scale) -> np.ndarray:
+    """The rows with only their largest changes kept, where a person may change fewer features than they do."""
+    if (region.max_changes >= len(region.schema)).all():
+        return rows
+    movable = ~region.frozen[owners] & ~(rows == region.factuals[owners])
+    limited = np.flatnonzero(region.max_changes[owners] < movable.sum(axis=1))
+    if limited.size:
+        own = region.factuals[owners[limited]]
+        size = np.where(movable[limited], np.abs(rows[limited] - own) / scale.spread, -1.0)
+        rank = np.argsort(np.argsort(-np.nan_to_num(size, nan=SWITCH), axis=1, kind="stable"), axis=1, kind="stable")
+        rows[limited] = np.where(rank < region.max_changes[owners[limited], None], rows[limited], own)
+    return rows
+
+
+class Moves:
+    """Draws records in shells round each person, and measures how far a record is from its person.
+
+    Each searched cell is one dimension. An ordered cell moves along its scale, in standard deviations. A cell that can
+    be in another state (a level, a special code, a value where there was none) switches where its coordinate is nearer
+    to √2, where the other states are, than to 0.
+    """
+
+    def __init__(self, region: Region, scale: Scale, seed: int) -> None:
+        self._region = region
+        self._scale = scale
+        self._generators = streams(region.factuals, seed)
+        self._slides = self._sliding()
+        self._states = {j: states for j in region.schema.free_columns if (states := self._other_states(j)) is not None}
+        self._switches = np.zeros(region.frozen.shape, dtype=bool)
+        for j, states in self._states.items():
+            self._switches[:, j] = states.any(axis=1) & ~region.frozen[:, j]
+        self.dimensions: np.ndarray = (self._slides | self._switches).sum(axis=1)
+        self.farthest = self._farthest()
+
+    def _sliding(self) -> np.ndarray:
+        """Cells that move along a scale: ordered, free, and holding an ordinary value."""
+        region = self._region
+        slides = ~region.frozen & ~np.isnan(region.factuals)
+        for j, feature in enumerate(region.schema):
+            if not feature.ordered:
+                slides[:, j] = False
+            elif feature.special:
+                slides[:, j] &= ~np.isin(region.factuals[:, j], list(feature.special))
+        return slides
+
+    def _other_states(self, j: int) -> np.ndarray | None:
+        """Which other states each person's cell may switch to: levels, or special codes and then an ordinary value."""
+        feature, own = self._region.schema.features[j], self._region.factuals[:, j]
+        if feature.numeric and not feature.special:
+            return np.isnan(own)[:, None]
+        if not feature.numeric:
+            states = self._region.levels(j)
+            if feature.ordered:
+                return states & np.isnan(own)[:, None]
+            return states & (np.arange(states.shape[1]) != own[:, None])
+        states = self._region.states[j] & True
+        codes = np.array(list(feature.special))
+        states[:, :-1] &= own[:, None] != codes
+        states[:, -1] &= np.isnan(own) | np.isin(own, codes)
+        return states
+
+    def _farthest(self) -> np.ndarray:
+        """The distance from each person to the farthest record they may reach."""
+        region = self._region
+        reach = np.maximum(region.high - region.factuals, region.factuals - region.low) / self._scale.spread
+        reach = np.maximum(np.where(self._slides, reach, 0.0), np.where(self._switches, SWITCH, 0.0))
+        return np.sqrt((reach**2).sum(axis=1)) + 1e-9
+
+    def draw(
+        self, people: np.ndarray, inner: np.ndarray, outer: np.ndarray, samples: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Records uniform in volume in each person's shell, not yet in final form, and whose each is."""
+        generators = [self._generators[i] for i in people]
+        d = len(self._region.schema)
+        normal = normals(generators, (samples, d)) * self._active(generators, people, samples)
+        uniform = uniforms(generators, (samples, 1 + d))
+        counts = np.minimum(self.dimensions, self._region.max_changes)[people, None]
+        radius = volume_uniform_radii(uniform[:, :, 0], inner[:, None], outer[:, None], counts)
+        move = directions(normal) * radius[:, :, None]
+        rows = np.repeat(self._region.factuals[people, None, :], samples, axis=1)
+        slides = self._slides[people, None, :]
+        rows = np.where(slides, rows + move * self._scale.spread, rows)
+        for j, states in self._states.items():
+            switched = (np.abs(move[:, :, j]) > SWITCH / 2) & self._switches[people, j, None]
+            if switched.any():
+                self._switch(rows, j, states[people], switched, uniform[:, :, 1 + j])
+        return rows.reshape(-1, d), np.repeat(people, samples)
+
+    def _active(self, generators: list[np.random.Generator], people: np.ndarray, samples: int) -> np.ndarray:
+        """Which dimensions each draw moves in: all, or a random few where the person may change only so many."""
+        movable = (self._slides | self._switches)[people]
+        most = self._region.max_changes[people]
+        limited = np.flatnonzero(most < movable.sum(axis=1))
+        active = np.repeat(movable[:, None, :], samples, axis=1)
+        if limited.size:
+            ranks = np.where(active[limited], uniforms([generators[i] for i in limited], active.shape[1:]), np.inf)
+            order = ranks.argsort(axis=2).argsort(axis=2)
+            active[limited] &= order < most[limited, None, None]
+        return active
+
+    def _switch(self, rows: np.ndarray, j: int, states: np.ndarray, switched: np.ndarray, uniform: np.ndarray) -> None:
+        """Puts a random other state into the switched cells of column j."""
+        feature, pool = self._region.schema.features[j], self._scale.pools[j]
+        number = states.sum(axis=1)
+        choice = np.floor(uniform * number[:, None]).astype(np.intp)
+        place = np.argsort(~states, axis=1, kind="stable")  # the allowed states first, in order
+        state = np.take_along_axis(place, np.minimum(choice, np.maximum(number[:, None] - 1, 0)), axis=1)
+        if not feature.numeric:
+            cells = state.astype(np.float64)
+        else:
+            # the rest of the uniform number, stretched, draws the value
+            rest = uniform * np.maximum(number, 1)[:, None] - choice
+            drawn = pool[np.minimum((rest * len(pool)).astype(np.intp), len(pool) - 1)] if len(pool) else np.nan
+            codes = np.array([*feature.special, np.nan])
+            cells = np.where(state == len(feature.special), drawn, codes[np.minimum(state, len(feature.special))])
+        rows[:, :, j] = np.where(switched, cells, rows[:, :, j])
+
+    def sizes(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """How far each searched cell is from its person's own: in standard deviations, or √2 for another state."""
+        own = self._region.factuals[owners]
+        slide = np.abs(rows - own) / self._scale.spread
+        on_scale = self._slides[owners]
+        for j, feature in enumerate(self._region.schema):
+            if feature.special:
+                on_scale[:, j] &= ~np.isin(rows[:, j], list(feature.special))
+        return np.where(self._region.changed(rows, owners), np.where(on_scale, slide, SWITCH), 0.0)
+
+    def distances(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """How far each record is from its person."""
+        return np.sqrt((self.sizes(rows, owners) ** 2).sum(axis=1))

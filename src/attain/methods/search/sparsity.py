@@ -1,0 +1,38 @@
+"""Taking back what an answer does not need (the feature selection of Growing Spheres)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from attain.tables.region import Region
+
+Accept = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""(rows, whose candidate each is) → which rows are answers."""
+
+
+def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, region: Region, accept: Accept) -> np.ndarray:
+    """The answers with every change taken back that is not needed, the smallest first.
+
+    `sizes` holds how far each cell moved (0: not at all). Each change is taken back in turn and stays so where the row
+    is still accepted. All answers go through it together: at most one question per feature and answer.
+    """
+    rows = rows.copy()
+    order = np.argsort(np.where(sizes > 0, sizes, np.inf), axis=1, kind="stable")
+    moved = (sizes > 0).sum(axis=1)
+    for turn in range(int(moved.max(initial=0))):
+        active = np.flatnonzero(moved > turn)
+        columns = order[active, turn]
+        trial = rows[active].copy()
+        trial[np.arange(len(active)), columns] = region.factuals[owners[active], columns]
+        trial = region.final_form(trial, owners[active])
+        # taking back one change may bring another back with it, through a rule; a row that did not change is no trial
+        fewer = region.changed(trial, owners[active]).sum(axis=1) < region.changed(rows[active], owners[active]).sum(
+            axis=1
+        )
+        fewer &= region.changed(trial, owners[active]).any(axis=1)
+        taken = np.flatnonzero(fewer)
+        accepted = accept(trial[taken], owners[active][taken])
+        rows[active[taken[accepted]]] = trial[taken[accepted]]
+    return rows

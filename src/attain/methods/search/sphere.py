@@ -1,0 +1,86 @@
+"""Points uniform on spheres, and in shells, of the l₁, l₂ and l∞ norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from attain.core.errors import AttainError
+
+Radius: TypeAlias = Literal["uniform", "volume"]
+NORMS = (1, 2, math.inf)
+RADII = ("uniform", "volume")
+
+
+def check_norm(norm: object, radius: object) -> None:
+    """Refuses a norm or a radius that is not one of the known."""
+    if norm not in NORMS or isinstance(norm, bool):
+        raise AttainError(f"norm is {norm!r}; it takes 1, 2 or infinity")
+    if radius not in RADII:
+        raise AttainError(f"radius is {radius!r}; it takes one of {', '.join(RADII)}")
+
+
+def directions(normal: np.ndarray) -> np.ndarray:
+    """Standard normal vectors (last axis) scaled to length 1: uniform on the unit sphere of the l₂ norm."""
+    length = np.linalg.norm(normal, axis=-1, keepdims=True)
+    return np.divide(normal, length, out=np.zeros_like(normal), where=length > 0)
+
+
+def sphere(generators: Sequence[np.random.Generator], samples: int, dimensions: int, norm: float) -> np.ndarray:
+    """Points uniform on the surface of the unit sphere, (people, samples, dimensions), from each person's own stream.
+
+    A Gaussian scaled to length 1 is uniform for l₂ only. l₁: exponential magnitudes scaled to sum 1, with random signs.
+    l∞: a random face of the cube, uniform on it.
+    """
+    shape = (samples, dimensions)
+    out = np.empty((len(generators), *shape))
+    if norm == 2:
+        for i, generator in enumerate(generators):
+            generator.standard_normal(out=out[i])
+        return directions(out)
+    if norm == 1:
+        for i, generator in enumerate(generators):
+            magnitudes = generator.standard_exponential(shape)
+            out[i] = np.where(generator.random(shape) < 0.5, -magnitudes, magnitudes)
+        return out / np.abs(out).sum(axis=-1, keepdims=True)
+    for i, generator in enumerate(generators):
+        out[i] = 2 * generator.random(shape) - 1
+        face = generator.integers(dimensions, size=samples)
+        out[i, np.arange(samples), face] = np.where(generator.random(samples) < 0.5, -1.0, 1.0)
+    return out
+
+
+def radii(
+    uniform: np.ndarray, inner: np.ndarray, outer: np.ndarray, dimensions: int | np.ndarray, radius: Radius
+) -> np.ndarray:
+    """Radii between `inner` and `outer` from uniform numbers.
+
+    `uniform`: uniform in length, as the paper writes. `volume`: such that points are uniform in the shell's volume, as
+    the paper says; with more than one dimension the two are not the same.
+    """
+    if radius == "uniform":
+        return inner + uniform * (outer - inner)
+    return volume_uniform_radii(uniform, inner, outer, np.asarray(dimensions))
+
+
+def volume_uniform_radii(
+    uniform: np.ndarray, inner: np.ndarray, outer: np.ndarray, dimensions: np.ndarray
+) -> np.ndarray:
+    """Radii of points uniform in the volume of the shell, by the inverse distribution function.
+
+    ρ = (r₁ᵏ + u (r₂ᵏ − r₁ᵏ))^{1/k}, written with the ratio r₁/r₂ so that no power overflows in many dimensions.
+    """
+    k = np.maximum(dimensions, 1)
+    hollow = np.where(outer > 0, inner / np.where(outer > 0, outer, 1.0), 0.0) ** k
+    return outer * (hollow + uniform * (1.0 - hollow)) ** (1.0 / k)
+
+
+def norm_of(vectors: np.ndarray, norm: float) -> np.ndarray:
+    """The length of each vector (last axis)."""
+    if norm == 2:
+        return np.sqrt(np.einsum("...k,...k->...", vectors, vectors))
+    magnitudes = np.abs(vectors)
+    return magnitudes.sum(axis=-1) if norm == 1 else magnitudes.max(axis=-1, initial=0.0)

@@ -1,0 +1,265 @@
+"""Feature tweaking (Tolomei et al. 2017): the cheapest way into a leaf that turns a tree ensemble's decision."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from attain.core.errors import AttainError
+from attain.methods.base import Explainer
+from attain.methods.search.moves import Moves, Scale
+from attain.methods.search.options import diverse
+from attain.methods.search.pool import first_of_each, rank_within
+from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.ranked import ranked_hits
+from attain.methods.search.sparsity import sparse
+from attain.methods.tweaking.tree_paths import Paths
+from attain.models import Goal
+from attain.models.structure.trees import read_ensemble
+from attain.population.percentiles import total_shift
+from attain.results.status import Status
+from attain.schema.schema import Schema
+
+Cost = Literal["euclidean", "changes", "total_shift"]
+
+_CELLS_AT_ONCE = 4_000_000
+_BLOCK = 64
+"""Tweaks tried first, the cheapest ones; more follow where none of them turns the decision."""
+_BOOSTED_TWEAKS = 25
+_LEAST_RATE = 1e-9
+
+
+class FeatureTweaking(Explainer):
+    """The cheapest tweak that leads into a leaf of the desired class and turns the whole ensemble.
+
+    Takes tree ensembles: decision trees, random forests and extra trees of scikit-learn, as published; and boosted ones
+    (GradientBoosting and HistGradientBoosting of scikit-learn, XGBoost, LightGBM). All may stand last in a pipeline
+    whose other steps scale, impute or encode single columns: thresholds are then in the table's own units. What cannot
+    be read, or does not predict on training rows what the model predicts, is refused.
+
+    For every tree that does not decide for the target, and every leaf of it that does, the record is changed just so
+    far that it gets there: ε standard deviations beyond a threshold, or to the middle of an interval narrower than
+    twice that. In a boosted ensemble a leaf qualifies when it adds more to the target than the leaf the person is in.
+    Every tweak is verified with the whole ensemble, the cheapest first; what turns it at the least cost is the answer.
+
+    Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions and missing cells, by leaving
+    out paths that need what is forbidden; levels stay levels, as conditions on indicators are read as conditions on the
+    level. Paths that need another value of a derived column are left out. Rules between features: by mending where that
+    is easy, else by rejection. `max_changes`: by rejection.
+
+    Departures from the publication: the conditions of a path are intersected first (it takes them one by one); values
+    are put on their grid, outward past the threshold, before they are verified; where a single tweak of a boosted
+    ensemble is not enough, several are combined greedily (`tweaks`), for which the publication has no counterpart.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    epsilon
+        How far beyond a threshold a value goes, in standard deviations of the training data.
+    cost
+        What makes a tweak cheap: `euclidean` (in standard deviations; another level counts √2), `changes` (their
+        number) or `total_shift` (in percentiles).
+    tweaks
+        How many tweaks may be combined. By default one for trees and forests, as published, and 25 for boosted ones.
+    budget
+        The most rows the model is asked about per person.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real people of the desired class.
+    random_state
+        Not used: nothing here is random.
+
+    References
+    ----------
+    G. Tolomei, F. Silvestri, A. Haines, M. Lalmas: Interpretable Predictions of Tree-based Ensembles via Actionable
+    Feature Tweaking, KDD 2017.
+    """
+
+    citation = """@inproceedings{tolomei2017interpretable,
+  title = {Interpretable Predictions of Tree-based Ensembles via Actionable Feature Tweaking},
+  author = {Tolomei, Gabriele and Silvestri, Fabrizio and Haines, Andrew and Lalmas, Mounia},
+  booktitle = {Proceedings of the 23rd ACM SIGKDD International Conference on Knowledge Discovery and Data Mining},
+  pages = {465--474},
+  year = {2017}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        epsilon: float = 0.1,
+        cost: Cost = "euclidean",
+        tweaks: int | None = None,
+        budget: int = 20_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.schema = schema
+        self.epsilon = epsilon
+        self.cost = cost
+        self.tweaks = tweaks
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_positive("epsilon", self.epsilon)
+        if self.cost not in get_args(Cost):
+            raise AttainError(f"cost is {self.cost!r}; it takes one of {', '.join(map(repr, get_args(Cost)))}")
+        if self.tweaks is not None:
+            self._check_whole("tweaks", self.tweaks, 1)
+
+    def _prepare(self) -> None:
+        self.scale_ = Scale(self.schema_, self.table_.values)
+        self._paths: Paths | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the trees of the last model, which belong to that model."""
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"_paths": None} if "_paths" in state else state
+
+    def _accept(self, goal: Goal) -> None:
+        ensemble = read_ensemble(goal, self.table_.values)
+        self._paths = Paths(ensemble, self.scale_, self.percentiles_, self.epsilon)
+
+    def _batch_size(self, options: int) -> int:
+        assert self._paths is not None
+        return max(_CELLS_AT_ONCE // max(len(self._paths.low), 1), 1)
+
+    def _search(self, problem: Problem) -> Answers:
+        assert self._paths is not None
+        search = _Tweaks(self, problem, self._paths)
+        rows, owners, status = search.single()
+        most = self.tweaks or (1 if search.votes else _BOOSTED_TWEAKS)
+        if most > 1:
+            combined, whose = search.combined(most, status)
+            rows, owners = np.concatenate((rows, combined)), np.concatenate((owners, whose))
+        rows, owners, cost = diverse(rows, owners, search.paid(rows, owners), problem.region, problem.options)
+        return Answers(rows, owners, cost, status)
+
+
+class _Tweaks:
+    """The search of one batch of people."""
+
+    def __init__(self, settings: FeatureTweaking, problem: Problem, paths: Paths) -> None:
+        self._settings, self._problem, self._paths = settings, problem, paths
+        self._growth = paths.ensemble.growth
+        self._moves = Moves(problem.region, settings.scale_, problem.seed)
+        self._target = problem.goal.classes.index(problem.goal.target)
+        self._worth = self._leaf_worth()
+        self._reserve = problem.options
+        self.votes = self._growth.votes
+
+    def _leaf_worth(self) -> np.ndarray:
+        """What each node, as a leaf, does for the target: 1 or 0 for a vote, else its lead over the other classes."""
+        value, k = self._growth.value, self._target
+        if self._growth.votes:
+            return np.asarray(value.argmax(axis=1) == k, dtype=np.float64)
+        return 2 * value[:, k] - value.sum(axis=1)
+
+    def paid(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """What each row costs its person."""
+        region = self._problem.region
+        if self._settings.cost == "changes":
+            return region.changed(rows, owners).sum(axis=1).astype(np.float64)
+        if self._settings.cost == "total_shift":
+            shifts = self._settings.percentiles_.shift(region.factuals[owners], rows)
+            return total_shift(shifts, region.schema.free_columns)
+        return self._moves.distances(rows, owners)
+
+    def _ways(self, starts: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The starts as the trees see them, what each leaf costs from there and what it gains, (n, L)."""
+        encoded = self._paths.ensemble.encode(starts)
+        boxes = self._paths.boxes
+        cost = self._paths.costs(starts, encoded, self._problem.region.subset(people), self._settings.cost)
+        gain = self._worth[boxes.leaf] - self._worth[self._growth.leaves(encoded)][:, boxes.tree]
+        cost[gain <= 0] = np.inf
+        return encoded, cost, gain
+
+    def single(self) -> tuple[np.ndarray, np.ndarray, list[Status]]:
+        """One tweak a person, the cheapest first, as published."""
+        region, people = self._problem.region, np.arange(self._problem.people)
+        encoded, cost, _ = self._ways(region.factuals, people)
+        order = np.argsort(cost, axis=1, kind="stable")
+        available = np.isfinite(cost).sum(axis=1)
+
+        def candidates(active: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            ranks = np.tile(np.arange(start, min(stop, order.shape[1])), len(active))
+            owners = np.repeat(active, len(ranks) // len(active))
+            reached = ranks < available[owners]
+            ranks, owners = ranks[reached], owners[reached]
+            leaves = order[owners, ranks]
+            return self._paths.tweaked(region.factuals[owners], encoded[owners], leaves, region, owners), owners, ranks
+
+        hits = ranked_hits(
+            self._problem, candidates, available, block=_BLOCK, wanted=self._problem.options, reserve=self._reserve
+        )
+        return hits.rows, hits.owners, hits.status
+
+    def combined(self, most: int, status: list[Status]) -> tuple[np.ndarray, np.ndarray]:
+        """Several tweaks one after the other, for people whom none alone helps: each the best gain for its cost."""
+        problem, region = self._problem, self._problem.region
+        active = np.flatnonzero([one is Status.OUT_OF_REACH for one in status])
+        active = active[problem.ledger.affordable(active, self._reserve)]
+        starts = region.factuals[active]
+        _, scores = problem.ask(starts, active)
+        rows, owners = [np.empty((0, len(region.schema)))], [np.empty(0, dtype=np.intp)]
+        for _ in range(most):
+            if not active.size:
+                break
+            tried, place, cost = self._promising(starts, active)
+            affordable = problem.ledger.affordable(active[place], self._reserve)
+            for i in active[place[~affordable]]:
+                status[i] = Status.BUDGET_SPENT
+            tried, place, cost = tried[affordable], place[affordable], cost[affordable]
+            met, score = problem.ask(tried, active[place])
+            for i in active[place[met]]:
+                status[i] = Status.FOUND
+            rows.append(tried[met])
+            owners.append(active[place[met]])
+            rate = (score - scores[place]) / cost
+            better = np.flatnonzero((rate > _LEAST_RATE) & ~np.isin(place, place[met]))
+            # a model's last bits depend on the rows beside it, and must not decide between equal rates
+            better = better[np.lexsort((-np.round(rate[better], 9), place[better]))]
+            better = better[rank_within(place[better]) == 0]
+            active, starts, scores = active[place[better]], tried[better], score[better]
+        return self._needed(np.concatenate(rows), np.concatenate(owners))
+
+    def _promising(self, starts: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The next tweaks worth trying: rows in final form, which start each is from, and what it costs from there."""
+        region = self._problem.region
+        encoded, cost, gain = self._ways(starts, people)
+        with np.errstate(invalid="ignore"):
+            order = np.argsort(-(gain / cost), axis=1, kind="stable")[:, :_BLOCK]
+        place, leaves = np.repeat(np.arange(len(people)), order.shape[1]), order.ravel()
+        reached = np.isfinite(cost[place, leaves])
+        place, leaves = place[reached], leaves[reached]
+        rows = self._paths.tweaked(starts[place], encoded[place], leaves, region, people[place])
+        rows = region.final_form(rows, people[place])
+        moved = (rows != starts[place]) & ~(np.isnan(rows) & np.isnan(starts[place]))
+        worth = np.flatnonzero(moved.any(axis=1) & region.allows(rows, people[place]))
+        worth = worth[first_of_each(rows[worth], place[worth])]
+        return rows[worth], place[worth], cost[place[worth], leaves[worth]]
+
+    def _needed(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cheapest of each person's combinations, without the changes that are not needed, smallest first."""
+        problem = self._problem
+        order = np.lexsort((self.paid(rows, owners), owners))
+        order = order[rank_within(owners[order]) < problem.options]
+        rows, owners = rows[order], owners[order]
+
+        def accept(trial: np.ndarray, whose: np.ndarray) -> np.ndarray:
+            accepted = problem.region.allows(trial, whose)
+            asked = np.flatnonzero(accepted)
+            accepted[asked] = problem.ledger.affordable(whose[asked], self._reserve)
+            asked = np.flatnonzero(accepted)
+            accepted[asked] = problem.ask(trial[asked], whose[asked])[0]
+            return accepted
+
+        return sparse(rows, owners, self._moves.sizes(rows, owners), problem.region, accept), owners

@@ -1,0 +1,222 @@
+"""Counterfactuals by a penalised distance (Wachter et al. 2017): near the person, and near the score aimed at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from attain.core.errors import AttainError
+from attain.methods.base import Explainer
+from attain.methods.lash.climb import Climb
+from attain.methods.search.costs import Costs
+from attain.methods.search.moves import Scale
+from attain.methods.search.problem import Answers, Ledger, Problem
+from attain.methods.wachter.penalised_distance import PenalisedDistance
+from attain.models import Goal
+from attain.models.structure.smooth import Smooth, smooth_if_possible
+from attain.results.status import Status
+from attain.schema.schema import Schema
+
+_PEOPLE_AT_ONCE = 500
+_BOUNDARY_ROWS = 2_000
+"""Training rows from which the boundary in the smooth score is read."""
+_NEGLIGIBLE = 1e-12
+
+
+class Wachter(Explainer):
+    """The record that minimises λ (f(x′) − y′)² + d(x, x′), with the least λ that turns the decision.
+
+    Takes any classifier. Where the slope of its score is known (linear models and Gaussian or linear support vector
+    machines, also in scikit-learn pipelines whose steps scale, fill in or encode single columns; torch modules; JAX
+    functions), the objective is minimised by proximal gradient steps for all people at once; else, and for people whom
+    the gradient leads into a dead end, by a pattern search over single cells, with random training people as further
+    starts, and a local search.
+
+    d is the sum of moves, each divided by the column's median absolute deviation (MAD) and weighted by the feature's
+    `cost`; another level, special code or filled cell counts 1. f is the score: log-odds or decision function where the
+    slope is known, else the lead in probability. y′ lies `aim` standard deviations of the training people's scores
+    beyond the boundary. λ starts where the first move pays and grows until the decision turns; then it is halved back
+    to the least that still does.
+
+    Levels without an order, special codes and missing cells stay fixed in the gradient method; only where that does not
+    turn the decision, the switches that raise the score are made first. Ordered levels are relaxed to their positions.
+    The pattern search tries every state as it goes.
+
+    Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
+    columns. `max_changes`: by solving again with the largest moves only, else by rejection. Rules between features: by
+    mending where that is easy, else by rejection.
+
+    Departures from the publication: proximal steps in place of Adam, so that cells which do not matter stay exactly as
+    they are; a column whose MAD is 0 is measured by its mean absolute deviation, or by 1 where that is 0 too; the
+    gradient method adds no random starts, as it begins at the person; where a relaxed answer is put on its grid, it is
+    tried rounded to the nearest, outward and inward; last, changes that are not needed are taken back (`sparsity`).
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    method
+        `auto`: the gradient where there is one, then the search. `gradient`: nothing else, and a model without one is
+        refused. `search`: never the gradient.
+    aim
+        How far beyond the boundary y′ lies, in standard deviations of the training people's scores.
+    growth
+        The factor by which λ grows.
+    rounds
+        The most values of λ on the way up; half as many on the way back.
+    iterations
+        Proximal gradient steps for one λ.
+    starts, restarts, turns
+        Of the pattern search: random starts at a time, how often people without an answer get new ones, the most moves.
+    sparsity
+        Whether changes that are not needed are taken back.
+    budget
+        The most rows the model is asked about per person. The gradient method itself does not ask it.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real people of the desired class.
+    random_state
+        The seed of the random starts. Each person has random numbers of their own.
+
+    References
+    ----------
+    S. Wachter, B. Mittelstadt, C. Russell: Counterfactual Explanations without Opening the Black Box: Automated
+    Decisions and the GDPR, Harvard Journal of Law & Technology 31(2), 2018.
+    """
+
+    needs_rows = True
+
+    citation = """@article{wachter2018counterfactual,
+  title = {Counterfactual Explanations without Opening the Black Box: Automated Decisions and the {GDPR}},
+  author = {Wachter, Sandra and Mittelstadt, Brent and Russell, Chris},
+  journal = {Harvard Journal of Law \\& Technology},
+  volume = {31},
+  number = {2},
+  pages = {841--887},
+  year = {2018}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        method: str = "auto",
+        aim: float = 0.25,
+        growth: float = 2.0,
+        rounds: int = 16,
+        iterations: int = 50,
+        starts: int = 20,
+        restarts: int = 5,
+        turns: int = 30,
+        sparsity: bool = True,
+        budget: int = 20_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.schema = schema
+        self.method = method
+        self.aim = aim
+        self.growth = growth
+        self.rounds = rounds
+        self.iterations = iterations
+        self.starts = starts
+        self.restarts = restarts
+        self.turns = turns
+        self.sparsity = sparsity
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.method not in ("auto", "gradient", "search"):
+            raise AttainError(f"method is {self.method!r}; it takes 'auto', 'gradient' or 'search'")
+        self._check_positive("aim", self.aim)
+        self._check_positive("growth", self.growth)
+        if self.growth <= 1:
+            raise AttainError(f"growth is {self.growth!r}; it takes a number above 1")
+        for name, least in (("rounds", 1), ("iterations", 1), ("starts", 0), ("restarts", 0), ("turns", 1)):
+            self._check_whole(name, getattr(self, name), least)
+
+    def _prepare(self) -> None:
+        self.scale_ = Scale(self.schema_, self.table_.values)
+        self.deviation_ = np.array([absolute_deviation(cells) for cells in self.scale_.pools])
+
+    def _accept(self, goal: Goal) -> None:
+        if self.method == "gradient":
+            self._smooth(goal)
+
+    def _smooth(self, goal: Goal) -> Smooth | None:
+        return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "search")
+
+    def _batch_size(self, options: int) -> int:
+        return _PEOPLE_AT_ONCE
+
+    def _search(self, problem: Problem) -> Answers:
+        smooth = self._smooth(problem.goal)
+        some = self.table_.values[:_BOUNDARY_ROWS]
+        met, judged = problem.goal.judge(some)
+        if smooth is None:
+            return self._pattern_search(problem, self._beyond(judged, met))
+        answers = PenalisedDistance(self, problem, smooth, self._beyond(smooth.score(some), met)).answers()
+        missed = np.flatnonzero([status is Status.OUT_OF_REACH for status in answers.status])
+        if self.method == "gradient" or not missed.size:
+            return answers
+        return _completed(answers, missed, problem, lambda rest: self._pattern_search(rest, self._beyond(judged, met)))
+
+    def _beyond(self, score: np.ndarray, met: np.ndarray) -> float:
+        """y′, from the training people's scores and whether they meet the goal."""
+        return boundary(score, met) + self.aim * max(float(score.std()), _NEGLIGIBLE)
+
+    def _pattern_search(self, problem: Problem, aim: float) -> Answers:
+        climb = Climb(
+            problem,
+            Costs(problem.region, self.deviation_),
+            self.scale_.pools,
+            self.table_.values,
+            aim=aim,
+            starts=self.starts,
+            restarts=self.restarts,
+            turns=self.turns,
+        )
+        return climb.answers("distance")
+
+
+def _completed(answers: Answers, missed: np.ndarray, problem: Problem, search: Callable[[Problem], Answers]) -> Answers:
+    """The answers, with those of another search for the people missed."""
+    ledger = Ledger(len(missed), problem.ledger.budget)
+    ledger.spent[:] = problem.ledger.spent[missed]
+    more = search(Problem(problem.goal, problem.region.subset(missed), ledger, problem.options, problem.seed))
+    problem.ledger.spent[missed] = ledger.spent
+    status = list(answers.status)
+    for i, ended in zip(missed, more.status, strict=True):
+        status[i] = ended
+    return Answers(
+        np.concatenate((answers.rows, more.rows)),
+        np.concatenate((answers.owners, missed[more.owners])),
+        np.concatenate((answers.cost, more.cost)),
+        status,
+        {name: np.concatenate((values, more.figures[name])) for name, values in answers.figures.items()},
+    )
+
+
+def absolute_deviation(cells: np.ndarray) -> float:
+    """The median absolute deviation; where that is 0 the mean absolute deviation from the median, or else 1."""
+    if not len(cells):
+        return 1.0
+    deviations = np.abs(cells - np.median(cells))
+    return float(np.median(deviations)) or float(deviations.mean()) or 1.0
+
+
+def boundary(score: np.ndarray, met: np.ndarray) -> float:
+    """The score at which the decision turns, as seen on these rows; 0 where that agrees with all of them."""
+    if not met.any():
+        return max(float(score.max()), 0.0)
+    if met.all():
+        return min(float(score.min()), 0.0)
+    inside, outside = float(score[met].min()), float(score[~met].max())
+    return 0.0 if outside <= 0 <= inside else (inside + outside) / 2

@@ -1,0 +1,264 @@
+"""Reading the trees of each library: nodes as flat arrays, all of them with the same meaning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attain.core.errors import ModelError
+from attain.models.adapter import library_name
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """The nodes of all trees. A row goes left where its cell is at most the threshold.
+
+    Attributes
+    ----------
+    feature, threshold
+        The column a node asks about, −1 for a leaf, and its threshold, (nodes,).
+    left, right
+        The nodes below, (nodes,).
+    missing_left
+        Whether a missing cell goes left, (nodes,).
+    value
+        What a leaf adds to the score of each class, (nodes, K).
+    roots
+        The first node of each tree.
+    votes
+        Whether each tree decides by itself (forests): values are then the shares of the classes.
+    single
+        Whether cells are rounded to single precision before they are compared.
+    width
+        The number of columns.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    value: np.ndarray
+    roots: np.ndarray
+    votes: bool
+    single: bool
+    width: int
+
+    def seen(self, encoded: np.ndarray) -> np.ndarray:
+        """Cells in the precision in which the trees compare them."""
+        return encoded.astype(np.float32).astype(np.float64) if self.single else encoded
+
+    def leaves(self, encoded: np.ndarray) -> np.ndarray:
+        """The leaf each row reaches in each tree, (n, trees)."""
+        nodes = np.repeat(self.roots[None, :], len(encoded), axis=0)
+        while True:
+            row, tree = np.nonzero(self.feature[nodes] >= 0)
+            if not row.size:
+                return nodes
+            node = nodes[row, tree]
+            cells = encoded[row, self.feature[node]]
+            left = np.where(np.isnan(cells), self.missing_left[node], cells <= self.threshold[node])
+            nodes[row, tree] = np.where(left, self.left[node], self.right[node])
+
+    def scores(self, encoded: np.ndarray) -> np.ndarray:
+        """The sum of the leaves' values for each class, (n, K)."""
+        nodes = self.leaves(encoded)
+        return np.array(sum(self.value[nodes[:, t]] for t in range(len(self.roots))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    value: np.ndarray
+
+
+def grown(model: Any, classes: int) -> Growth:
+    """The trees of a fitted model, or a `ModelError` that says which models have some."""
+    libraries = library_name(model)
+    if "xgboost" in libraries:
+        return _xgboost(model, classes)
+    if "lightgbm" in libraries:
+        return _lightgbm(model, classes)
+    if hasattr(model, "_predictors"):
+        return _histograms(model, classes)
+    if hasattr(model, "tree_") or _is_forest(model):
+        return _forest(model)
+    if hasattr(model, "estimators_") and hasattr(model, "learning_rate") and hasattr(model, "init_"):
+        return _gradient_boosting(model, classes)
+    raise ModelError(
+        f"{type(model).__name__} is no tree ensemble that can be read; FeatureTweaking takes decision trees, random "
+        "forests, extra trees, GradientBoosting and HistGradientBoosting of scikit-learn, XGBoost and LightGBM, alone "
+        "or last in a pipeline; for any other classifier use GrowingSpheres or NearestUnlike"
+    )
+
+
+def _is_forest(model: Any) -> bool:
+    members = getattr(model, "estimators_", None)
+    forest = hasattr(model, "oob_score") and hasattr(model, "max_depth")
+    return forest and isinstance(members, list) and all(hasattr(member, "tree_") for member in members)
+
+
+def _joined(trees: Sequence[_Tree], width: int, *, votes: bool, single: bool) -> Growth:
+    sizes = [len(tree.feature) for tree in trees]
+    roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.intp)
+    return Growth(
+        feature=np.concatenate([tree.feature for tree in trees]).astype(np.intp),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        left=np.concatenate([tree.left + root for tree, root in zip(trees, roots, strict=True)]).astype(np.intp),
+        right=np.concatenate([tree.right + root for tree, root in zip(trees, roots, strict=True)]).astype(np.intp),
+        missing_left=np.concatenate([tree.missing_left for tree in trees]).astype(bool),
+        value=np.concatenate([tree.value for tree in trees]),
+        roots=roots,
+        votes=votes,
+        single=single,
+        width=width,
+    )
+
+
+def _for_class(values: np.ndarray, k: int, classes: int) -> np.ndarray:
+    """What leaves of the k-th tree of a round add: to the second of two classes, or to the k-th of several."""
+    spread = np.zeros((len(values), classes))
+    spread[:, 1 if classes == 2 else k] = values
+    return spread
+
+
+def _scikit_tree(tree: Any, value: np.ndarray) -> _Tree:
+    leaf = tree.children_left < 0
+    feature = np.where(leaf, -1, tree.feature)
+    return _Tree(
+        feature, tree.threshold, tree.children_left, tree.children_right, tree.missing_go_to_left.astype(bool), value
+    )
+
+
+def _forest(model: Any) -> Growth:
+    trees = []
+    for member in getattr(model, "estimators_", [model]):
+        if member.tree_.n_outputs > 1:
+            raise ModelError(f"{type(model).__name__} predicts several outputs at once; pass a model of one of them")
+        share = member.tree_.value[:, 0, :]
+        trees.append(_scikit_tree(member.tree_, share / share.sum(axis=1, keepdims=True)))
+    return _joined(trees, int(model.n_features_in_), votes=True, single=True)
+
+
+def _gradient_boosting(model: Any, classes: int) -> Growth:
+    trees = [
+        _scikit_tree(member.tree_, _for_class(model.learning_rate * member.tree_.value[:, 0, 0], k, classes))
+        for members in model.estimators_
+        for k, member in enumerate(members)
+    ]
+    return _joined(trees, int(model.n_features_in_), votes=False, single=True)
+
+
+def _histograms(model: Any, classes: int) -> Growth:
+    trees = []
+    for members in model._predictors:
+        for k, member in enumerate(members):
+            nodes = member.nodes
+            if nodes["is_categorical"].any():
+                raise _native_levels(model)
+            leaf = nodes["is_leaf"].astype(bool)
+            trees.append(
+                _Tree(
+                    np.where(leaf, -1, nodes["feature_idx"]),
+                    nodes["num_threshold"],
+                    nodes["left"].astype(np.intp),
+                    nodes["right"].astype(np.intp),
+                    nodes["missing_go_to_left"].astype(bool),
+                    _for_class(nodes["value"], k, classes),
+                )
+            )
+    return _joined(trees, int(model.n_features_in_), votes=False, single=False)
+
+
+def _xgboost(model: Any, classes: int) -> Growth:
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    if learner["gradient_booster"]["name"] != "gbtree":
+        raise ModelError(
+            f"the XGBoost model was grown with booster={learner['gradient_booster']['name']!r}; FeatureTweaking takes "
+            "booster='gbtree'; for the others use GrowingSpheres or NearestUnlike"
+        )
+    grove = learner["gradient_booster"]["model"]
+    parallel = int(grove["gbtree_model_param"]["num_parallel_tree"])
+    per_round = parallel * (1 if classes == 2 else classes)
+    # with early stopping, XGBoost's classifiers predict with the best rounds only
+    best = booster.attr("best_iteration") if hasattr(model, "get_booster") else None
+    number = len(grove["trees"]) if best is None else (int(best) + 1) * per_round
+    trees = []
+    for tree, k in zip(grove["trees"][:number], grove["tree_info"][:number], strict=True):
+        left = np.array(tree["left_children"], dtype=np.intp)
+        if any(tree["split_type"]):
+            raise _native_levels(model)
+        leaf = left < 0
+        condition = np.array(tree["split_conditions"], dtype=np.float32)
+        # cells below the threshold go left: those at most the number before it
+        before = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
+        trees.append(
+            _Tree(
+                np.where(leaf, -1, np.array(tree["split_indices"])),
+                before,
+                left,
+                np.array(tree["right_children"], dtype=np.intp),
+                np.array(tree["default_left"], dtype=bool),
+                _for_class(condition.astype(np.float64), int(k), classes),
+            )
+        )
+    return _joined(trees, int(booster.num_features()), votes=False, single=True)
+
+
+def _lightgbm(model: Any, classes: int) -> Growth:
+    booster = getattr(model, "booster_", model)
+    dumped = booster.dump_model()
+    rounds = int(dumped["num_tree_per_iteration"])
+    trees = [
+        _lightgbm_tree(model, info["tree_structure"], i % rounds, classes) for i, info in enumerate(dumped["tree_info"])
+    ]
+    return _joined(trees, int(booster.num_feature()), votes=False, single=False)
+
+
+def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _Tree:
+    nodes: list[dict[str, Any]] = [root]
+    left: list[int] = []
+    right: list[int] = []
+    for node in nodes:  # grows while it is walked
+        inner = "split_feature" in node
+        left.append(len(nodes) if inner else -1)
+        right.append(len(nodes) + 1 if inner else -1)
+        if inner:
+            nodes += [node["left_child"], node["right_child"]]
+            if node["decision_type"] != "<=":
+                raise _native_levels(model)
+            if node["missing_type"] == "Zero":
+                raise ModelError("the LightGBM model takes zeros for missing; grow it without zero_as_missing")
+    # without a branch of their own, missing cells are compared as zeros
+    missing = [
+        bool(node.get("default_left")) if node.get("missing_type") != "None" else node["threshold"] >= 0.0
+        for node in nodes
+        if "split_feature" in node
+    ]
+    inner_nodes = np.array([position >= 0 for position in left])
+    missing_left = np.zeros(len(nodes), dtype=bool)
+    missing_left[inner_nodes] = missing
+    return _Tree(
+        np.array([node.get("split_feature", -1) for node in nodes]),
+        np.array([node.get("threshold", 0.0) for node in nodes], dtype=np.float64),
+        np.array(left),
+        np.array(right),
+        missing_left,
+        _for_class(np.array([node.get("leaf_value", 0.0) for node in nodes]), k, classes),
+    )
+
+
+def _native_levels(model: Any) -> ModelError:
+    return ModelError(
+        f"{type(model).__name__} splits on sets of levels of its own; FeatureTweaking takes thresholds only: encode "
+        "the levels in a pipeline (OneHotEncoder, OrdinalEncoder), or use GrowingSpheres or NearestUnlike"
+    )

@@ -1,0 +1,56 @@
+"""How much answers ask of people: shifts in percentiles, and the number of features to change.
+
+Free features only: immutable ones do not change, and derived ones follow from others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attain.population import percentiles as shifts
+from attain.population.measuring import BoolArray, FloatArray, measured, own_rows
+from attain.population.percentiles import Percentiles
+from attain.schema.schema import Schema
+from attain.tables.cells import unchanged
+
+
+def total_shift(
+    answers: ArrayLike, factuals: ArrayLike, percentiles: Percentiles, found: ArrayLike | None = None
+) -> FloatArray:
+    """TS: the sum over the free features of how many percentiles each moves, from 0 to the number of them."""
+    return _shifted(shifts.total_shift, answers, factuals, percentiles, found)
+
+
+def max_shift(
+    answers: ArrayLike, factuals: ArrayLike, percentiles: Percentiles, found: ArrayLike | None = None
+) -> FloatArray:
+    """MS: the largest move of a free feature in percentiles, from 0 to 1."""
+    return _shifted(shifts.max_shift, answers, factuals, percentiles, found)
+
+
+def changed(answers: ArrayLike, factuals: ArrayLike, schema: Schema, found: ArrayLike | None = None) -> FloatArray:
+    """L0: the number of free features that change."""
+
+    def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
+        free, own = schema.free_columns, own_rows(factuals, len(schema), present)
+        return np.asarray((~unchanged(own[:, free], rows[:, free])).sum(axis=1), dtype=np.float64)
+
+    return measured(answers, found, len(schema), measure)
+
+
+def _shifted(
+    summary: Callable[[FloatArray, NDArray[np.intp]], FloatArray],
+    answers: ArrayLike,
+    factuals: ArrayLike,
+    percentiles: Percentiles,
+    found: ArrayLike | None,
+) -> FloatArray:
+    schema = percentiles.schema
+
+    def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
+        return summary(percentiles.shift(own_rows(factuals, len(schema), present), rows), schema.free_columns)
+
+    return measured(answers, found, len(schema), measure)

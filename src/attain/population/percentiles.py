@@ -1,0 +1,193 @@
+"""Where a value stands among the training people, and how far a change moves somebody in that order.
+
+`Percentiles` holds one distribution function Q_d per column. The shift of a cell is |Q_d(x̃) − Q_d(x)|; the total shift
+TS sums it over the free features and the maximum shift MS is the largest of them. Columns without an order, special
+codes and missing cells have no percentile: there, a change counts 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from attain.core.errors import AttainError, DataError
+from attain.schema.schema import Feature, Schema
+from attain.tables.cells import ordinary, unchanged
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Method: TypeAlias = Literal["ecdf", "midrank", "kde"]
+
+_Curve: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+
+METHODS: Final = ("ecdf", "midrank", "kde")
+
+_KNOTS: Final = 512
+_REACH: Final = 5.0
+"""The kernel estimate is tabulated this many bandwidths beyond the data, where 3e-7 of a kernel is left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Percentiles:
+    """The distribution functions Q_d of the training columns.
+
+    Every argument named `values` may have any number of leading dimensions; the last one is the features in schema
+    order or, where `columns` is given, those columns in that order.
+
+    Attributes
+    ----------
+    schema
+        What the columns are.
+    method
+        `ecdf`: the share of training people at or below the value (right-continuous). `midrank`: people at the value
+        count half. `kde`: the distribution function of a Gaussian kernel estimate with Scott's bandwidth.
+    points
+        Per column, increasing values: the distinct training values, or the knots of the kernel estimate. Special codes
+        and missing cells do not take part. Empty for a column without an order, and for one without training values.
+    shares
+        Per column, one entry more than points: 0, then the share of the distribution at or below each point.
+    """
+
+    schema: Schema
+    method: Method
+    points: tuple[FloatArray, ...]
+    shares: tuple[FloatArray, ...]
+
+    @classmethod
+    def fit(cls, schema: Schema, values: ArrayLike, *, method: Method = "ecdf") -> Percentiles:
+        """The distribution functions of a training matrix."""
+        if method not in METHODS:
+            raise AttainError(f"method is {method!r}; it takes one of {', '.join(METHODS)}")
+        matrix = as_matrix(values, len(schema))
+        tables = [_table(feature, column, method) for feature, column in zip(schema, matrix.T, strict=True)]
+        return cls(schema, method, tuple(points for points, _ in tables), tuple(shares for _, shares in tables))
+
+    def of(self, values: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
+        """The percentile of each cell, in [0, 1]; NaN where a cell has none (no order, special code, missing)."""
+        return self._apply(_CURVES[self.method], values, columns)
+
+    def interpolated(self, values: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
+        """The percentile of each cell on the distribution function drawn through its points with straight lines.
+
+        The objective inside searches: it rises strictly between training values, so that no move between them is
+        free, agrees with `of` at every training value, and is flat outside their range.
+        """
+        return self._apply(_midrank_line if self.method == "midrank" else _line, values, columns)
+
+    def shift(self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
+        """How far each cell moved, in [0, 1]: exactly 0 where it did not; NaN in rows without an answer.
+
+        A changed cell counts 1 where either side has no percentile: another level, into or out of a special code, a
+        missing cell filled or a cell emptied. So does a change in a column that has no training values at all. A row
+        without an answer is one that is all NaN while its factual is not.
+        """
+        return _shift(self.of, factuals, counterfactuals, columns)
+
+    def interpolated_shift(
+        self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None
+    ) -> FloatArray:
+        """`shift` by the interpolated distribution function: what a search minimises, not what is reported."""
+        return _shift(self.interpolated, factuals, counterfactuals, columns)
+
+    def _apply(self, curve: _Curve, values: ArrayLike, columns: ArrayLike | None) -> FloatArray:
+        positions = np.arange(len(self.schema)) if columns is None else np.asarray(columns, dtype=np.intp)
+        matrix = as_matrix(values, len(positions))
+        result = np.full(matrix.shape, np.nan)
+        for place, column in enumerate(positions):
+            if len(self.points[column]):
+                cells = np.ascontiguousarray(matrix[..., place])
+                known = ordinary(self.schema.features[column], cells)
+                percentiles = curve(cells, self.points[column], self.shares[column])
+                result[..., place] = np.where(known, percentiles, np.nan)
+        return result
+
+
+def total_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
+    """TS: the sum of each row's shifts, over the given columns (`schema.free_columns`) or over all there are."""
+    return np.asarray(_chosen(shifts, columns).sum(axis=-1))
+
+
+def max_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
+    """MS: the largest of each row's shifts, over the given columns (`schema.free_columns`) or over all there are."""
+    return np.asarray(_chosen(shifts, columns).max(axis=-1, initial=0.0))
+
+
+def as_matrix(values: ArrayLike, width: int) -> FloatArray:
+    """The values as float64, refused unless their last dimension is the expected number of columns."""
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim < 2 or matrix.shape[-1] != width:
+        raise DataError(f"the matrix has the shape {matrix.shape}; its last dimension must be the {width} features")
+    return matrix
+
+
+def _chosen(shifts: ArrayLike, columns: ArrayLike | None) -> FloatArray:
+    matrix = np.asarray(shifts, dtype=np.float64)
+    return matrix if columns is None else matrix[..., np.asarray(columns, dtype=np.intp)]
+
+
+def _shift(
+    percentile: Callable[[ArrayLike, ArrayLike | None], FloatArray],
+    factuals: ArrayLike,
+    counterfactuals: ArrayLike,
+    columns: ArrayLike | None,
+) -> FloatArray:
+    before, after = np.asarray(factuals, dtype=np.float64), np.asarray(counterfactuals, dtype=np.float64)
+    distance = np.abs(percentile(after, columns) - percentile(before, columns))
+    same = unchanged(before, after)
+    distance = np.where(same, 0.0, np.where(np.isnan(distance), 1.0, distance))
+    unanswered = np.isnan(after).all(axis=-1, keepdims=True) & ~same.all(axis=-1, keepdims=True)
+    return np.where(unanswered, np.nan, distance)
+
+
+def _ecdf(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
+    return shares[np.searchsorted(points, cells, side="right")]
+
+
+def _midrank(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
+    return (shares[np.searchsorted(points, cells, side="left")] + _ecdf(cells, points, shares)) / 2
+
+
+def _line(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
+    return np.asarray(np.interp(cells, points, shares[1:]))
+
+
+def _midrank_line(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
+    return np.asarray(np.interp(cells, points, (shares[1:] + shares[:-1]) / 2))
+
+
+_CURVES: Final[dict[Method, _Curve]] = {"ecdf": _ecdf, "midrank": _midrank, "kde": _line}
+
+
+def _table(feature: Feature, cells: FloatArray, method: Method) -> tuple[FloatArray, FloatArray]:
+    """The points and shares of one training column."""
+    if not feature.ordered:
+        return np.empty(0), np.zeros(1)
+    points, counts = np.unique(cells[ordinary(feature, cells)], return_counts=True)
+    if method == "kde" and len(points) == 1:
+        # A kernel needs a width: a column with a single value keeps its step.
+        return np.array([np.nextafter(points[0], -np.inf), points[0]]), np.array([0.0, 0.0, 1.0])
+    if method == "kde" and len(points) > 1:
+        return _kernel_table(points, counts)
+    return points, np.concatenate(([0], counts.cumsum())) / max(counts.sum(), 1)
+
+
+def _kernel_table(points: FloatArray, counts: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+    """The kernel estimate's distribution function at knots that follow both the people and the range.
+
+    Quantile knots resolve the crowd, even knots the gaps and the tails. Between knots it is drawn with straight lines.
+    """
+    number = counts.sum()
+    mean = (points * counts).sum() / number
+    width = np.sqrt((counts * (points - mean) ** 2).sum() / (number - 1)) * number**-0.2
+    crowd = points[np.unique(np.linspace(0, len(points) - 1, _KNOTS).astype(np.intp))]
+    knots = np.unique(
+        np.concatenate((crowd, np.linspace(points[0] - _REACH * width, points[-1] + _REACH * width, _KNOTS)))
+    )
+    weights = counts / number
+    shares = np.array([0.0, *(ndtr((knot - points) / width) @ weights for knot in knots)])
+    # Rounding may leave it a last bit above 1, or falling.
+    return knots, np.minimum(np.maximum.accumulate(shares), 1.0)

@@ -1,0 +1,267 @@
+"""The real people of the desired class, H⁺ ∩ D⁺: those whom the model gives what is asked for, and who are labelled so.
+
+A `Reference` is what faithfulness is measured against. It holds their distinct rows in the measuring space, an index of
+neighbours, and what follows from it: local densities for outlier factors, and the grid of ε for connectedness. It
+depends on the model and the target, and on nothing else that does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
+from sklearn.neighbors import NearestNeighbors
+
+from attain.core.errors import DataError
+from attain.population.percentiles import as_matrix
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Schema
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+QUANTILES: Final = (0.5, 0.75, 0.9, 0.95)
+"""Which quantiles of real people's nearest distance make the ε grid."""
+
+CONTAMINATION: Final = 0.01
+"""The share of reference people that the outlier verdict calls outliers."""
+
+_TREE_DIMENSIONS: Final = 15
+_WIDTH: Final = 40
+_TILE: Final = 128
+_SPARE: Final = 8
+
+
+class Neighbours:
+    """An index of points that finds the nearest ones.
+
+    Up to 15 dimensions a k-d tree, beyond that all pairs by matrix products, as trees lose their edge there. Matrix
+    products round distances, and may do so differently for another number of queries. So queries go in tiles of one
+    size, a few spare neighbours are asked for, and their distances are taken again directly: a query's answer does not
+    depend on which others it was asked with.
+    """
+
+    def __init__(self, points: FloatArray) -> None:
+        self.points = points
+        self._tree = cKDTree(points) if points.shape[1] <= _TREE_DIMENSIONS else None
+        self._pairs = None if self._tree is not None or not len(points) else _all_pairs(points)
+
+    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
+        """Distances to the k nearest points, nearest first, and which they are; k is at most their number."""
+        if not len(points) or not k:
+            return np.empty((len(points), k)), np.empty((len(points), k), dtype=np.intp)
+        if self._tree is not None:
+            distances, indices = self._tree.query(points, k=range(1, k + 1), workers=-1)
+            return np.asarray(distances), np.asarray(indices)
+        tiles = [self._tile(points[start : start + _TILE], k) for start in range(0, len(points), _TILE)]
+        return np.concatenate([first for first, _ in tiles]), np.concatenate([second for _, second in tiles])
+
+    def _tile(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
+        assert self._pairs is not None
+        padded = np.concatenate((points, np.zeros((_TILE - len(points), points.shape[1]))))
+        candidates = min(k + _SPARE, len(self.points))
+        indices = self._pairs.kneighbors(padded, candidates, return_distance=False)[: len(points)]
+        indices.sort(axis=1)
+        distances = np.empty(indices.shape)
+        for place in range(candidates):
+            distances[:, place] = np.sqrt(((points - self.points[indices[:, place]]) ** 2).sum(axis=1))
+        order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
+
+
+def _all_pairs(points: FloatArray) -> NearestNeighbors:
+    return NearestNeighbors(algorithm="brute").fit(points)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalDensity:
+    """The reference's side of the local outlier factor for one k (Breunig et al. 2000).
+
+    Equal to `sklearn.neighbors.LocalOutlierFactor(n_neighbors=k, contamination=0.01, novelty=True)`. It is computed
+    here so that every k shares one search for neighbours, and so that a person's factor is the same in any company.
+
+    Attributes
+    ----------
+    k
+        The neighbours used: those asked for, or all others where there are fewer.
+    reach
+        Each reference row's distance to its k-th neighbour.
+    density
+        Each reference row's local reachability density.
+    threshold
+        The factor above which a row is called an outlier: the 99 % quantile of the reference's own.
+    """
+
+    k: int
+    reach: FloatArray
+    density: FloatArray
+    threshold: float
+
+    @classmethod
+    def fit(cls, distances: FloatArray, indices: IndexArray) -> LocalDensity:
+        """The densities of rows whose neighbours, themselves left out, are given."""
+        reach = distances[:, -1]
+        density = _density(distances, reach[indices])
+        factors = density[indices].mean(axis=1) / density
+        return cls(distances.shape[1], reach, density, float(-np.percentile(-factors, 100 * CONTAMINATION)))
+
+    def factor(self, distances: FloatArray, indices: IndexArray) -> FloatArray:
+        """The local outlier factor of rows whose k nearest reference rows are given."""
+        result: FloatArray = self.density[indices].mean(axis=1) / _density(distances, self.reach[indices])
+        return result
+
+
+def _density(distances: FloatArray, reach: FloatArray) -> FloatArray:
+    # The small constant is scikit-learn's; without duplicates it never matters.
+    result: FloatArray = 1.0 / (np.maximum(distances, reach).mean(axis=1) + 1e-10)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The distinct real people of the desired class.
+
+    Duplicates are left out because they void every relative measure: a row with a twin has distance 0 to its nearest
+    neighbour. The rows are in an order of their own, so that nothing depends on the order of the training data.
+
+    Attributes
+    ----------
+    space
+        The measuring space.
+    values, points
+        Their rows in original units and in the measuring space.
+    rows
+        Which training row each one is (the first, where several are equal).
+    labelled
+        Whether labels took part; without them the model's verdict alone says who belongs here.
+    held_out
+        Nearest distances of real people outside the reference, where they are known.
+    """
+
+    space: MeasuringSpace
+    values: FloatArray
+    points: FloatArray
+    rows: IndexArray
+    labelled: bool
+    held_out: FloatArray | None = None
+    _neighbours: dict[int, tuple[FloatArray, IndexArray]] = field(default_factory=dict, repr=False)
+    _densities: dict[int, LocalDensity] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(
+        cls,
+        schema: Schema,
+        train_values: ArrayLike,
+        *,
+        desired_labels: ArrayLike | None = None,
+        met: ArrayLike,
+        space: MeasuringSpace | None = None,
+    ) -> Reference:
+        """The reference of a training matrix.
+
+        Parameters
+        ----------
+        desired_labels
+            Which rows are labelled as the target (D⁺); None where labels are not known.
+        met
+            Which rows the model gives what is asked for (H⁺).
+        space
+            The measuring space, where it is already fitted; by default that of the training matrix.
+        """
+        matrix = as_matrix(train_values, len(schema))
+        chosen = _mask("met", met, len(matrix))
+        if desired_labels is not None:
+            chosen = chosen & _mask("desired_labels", desired_labels, len(matrix))
+        space = MeasuringSpace.fit(schema, matrix) if space is None else space
+        people = np.flatnonzero(chosen)
+        points, first = distinct(space.transform(matrix[people]))
+        rows = people[first]
+        return cls(space, matrix[rows], points, rows, labelled=desired_labels is not None)
+
+    def with_held_out(self, values: ArrayLike) -> Reference:
+        """The same reference with its ε grid taken from real people of the desired class who are not in it."""
+        held_out = as_matrix(values, len(self.space.schema))
+        return replace(self, held_out=self.nearest(held_out)[0][:, 0] if len(self) else np.empty(0))
+
+    def subset(self, chosen: IndexArray) -> Reference:
+        """The reference of some of its people, by their positions."""
+        return Reference(self.space, self.values[chosen], self.points[chosen], self.rows[chosen], self.labelled)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def schema(self) -> Schema:
+        return self.space.schema
+
+    @cached_property
+    def index(self) -> Neighbours:
+        """The index of their points."""
+        return Neighbours(self.points)
+
+    @cached_property
+    def epsilon(self) -> dict[float, float]:
+        """The ε grid: the .5, .75, .9 and .95 quantiles of real people's distance to the nearest one in here.
+
+        By default each person's distance to the nearest *other* one: what a held-out person who equals nobody would
+        have, up to the one row left out. `with_held_out` takes it from held-out people themselves.
+        """
+        distances = self.own_neighbours(1)[0].ravel() if self.held_out is None else self.held_out
+        if not len(distances):
+            return dict.fromkeys(QUANTILES, float("nan"))
+        return dict(zip(QUANTILES, map(float, np.quantile(distances, QUANTILES)), strict=True))
+
+    def nearest(self, values: ArrayLike, k: int = 1) -> tuple[FloatArray, IndexArray]:
+        """Distances from rows in original units to the k nearest people, or to all where there are fewer, and who."""
+        return self.index.query(self.space.transform(values), min(k, len(self)))
+
+    def own_neighbours(self, k: int) -> tuple[FloatArray, IndexArray]:
+        """Each person's k nearest others, or all where there are fewer: distances and who."""
+        # Every k up to 40 is cut from one search, whichever is asked for first: among people equally far, a wider
+        # search may list others first, and answers must not depend on what was asked before.
+        width = k if k == 1 else max(k, _WIDTH)
+        if width not in self._neighbours:
+            self._neighbours[width] = _without_self(*self.index.query(self.points, min(width + 1, len(self))))
+        distances, indices = self._neighbours[width]
+        return distances[:, :k], indices[:, :k]
+
+    def local_density(self, k: int) -> LocalDensity | None:
+        """The local densities for k neighbours, or for all others where there are fewer; None below three people."""
+        if len(self) < 3:
+            return None
+        k = min(k, len(self) - 1)
+        if k not in self._densities:
+            self._densities[k] = LocalDensity.fit(*self.own_neighbours(k))
+        return self._densities[k]
+
+
+def distinct(points: FloatArray) -> tuple[FloatArray, IndexArray]:
+    """The distinct rows in a fixed order, and the first position of each."""
+    # Adding 0 turns −0 into 0, so that rows are equal exactly when their bytes are.
+    plain = np.ascontiguousarray(points + 0.0)
+    keys = plain.view(np.dtype((np.void, plain.shape[1] * plain.itemsize))).ravel()
+    _, first = np.unique(keys, return_index=True)
+    return plain[first], first
+
+
+def _without_self(distances: FloatArray, indices: IndexArray) -> tuple[FloatArray, IndexArray]:
+    own = indices == np.arange(len(indices))[:, None]
+    # Where rounding hides a row from its own neighbours, the last of them makes room instead.
+    own[~own.any(axis=1), -1:] = True
+    shape = (len(indices), max(indices.shape[1] - 1, 0))
+    return distances[~own].reshape(shape), indices[~own].reshape(shape)
+
+
+def _mask(name: str, mask: ArrayLike, number: int) -> BoolArray:
+    array = np.asarray(mask)
+    if array.dtype != np.bool_ or array.shape != (number,):
+        raise DataError(
+            f"{name} has the shape {array.shape} and holds {array.dtype}; it takes one boolean for each of the "
+            f"{number} training rows"
+        )
+    return array

@@ -1,0 +1,176 @@
+"""A result as JSON text, and back."""
+
+from __future__ import annotations
+
+import decimal
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from attain.core.errors import AttainError, DataError
+from attain.core.frames import library_named
+from attain.results.status import Status
+from attain.schema.schema import Schema
+from attain.tables.table import Table
+
+if TYPE_CHECKING:
+    from attain.results.counterfactuals import Counterfactuals
+
+FORMAT = "attain-counterfactuals-1"
+
+
+def to_json(result: Counterfactuals) -> str:
+    """Everything the result holds; numbers keep every digit."""
+    table, library = result.table, result.table.layout.library
+    source = nw.from_native(table.source, eager_only=True)
+    content = {
+        "format": FORMAT,
+        "schema": table.schema.to_toml(),
+        "library": library.name,
+        "columns": {
+            name: {
+                "dtype": library.dtype_text(table.layout.dtypes[name]),
+                "cells": [_cell(cell, library.name == "pandas") for cell in source[name].to_list()],
+            }
+            for name in table.layout.columns
+        },
+        "index": _index_to_json(table.source) if library.name == "pandas" else None,
+        "method": result.method,
+        "target": _plain(result.target),
+        "probability": result.probability,
+        "status": [status.name for status in result.outcome],
+        "rows": _matrix(result.rows),
+        "owners": result.owners.tolist(),
+        "percentiles": [_matrix(part) for part in result.percentiles],
+        "person_figures": {name: _vector(values) for name, values in result.person_figures.items()},
+        "option_figures": {name: _vector(values) for name, values in result.option_figures.items()},
+        "notes": list(result.notes),
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+
+def from_json(text: str) -> Counterfactuals:
+    """The result that `to_json` wrote."""
+    from attain.results.counterfactuals import Counterfactuals
+
+    try:
+        content = json.loads(text)
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise DataError(f"the text is no result written by to_json of this version ({FORMAT})")
+        schema = Schema.from_toml(content["schema"])
+        table = Table.read(_frame(content), schema)
+        width = len(schema)
+        return Counterfactuals(
+            table=table,
+            method=content["method"],
+            target=content["target"],
+            probability=content["probability"],
+            outcome=tuple(Status[name] for name in content["status"]),
+            rows=_read_matrix(content["rows"], width),
+            owners=np.array(content["owners"], dtype=np.intp),
+            percentiles=tuple(_read_matrix(part, width) for part in content["percentiles"]),  # type: ignore[arg-type]
+            person_figures={name: _read_vector(values) for name, values in content["person_figures"].items()},
+            option_figures={name: _read_vector(values) for name, values in content["option_figures"].items()},
+            notes=tuple(content["notes"]),
+        )
+    except AttainError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise DataError(f"the text is no whole result written by to_json: {type(error).__name__} at {error}") from None
+
+
+def _plain(cell: Any) -> Any:
+    """A cell that JSON can hold; missing ones as null."""
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if cell is None or isinstance(cell, bool | int | str):
+        return cell
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        return None if cell is pd.NA or cell is pd.NaT else str(cell)
+    return number if math.isfinite(number) else None
+
+
+def _cell(cell: Any, nan_is_missing: bool) -> Any:
+    """A cell of a frame that JSON can hold, from which `_read_cell` makes it again."""
+    if isinstance(cell, decimal.Decimal) and cell.is_finite():
+        return {"decimal": str(cell)}
+    if isinstance(cell, float) and math.isnan(cell) and not nan_is_missing:
+        return {"float": "nan"}
+    return _plain(cell)
+
+
+def _read_cell(stored: Any) -> Any:
+    if not isinstance(stored, Mapping):
+        return stored
+    return decimal.Decimal(stored["decimal"]) if "decimal" in stored else float(stored["float"])
+
+
+def _vector(values: np.ndarray) -> dict[str, Any]:
+    return {"dtype": "int" if values.dtype.kind in "iu" else "float", "values": [_plain(value) for value in values]}
+
+
+def _read_vector(stored: Mapping[str, Any]) -> np.ndarray:
+    if stored["dtype"] == "int":
+        return np.array(stored["values"], dtype=np.int64)
+    return np.array([math.nan if value is None else value for value in stored["values"]], dtype=np.float64)
+
+
+def _matrix(values: np.ndarray) -> list[list[Any]]:
+    return [[_plain(value) for value in row] for row in values]
+
+
+def _read_matrix(rows: Sequence[Sequence[Any]], width: int) -> np.ndarray:
+    cells = [[math.nan if value is None else value for value in row] for row in rows]
+    return np.array(cells, dtype=np.float64).reshape(-1, width)
+
+
+def _frame(content: Mapping[str, Any]) -> Any:
+    """The frame of the factuals, in the library it came from."""
+    library = library_named(content["library"])
+    columns = {}
+    for name, stored in content["columns"].items():
+        cells = [_read_cell(cell) for cell in stored["cells"]]
+        columns[name] = library.restored(name, cells, library.dtype_named(stored["dtype"]))
+    return library.assembled(columns, _index_from_json(content["index"]))
+
+
+def _index_to_json(frame: pd.DataFrame) -> dict[str, Any]:
+    """Each level of the index: its name, its dtype, and the labels as texts where JSON has no such value."""
+    index = frame.index
+    several = isinstance(index, pd.MultiIndex)
+    levels = [index.get_level_values(k) for k in range(index.nlevels)]
+    library = library_named("pandas")
+    return {
+        "several": several,
+        "levels": [
+            {
+                "name": _plain(level.name),
+                "dtype": library.dtype_text(level.dtype),
+                "labels": [_cell(label, True) for label in level.tolist()],
+            }
+            for level in levels
+        ],
+    }
+
+
+def _index_from_json(stored: Mapping[str, Any] | None) -> pd.Index[Any] | None:
+    if stored is None:
+        return None
+    levels = [_index_level(level) for level in stored["levels"]]
+    return pd.MultiIndex.from_arrays(levels, names=[level.name for level in levels]) if stored["several"] else levels[0]
+
+
+def _index_level(stored: Mapping[str, Any]) -> pd.Index[Any]:
+    dtype = library_named("pandas").dtype_named(stored["dtype"])
+    labels: Any = [_read_cell(label) for label in stored["labels"]]
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        # in the summer a zone has another offset than in the winter: only through UTC do they meet in one index
+        labels = pd.to_datetime(labels, utc=True)
+    return pd.Index(labels, name=stored["name"]).astype(dtype)

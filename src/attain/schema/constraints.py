@@ -1,0 +1,147 @@
+"""What one call of `explain` tightens: for everybody, or for one person."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from attain.core.errors import ConstraintError, listed
+from attain.schema.schema import DIRECTIONS, Direction, Limits, Schema
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Further limits on what may change; they only tighten what the schema allows.
+
+    Parameters
+    ----------
+    immutable
+        Features that may not change in this call.
+    direction
+        `{"income": "increase"}`: which way a feature may move.
+    range
+        `{"credits": (0, 2)}`: how far a feature may move, relative to the person.
+    bounds
+        `{"amount": (None, 5000)}`: the smallest and largest value an answer may hold; of an ordinal column, levels.
+    cost
+        `{"housing": 3.0}`: weights that replace the schema's.
+    max_changes
+        The largest number of features an answer may change.
+    people
+        Further constraints for single people, by their row label (index label, or row number where the frame has no
+        index): `{"p17": Constraints(immutable=["job"])}`.
+    """
+
+    immutable: Sequence[str] = ()
+    direction: Mapping[str, Direction] = field(default_factory=dict)
+    range: Mapping[str, Limits] = field(default_factory=dict)
+    bounds: Mapping[str, Limits] = field(default_factory=dict)
+    cost: Mapping[str, float] = field(default_factory=dict)
+    max_changes: int | None = None
+    people: Mapping[Any, Constraints | Mapping[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Constraints | Mapping[str, Any] | None) -> Constraints:
+        """Constraints from what a caller passed: None, a dictionary with the same keys, or constraints."""
+        if given is None:
+            return cls()
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise ConstraintError(
+                f"constraints is a {type(given).__name__}; pass a dictionary such as {{'immutable': ['housing']}}"
+            )
+        known = [item.name for item in fields(cls)]
+        unknown = [key for key in given if key not in known]
+        if unknown:
+            raise ConstraintError(f"constraints has no {listed(unknown)}; its keys are {', '.join(known)}")
+        return cls(**given)
+
+    def per_person(self, schema: Schema, labels: Sequence[Any]) -> Iterator[tuple[np.ndarray, Constraints]]:
+        """Each set of constraints and the positions of the people it holds for, checked."""
+        self._check(schema)
+        yield np.arange(len(labels)), self
+        if not self.people:
+            return
+        positions: dict[Any, list[int]] = {}
+        for position, label in enumerate(labels):
+            positions.setdefault(label, []).append(position)
+        for label, given in self.people.items():
+            if label not in positions:
+                raise ConstraintError(
+                    f"constraints['people'] names {label!r}, but no row is called so; rows are called "
+                    f"{listed(positions, most=5)}"
+                )
+            own = Constraints.of(given)
+            if own.people:
+                raise ConstraintError(f"constraints['people'][{label!r}] names people again")
+            own._check(schema)
+            yield np.array(positions[label]), own
+
+    def _check(self, schema: Schema) -> None:
+        if isinstance(self.immutable, str) or not isinstance(self.immutable, Iterable):
+            raise ConstraintError(f"constraints['immutable'] is {self.immutable!r}; pass a list of names")
+        for key in ("direction", "range", "bounds", "cost", "people"):
+            if not isinstance(getattr(self, key), Mapping):
+                raise ConstraintError(f"constraints[{key!r}] is {getattr(self, key)!r}; pass a dictionary")
+        for key in ("immutable", "direction", "range", "bounds", "cost"):
+            unknown = [name for name in getattr(self, key) if name not in schema]
+            if unknown:
+                raise ConstraintError(
+                    f"constraints[{key!r}] names {listed(unknown)}, which the schema does not have; it has "
+                    f"{listed(schema.names, most=40)}"
+                )
+        for name, direction in self.direction.items():
+            if direction not in DIRECTIONS:
+                raise ConstraintError(
+                    f"constraints['direction'][{name!r}] is {direction!r}; it takes one of {', '.join(DIRECTIONS)}"
+                )
+        for key in ("direction", "range", "bounds"):
+            for name in getattr(self, key):
+                if not schema[name].ordered:
+                    raise ConstraintError(
+                        f"constraints[{key!r}] names {name!r}, whose levels have no order; list it under 'immutable', "
+                        "or set transitions in the schema"
+                    )
+        for name, limits in self.range.items():
+            _check_limits("range", name, limits)
+        for name, limits in self.bounds.items():
+            _check_limits("bounds", name, self.positions(name, limits, schema))
+        for name, cost in self.cost.items():
+            if not isinstance(cost, numbers.Real) or not 0 <= float(cost) < float("inf"):
+                raise ConstraintError(f"constraints['cost'][{name!r}] is {cost!r}; it takes a number from 0 upward")
+        most = self.max_changes
+        if most is not None and (not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1):
+            raise ConstraintError(f"constraints['max_changes'] is {most!r}; it takes a whole number from 1 upward")
+
+    def positions(self, name: str, limits: Any, schema: Schema) -> Any:
+        """Limits as cells of the matrix: those of an ordinal column name levels."""
+        levels = schema[name].levels
+        if not levels or not isinstance(limits, tuple | list):
+            return limits
+        unknown = [level for level in limits if level is not None and level not in levels]
+        if unknown:
+            raise ConstraintError(
+                f"constraints['bounds'][{name!r}] names {listed(unknown)}, which is none of its levels {listed(levels)}"
+            )
+        return tuple(None if level is None else levels.index(level) for level in limits)
+
+
+def _check_limits(key: str, name: str, limits: object) -> None:
+    sides = limits if isinstance(limits, tuple | list) and len(limits) == 2 else None
+    if sides is None or any(s is not None and (not isinstance(s, numbers.Real) or s != s) for s in sides):
+        raise ConstraintError(
+            f"constraints[{key!r}][{name!r}] is {limits!r}; it takes a pair such as (0, 2) or (None, 2)"
+        )
+    low, high = sides
+    if low is not None and high is not None and low > high:
+        raise ConstraintError(f"constraints[{key!r}][{name!r}] is {limits!r}; the lower limit is above the upper one")
+    if key == "range" and ((low is not None and low > 0) or (high is not None and high < 0)):
+        raise ConstraintError(
+            f"constraints['range'][{name!r}] is {limits!r}; it is relative to the person, so it runs from 0 or below "
+            "to 0 or above"
+        )

@@ -1,0 +1,307 @@
+"""Frames in, the one float64 matrix between, frames of the same kind out.
+
+`Table.read` checks a frame against a schema and holds it as a matrix; a `Layout` remembers how the frame looked
+(library, column order, dtypes), so that rows of the matrix can be written the same way: for the model, and for the
+person who asked. See `docs/architecture.md` for what a cell of the matrix stands for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+
+from attain.core.errors import DataError, listed
+from attain.core.frames import (
+    Library,
+    frame_of_array,
+    library_named,
+    library_of,
+    library_of_column,
+    not_a_frame,
+)
+from attain.schema.schema import Feature, Schema
+from attain.tables.cells import unchanged
+
+Frame: TypeAlias = Any
+"""A pandas, polars or pyarrow table, or a two-dimensional numpy array."""
+
+
+_LARGEST = 1e150
+"""The squares of larger numbers are infinite, and with them every spread and distance."""
+_LONGEST = 80
+"""So many characters of a cell are shown in a message."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a frame looked: its library, the order of its columns and their dtypes."""
+
+    schema: Schema
+    library: Library
+    columns: tuple[str, ...]
+    dtypes: dict[str, Any]
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Which column of the matrix each column of the frame is."""
+        return np.array([self.schema.position(name) for name in self.columns], dtype=np.intp)
+
+    def frame(self, values: np.ndarray, library: str | None = None, columns: Sequence[str] | None = None) -> Frame:
+        """Rows of the matrix as a frame with the dtypes and the column order of the one that was read.
+
+        `library` asks for another kind of frame ("pandas", "polars", "pyarrow"); `columns` for other columns.
+        """
+        target = self.library if library is None else library_named(library)
+        dtypes = self.dtypes if target is self.library else {}
+        names = self.columns if columns is None else columns
+        return target.build(
+            {name: (values[:, self.schema.position(name)], self.schema[name], dtypes.get(name)) for name in names},
+            len(values),
+        )
+
+    def array(self, values: np.ndarray) -> np.ndarray:
+        """Rows of the matrix in the frame's column order: an array of floats, or of objects where levels are texts."""
+        ordered = values[:, self.positions]
+        features = [self.schema[name] for name in self.columns]
+        if all(f.numeric for f in features):
+            return ordered
+        if all(f.numeric or all(isinstance(level, int | float) for level in f.levels) for f in features):
+            for j, feature in enumerate(features):
+                if not feature.numeric:
+                    ordered[:, j] = _gathered(np.array([*feature.levels, math.nan], dtype=np.float64), ordered[:, j])
+            return ordered
+        objects = ordered.astype(object)
+        for j, feature in enumerate(features):
+            if not feature.numeric:
+                missing = self.library.missing(self.dtypes[feature.name])
+                objects[:, j] = _gathered(np.array([*feature.levels, missing], dtype=object), ordered[:, j])
+        return objects
+
+    def value(self, name: str, cell: float) -> Any:
+        """One cell of the matrix as a person reads it: a number, a level, or None where it is missing."""
+        feature = self.schema[name]
+        if math.isnan(cell):
+            return None
+        if not feature.numeric:
+            return feature.levels[int(cell)]
+        return (
+            int(cell)
+            if cell.is_integer() and (feature.integral or self.library.is_integer(self.dtypes[name]))
+            else cell
+        )
+
+
+def _gathered(levels_then_missing: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    return levels_then_missing[np.where(np.isnan(codes), len(levels_then_missing) - 1, codes).astype(np.intp)]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A frame that fits its schema, as a float64 matrix."""
+
+    schema: Schema
+    values: np.ndarray
+    layout: Layout
+    labels: Sequence[Any]
+    source: Frame
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @classmethod
+    def read(cls, frame: Frame, schema: Schema, name: str = "X") -> Table:
+        """The frame as a table, or a `DataError` that names the column, the row, the value and the remedy.
+
+        A column of whole numbers gets the step 1, and one of decimals their last digit, where the schema gives none, so
+        that answers fit it.
+        """
+        native, library = _opened(frame, schema, name)
+        columns = _checked_columns(library.columns(native), schema, name)
+        labels = library.labels(native)
+        dtypes = {column: library.dtype(native, column) for column in columns}
+        for feature in schema:
+            step = library.step(dtypes[feature.name])
+            if feature.numeric and feature.step is None and step is not None:
+                schema = schema.change(feature.name, step=step)
+        opened = nw.from_native(native, eager_only=True)
+        values = np.empty((len(labels), len(schema)), dtype=np.float64)
+        for j, feature in enumerate(schema):
+            values[:, j] = read_column(opened[feature.name], feature, labels)
+        return cls(schema, values, Layout(schema, library, columns, dtypes), labels, native)
+
+    def replaced(self, rows: np.ndarray, answered: np.ndarray) -> Frame:
+        """The frame with these rows of the matrix in it; only cells that differ are written.
+
+        A person who is not `answered` has a row of missing cells: never the factual.
+        """
+        missing = np.flatnonzero(~answered)
+        columns = {}
+        for name in self.layout.columns:
+            j = self.schema.position(name)
+            differs = answered & ~unchanged(rows[:, j], self.values[:, j])
+            at = np.flatnonzero(differs)
+            columns[name] = (at, rows[at, j], missing, self.schema[name])
+        return self.layout.library.replace(self.source, columns)
+
+    def take(self, positions: np.ndarray, rows: np.ndarray) -> Frame:
+        """A frame with one row for each position, holding these rows of the matrix instead of the person's own."""
+        chosen = Table(
+            self.schema,
+            self.values[positions],
+            self.layout,
+            [self.labels[p] for p in positions],
+            self.layout.library.take(self.source, positions),
+        )
+        return chosen.replaced(rows, np.ones(len(rows), dtype=bool))
+
+
+def _opened(frame: Frame, schema: Schema, name: str) -> tuple[Frame, Library]:
+    """A native frame and its library; an array takes its column names from the schema."""
+    if isinstance(frame, np.ndarray):
+        frame = frame_of_array(frame, schema.names, name)
+    library = library_of(frame)
+    if library is None:
+        raise not_a_frame(frame, name)
+    return frame, library
+
+
+def _checked_columns(columns: Sequence[Any], schema: Schema, name: str) -> tuple[str, ...]:
+    odd = [column for column in columns if not isinstance(column, str)]
+    if odd:
+        raise DataError(f"{name} has column names that are no texts: {listed(odd)}; rename them, as in the schema")
+    twice = [column for column in dict.fromkeys(columns) if list(columns).count(column) > 1]
+    if twice:
+        raise DataError(f"{name} has several columns with the same name: {listed(twice)}; keep one of each")
+    absent = [feature.name for feature in schema if feature.name not in columns]
+    if absent:
+        raise DataError(
+            f"{name} lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}"
+        )
+    extra = [column for column in columns if column not in schema]
+    if extra:
+        raise DataError(
+            f"{name} has columns that the schema does not have: {listed(extra)}; leave them out, or add them to the "
+            "schema (immutable, if they only describe the person)"
+        )
+    return tuple(columns)
+
+
+def read_column(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
+    """One column of the matrix."""
+    return _numbers(series, feature, labels) if feature.numeric else _codes(series, feature, labels)
+
+
+def _complain(feature: Feature, labels: Sequence[Any], at: int, value: object, remedy: str) -> DataError:
+    found = repr(value)
+    found = found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
+    return DataError(f"column {feature.name!r}, row {labels[at]!r}: found {found}; {remedy}")
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA refuses to be a boolean
+        return True
+    except (ValueError, ArithmeticError):  # an array has no one truth, a signalling decimal none at all
+        return False
+
+
+def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
+    dtype = series.dtype
+    if dtype.is_temporal():
+        raise DataError(
+            f"column {feature.name!r} holds {str(dtype).lower()} values; turn them into numbers first, such as days or "
+            "years until today"
+        )
+    if dtype == nw.Boolean:
+        raise DataError(
+            f"column {feature.name!r} holds booleans, but the schema says {feature.kind}; make it "
+            "kind='categorical' with levels (False, True), or turn the column into numbers"
+        )
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        raise DataError(
+            f"column {feature.name!r} is of a categorical type, but the schema says {feature.kind}; make it "
+            "kind='ordinal' or 'categorical', or turn the column into numbers"
+        )
+    if dtype.is_numeric():
+        values = library_of_column(series).floats(series)
+    else:
+        values = _numbers_one_by_one(series, feature, labels)
+    _check_numbers(values, feature, labels)
+    return values
+
+
+def _numbers_one_by_one(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
+    values = np.full(len(series), math.nan)
+    for i, value in enumerate(series.to_list()):
+        if is_missing(value):
+            continue
+        try:
+            if isinstance(value, str | bytes | bool):
+                raise TypeError
+            values[i] = float(value)
+        except (TypeError, ValueError, OverflowError):
+            remedy = f"the schema says {feature.kind}, so it takes numbers; correct the cell, or the kind in the schema"
+            raise _complain(feature, labels, i, value, remedy) from None
+    return values
+
+
+def _check_numbers(values: np.ndarray, feature: Feature, labels: Sequence[Any]) -> None:
+    ordinary = ~np.isnan(values)
+    if feature.special:
+        ordinary &= ~np.isin(values, list(feature.special))
+    low, high = feature.bounds
+
+    def refuse(wrong: np.ndarray, remedy: str) -> None:
+        at = np.flatnonzero(wrong & ordinary)
+        if at.size:
+            more = f" ({at.size - 1} more rows like it)" if at.size > 1 else ""
+            raise _complain(feature, labels, int(at[0]), float(values[at[0]]), remedy + more)
+
+    refuse(np.isinf(values), "an infinite value is no number; correct it, or leave the cell empty")
+    refuse(np.abs(values) > _LARGEST, f"numbers beyond {_LARGEST:g} cannot be computed with; take a larger unit")
+    if low is not None:
+        hint = "; a code that is no number belongs in the feature's special codes" if low == 0 else ""
+        refuse(values < low, f"the schema's lower bound is {low:g}; correct the cell, or widen bounds{hint}")
+    if high is not None:
+        refuse(values > high, f"the schema's upper bound is {high:g}; correct the cell, or widen bounds")
+    if feature.kind == "count":
+        refuse(values != np.floor(values), "a count takes whole numbers; correct the cell, or make it kind='positive'")
+
+
+def _codes(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
+    if series.dtype.is_temporal():
+        raise DataError(
+            f"column {feature.name!r} holds {str(series.dtype).lower()} values, but the schema says {feature.kind}; "
+            "turn them into texts or numbers first"
+        )
+    positions: dict[Any, float] = {level: float(k) for k, level in enumerate(feature.levels)}
+    values = np.empty(len(series), dtype=np.float64)
+    for i, value in enumerate(series.to_list()):
+        try:
+            code = positions.get(value)
+        except TypeError:
+            code = None
+        if code is None:
+            if not is_missing(value):
+                raise _complain(feature, labels, i, value, _level_remedy(feature, value))
+            code = math.nan
+        values[i] = code
+    return values
+
+
+def _level_remedy(feature: Feature, value: object) -> str:
+    alike = [level for level in feature.levels if str(level).strip().lower() == str(value).strip().lower()]
+    if alike:
+        found, wanted = type(value).__name__, type(alike[0]).__name__
+        spelling = f"the schema has {alike[0]!r}" + (f", as {wanted} and not {found}" if found != wanted else "")
+        return f"{spelling}; write the level as the schema does"
+    return f"the levels are {listed(feature.levels)}; correct the cell, or add the level to the schema and fit again"

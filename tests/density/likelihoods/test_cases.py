@@ -1,0 +1,140 @@
+"""The awkward columns: constant, on their bounds, with unseen levels; and what is stored about them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from attain.core.errors import DataError, SchemaError
+from attain.density.likelihoods import (
+    Beta,
+    Categorical,
+    Gaussian,
+    LogNormal,
+    NegativeBinomial,
+    Ordinal,
+    Poisson,
+    TruncatedNormal,
+    likelihood_of,
+    register,
+)
+from attain.schema.schema import Feature
+
+
+def marginal(likelihood, rows: int):  # type: ignore[no-untyped-def]
+    raw = jnp.broadcast_to(jnp.asarray(likelihood.initial(), jnp.float32), (rows, likelihood.outputs))
+    return likelihood.parameters(raw)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "feature", "value"),
+    [
+        (Gaussian, Feature("x", "real"), 7.25),
+        (LogNormal, Feature("x", "positive"), 0.0),
+        (LogNormal, Feature("x", "positive"), 12.0),
+        (Poisson, Feature("x", "count"), 0.0),
+        (NegativeBinomial, Feature("x", "count"), 0.0),
+        (NegativeBinomial, Feature("x", "count"), 9.0),
+        (TruncatedNormal, Feature("x", "interval", bounds=(0, 100)), 100.0),
+        (TruncatedNormal, Feature("x", "interval", bounds=(3, 3)), 3.0),
+        (Beta, Feature("x", "interval", bounds=(0, 100)), 100.0),
+        (Categorical, Feature("x", "categorical", levels=("only",)), 0.0),
+        (Ordinal, Feature("x", "ordinal", levels=("only",)), 0.0),
+        (Ordinal, Feature("x", "ordinal", levels=("a", "b", "c")), 1.0),
+    ],
+)
+def test_a_constant_column_has_a_finite_density_and_its_value_is_typical(likelihood, feature, value) -> None:  # type: ignore[no-untyped-def]
+    fitted = likelihood.fit([feature], np.full((50, 1), value))
+    parameters = marginal(fitted, 50)
+    log_prob = np.asarray(fitted.log_prob(parameters, np.full((50, 1), value)))
+    assert np.isfinite(log_prob).all()
+    tolerance = 1.5 if isinstance(fitted, Beta) else 0.02
+    assert np.allclose(fitted.typical(parameters), value, atol=tolerance)
+
+
+@pytest.mark.parametrize("likelihood", [TruncatedNormal, Beta])
+def test_bounds_hit_exactly_have_a_finite_density_and_gradient(likelihood) -> None:  # type: ignore[no-untyped-def]
+    values = np.array([[0.0], [100.0], [100.0], [40.0]])
+    fitted = likelihood.fit([Feature("x", "interval", bounds=(0, 100), step=1)], values)
+    t = jnp.asarray(fitted.normalise(values), jnp.float32)
+    for extreme in (-30.0, 0.0, 30.0):
+        raw = jnp.full((4, 2), extreme, jnp.float32)
+        gradient = jax.grad(lambda raw: fitted.log_density(fitted.parameters(raw), t).sum())(raw)
+        assert np.isfinite(fitted.log_prob(fitted.parameters(raw), values)).all()
+        assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("likelihood", [Categorical, Ordinal])
+def test_a_level_never_seen_is_neutral_unlikely_and_never_typical(likelihood) -> None:  # type: ignore[no-untyped-def]
+    kind = "categorical" if likelihood is Categorical else "ordinal"
+    feature = Feature("x", kind, levels=("a", "b", "c"))
+    fitted = likelihood.fit([feature], np.array([[0.0]] * 30 + [[2.0]] * 30))
+    assert not np.asarray(fitted.encode(jnp.ones((1, 1), jnp.float32))).any()
+    assert np.asarray(fitted.log_prob(marginal(fitted, 1), np.ones((1, 1))))[0, 0] < np.log(0.02)
+    raw = jnp.asarray(np.random.default_rng(0).normal(0, 3, (200, fitted.outputs)), jnp.float32)
+    assert set(np.asarray(fitted.typical(fitted.parameters(raw))).ravel()) == {0.0, 2.0}
+
+
+def test_columns_with_different_numbers_of_levels_share_a_padded_block() -> None:
+    features = [Feature("x", "categorical", levels=("a", "b", "c")), Feature("y", "categorical", levels=tuple("pqrs"))]
+    assert len({Categorical.group(feature) for feature in features}) == 1
+    assert Categorical.group(Feature("z", "categorical", levels=tuple("abcdefgh"))) != Categorical.group(features[0])
+    values = np.column_stack([np.arange(40) % 3, np.arange(40) % 4]).astype(float)
+    fitted = Categorical.fit(features, values)
+    raw = jnp.asarray(np.random.default_rng(0).normal(0, 2, (4000, fitted.outputs)), jnp.float32)
+    draws = np.asarray(fitted.sample(jax.random.key(0), fitted.parameters(raw)))
+    assert draws[:, 0].max() == 2
+    assert draws[:, 1].max() == 3
+
+
+def test_the_scale_never_falls_below_the_stored_floor() -> None:
+    values = np.random.default_rng(0).normal(0, 10, (500, 1))
+    plain = Gaussian.fit([Feature("x", "real")], values)
+    stepped = Gaussian.fit([Feature("x", "real", step=4)], np.round(values / 4) * 4)
+    raw = jnp.full((1, 2), -1e4, jnp.float32)
+    assert float(plain.parameters(raw).scale[0, 0]) == pytest.approx(0.01)
+    assert float(stepped.parameters(raw).scale[0, 0] * stepped.deviation[0]) == pytest.approx(2.0, rel=1e-5)
+
+
+def test_the_scale_of_a_stepped_positive_column_keeps_half_a_step_at_its_median() -> None:
+    fitted = LogNormal.fit([Feature("x", "positive", step=1)], np.array([[1.0], [2.0], [50.0]]))
+    parameters = fitted.parameters(jnp.asarray([[1.0, -1e4]], jnp.float32))
+    median = float(fitted.typical(parameters)[0, 0])
+    assert float(parameters.scale[0, 0]) * fitted.deviation[0] == pytest.approx(np.log1p(0.5 / median), rel=1e-4)
+
+
+def test_the_shift_is_zero_or_half_the_smallest_positive_value() -> None:
+    features = [Feature("x", "positive"), Feature("y", "positive")]
+    fitted = LogNormal.fit(features, np.array([[0.0, 3.0], [0.5, 4.0], [9.0, 5.0]]))
+    assert fitted.shift.tolist() == [0.25, 0.0]
+
+
+def test_a_zero_in_a_query_where_training_had_none_is_finite() -> None:
+    fitted = LogNormal.fit([Feature("x", "positive")], np.array([[1.0], [2.0]]))
+    assert np.isfinite(fitted.normalise(np.zeros((1, 1)))).all()
+    assert np.isfinite(fitted.log_prob(marginal(fitted, 1), np.zeros((1, 1)))).all()
+
+
+def test_wrong_values_are_refused_with_the_column_and_the_value() -> None:
+    with pytest.raises(DataError, match=r"'x' holds -1.*from 0 upward"):
+        LogNormal.fit([Feature("x", "positive")], np.array([[-1.0], [2.0]]))
+    with pytest.raises(DataError, match=r"'x' holds 0\.5.*whole numbers"):
+        Poisson.fit([Feature("x", "count")], np.array([[0.5], [2.0]]))
+    with pytest.raises(DataError, match="within the bounds"):
+        TruncatedNormal.fit([Feature("x", "interval", bounds=(0, 1))], np.array([[0.5], [2.0]]))
+
+
+def test_the_registry_names_what_it_has() -> None:
+    assert likelihood_of(Feature("x", "count")) is Poisson
+    assert likelihood_of(Feature("x", "count", likelihood="negative_binomial")) is NegativeBinomial
+    assert likelihood_of(Feature("x", "interval", bounds=(0, 1), likelihood="beta")) is Beta
+    with pytest.raises(SchemaError, match=r"'x' asks for the likelihood 'nope'.*'beta'.*register"):
+        likelihood_of(Feature("x", "count", likelihood="nope"))
+    with pytest.raises(SchemaError, match="'x' is count, but the likelihood 'beta' models interval"):
+        likelihood_of(Feature("x", "count", likelihood="beta"))
+
+    class Other(Gaussian):
+        name = "gaussian"
+
+    with pytest.raises(SchemaError, match="registered already"):
+        register(Other)

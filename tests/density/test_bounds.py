@@ -1,0 +1,175 @@
+"""The bounds against closed forms: a two-component linear-Gaussian model whose log p(x) is known."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from attain.density.bounds import (
+    Posterior,
+    component_divergence,
+    exact_terms,
+    latent_divergence,
+    log_importance_weights,
+    relaxed_terms,
+)
+from attain.density.mixture import average_weight
+
+X = np.array([0.4, -0.6])
+W = np.array([1.3, -0.7])
+B = np.array([0.2, 0.1])
+SIGMA = 0.5
+MU = np.array([-1.5, 1.0])
+LOG_P = -2.7846
+WRONG_ELBO = -4.6007
+
+
+def log_likelihood(codes: jax.Array, component: jax.Array) -> jax.Array:
+    """log p of the two columns given z: x = W z + b + σ ε."""
+    mean = codes * jnp.asarray(W, codes.dtype) + jnp.asarray(B, codes.dtype)
+    z = (jnp.asarray(X, codes.dtype) - mean) / SIGMA
+    return -0.5 * z * z - jnp.log(SIGMA * jnp.sqrt(2 * jnp.pi)).astype(codes.dtype)
+
+
+def prior_mean(dtype: type = np.float64) -> jax.Array:
+    return jnp.asarray(MU[:, None], dtype)
+
+
+def exact_posterior(dtype: type = np.float64) -> Posterior:
+    precision = 1 + (W**2).sum() / SIGMA**2
+    mean = (MU + (W * (X - B)).sum() / SIGMA**2) / precision
+    covariance = np.outer(W, W) + SIGMA**2 * np.eye(2)
+    log_joint = np.array([stats.multivariate_normal.logpdf(X, W * mu + B, covariance) for mu in MU]) - np.log(2)
+    share = log_joint - np.logaddexp(*log_joint)
+    return Posterior(
+        jnp.asarray(share[None], dtype),
+        jnp.asarray(mean[None, :, None], dtype),
+        jnp.full((1, 2, 1), precision**-0.5, dtype),
+    )
+
+
+def wrong_posterior(dtype: type = np.float64) -> Posterior:
+    return Posterior(
+        jnp.log(jnp.full((1, 2), 0.5, dtype)), jnp.zeros((1, 2, 1), dtype), jnp.full((1, 2, 1), 0.5**0.5, dtype)
+    )
+
+
+def elbo(posterior: Posterior) -> float:
+    """The bound, its expectation over z taken exactly: a quadratic is integrated by the two nodes ±1."""
+    nodes = [jnp.full((1, 1), node, posterior.mean.dtype) for node in (-1.0, 1.0)]
+    prior = prior_mean(posterior.mean.dtype)
+    return float(np.mean([exact_terms(posterior, prior, log_likelihood, node).bound[0] for node in nodes]))
+
+
+def log_p_by_quadrature() -> float:
+    def joint(z: float) -> float:
+        prior = 0.5 * stats.norm.pdf(z, MU, 1).sum()
+        return float(prior * np.prod(stats.norm.pdf(X, W * z + B, SIGMA)))
+
+    return float(np.log(integrate.quad(joint, -12, 12, limit=200)[0]))
+
+
+def test_the_oracle_itself() -> None:
+    assert log_p_by_quadrature() == pytest.approx(LOG_P, abs=5e-5)
+
+
+def test_elbo_at_the_exact_posterior_is_the_log_likelihood() -> None:
+    with jax.enable_x64(True):
+        assert elbo(exact_posterior()) == pytest.approx(log_p_by_quadrature(), abs=1e-9)
+    assert elbo(exact_posterior(np.float32)) == pytest.approx(LOG_P, abs=1e-4)
+
+
+def test_elbo_at_a_wrong_posterior_is_the_known_figure() -> None:
+    with jax.enable_x64(True):
+        assert elbo(wrong_posterior()) == pytest.approx(WRONG_ELBO, abs=5e-5)
+
+
+def test_every_importance_weight_at_the_exact_posterior_is_p() -> None:
+    with jax.enable_x64(True):
+        noise = jnp.asarray(np.random.default_rng(0).normal(size=(50, 1, 2, 1)))
+        weights = jax.vmap(lambda n: log_importance_weights(exact_posterior(), prior_mean(), log_likelihood, n))(noise)
+    assert np.allclose(weights, log_p_by_quadrature(), atol=1e-9)
+
+
+def test_importance_bound_lies_between_elbo_and_log_p_and_rises_with_the_draws() -> None:
+    with jax.enable_x64(True):
+        noise = jnp.asarray(np.random.default_rng(1).normal(size=(20_000 * 64, 1, 2, 1)))
+        weights = np.asarray(
+            jax.vmap(lambda n: log_importance_weights(wrong_posterior(), prior_mean(), log_likelihood, n))(noise)
+        )[:, 0]
+    bounds = [
+        float(np.mean(average_weight(jnp.asarray(weights[: 20_000 * draws].reshape(draws, 20_000)))[0]))
+        for draws in (1, 4, 16, 64)
+    ]
+    assert WRONG_ELBO < bounds[0] < bounds[1] < bounds[2] < bounds[3] < LOG_P
+    assert bounds[3] == pytest.approx(LOG_P, abs=0.05)
+    assert average_weight(jnp.asarray(weights[:, None]))[0][0] == pytest.approx(LOG_P, abs=0.01)
+
+
+def test_the_standard_error_is_that_of_the_estimate() -> None:
+    generator = np.random.default_rng(2)
+    log_weights = jnp.asarray(generator.normal(0, 0.7, (100, 4000)), jnp.float32)
+    estimate, error = average_weight(log_weights)
+    assert float(np.std(np.asarray(estimate))) == pytest.approx(float(np.mean(np.asarray(error))), rel=0.1)
+
+
+def test_divergences_are_the_closed_forms() -> None:
+    share = np.array([0.7, 0.2, 0.1])
+    known = float(stats.entropy(share, np.full(3, 1 / 3)))
+    assert float(component_divergence(jnp.log(jnp.asarray(share)))) == pytest.approx(known, abs=1e-6)
+    mean, scale, centre = 0.7, 0.3, -0.4
+    grid = np.linspace(-8, 8, 200_001)
+    q = stats.norm.pdf(grid, mean, scale)
+    ratio = stats.norm.logpdf(grid, mean, scale) - stats.norm.logpdf(grid, centre, 1)
+    known = float(integrate.trapezoid(q * ratio, grid))
+    assert float(latent_divergence(jnp.asarray(mean), jnp.asarray(scale), jnp.asarray(centre))) == pytest.approx(
+        known, abs=1e-5
+    )
+
+
+def test_divergence_over_components_has_the_gradient_of_finite_differences() -> None:
+    """In the released code this gradient is 0."""
+
+    def divergence(logits: jax.Array) -> jax.Array:
+        return component_divergence(jax.nn.log_softmax(logits))
+
+    with jax.enable_x64(True):
+        logits = jnp.asarray([1.0, -0.5, 0.2])
+        gradient = np.asarray(jax.grad(divergence)(logits))
+        step = 1e-6
+        differences = [
+            float(divergence(logits.at[i].add(step)) - divergence(logits.at[i].add(-step))) / (2 * step)
+            for i in range(3)
+        ]
+    assert np.allclose(gradient, differences, atol=1e-8)
+    assert np.abs(gradient).max() > 0.1
+
+
+def test_gradient_of_the_bound_is_that_of_finite_differences() -> None:
+    with jax.enable_x64(True):
+        noise = jnp.asarray([[0.3]])
+        start = jnp.asarray([0.2, -0.4, 0.1, 0.5, -0.3, 0.2, -1.5, 1.0])
+
+        def bound(flat: jax.Array) -> jax.Array:
+            posterior = Posterior(
+                jax.nn.log_softmax(flat[None, :2]), flat[None, 2:4, None], jnp.exp(flat[None, 4:6, None])
+            )
+            return exact_terms(posterior, flat[6:, None], log_likelihood, noise).bound[0]
+
+        gradient, step = np.asarray(jax.grad(bound)(start)), 1e-6
+        differences = [
+            float(bound(start.at[i].add(step)) - bound(start.at[i].add(-step))) / (2 * step) for i in range(len(start))
+        ]
+    assert np.allclose(gradient, differences, atol=1e-7)
+
+
+def test_a_cold_relaxation_has_the_expectation_of_the_sum() -> None:
+    with jax.enable_x64(True):
+        draws = 40_000
+        posterior = Posterior(*(jnp.repeat(part, draws, axis=0) for part in wrong_posterior()))
+        generator = np.random.default_rng(3)
+        noise = jnp.asarray(generator.normal(size=(draws, 1)))
+        gumbel = jnp.asarray(generator.gumbel(size=(draws, 2)))
+        cold = relaxed_terms(posterior, prior_mean(), log_likelihood, noise, gumbel, jnp.asarray(1e-3)).bound
+        assert float(cold.mean()) == pytest.approx(WRONG_ELBO, abs=4 * float(cold.std()) / draws**0.5)

@@ -1,0 +1,261 @@
+"""The public autoencoders: what they recover, keep, copy and repeat."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from attain.core.errors import AttainError, DataError
+from attain.datasets import make_blobs, make_moons
+from attain.density import CHVAE, CVAE, TILE, VAE
+from attain.schema.schema import Feature, Schema
+from attain.testing.autoencoder import check_autoencoder
+
+BLOBS = np.array([[-5.0, 9.0], [0.0, 4.5], [6.0, 1.0]])
+BLOBS_LOG_DENSITY = -(np.log(2 * np.pi * np.e) + np.log(3))
+
+
+@pytest.fixture(scope="module")
+def blobs() -> Any:
+    data = make_blobs(3000)
+    return data, CHVAE(data.schema, components=3, epochs=150, batch_size=64, verbose=False).fit(data.X)
+
+
+def test_blobs_are_recovered(blobs: Any) -> None:
+    data, model = blobs
+    draws = model.sample(data.X.iloc[:1], 3000)
+    near = ((draws[:, None, :] - BLOBS) ** 2).sum(axis=-1) < 3.5**2
+    assert near.any(axis=1).mean() > 0.97, "samples lie where the data is"
+    assert (np.abs(near.mean(axis=0) - 1 / 3) < 0.05).all(), "all three modes are found, in their share"
+    codes = model.encode(data.X)
+    rebuilt = model.decode(codes.z, data.X, codes.component)
+    explained = 1 - ((rebuilt - data.X.to_numpy()) ** 2).mean(axis=0) / data.X.to_numpy().var(axis=0)
+    assert (explained > 0.85).all()
+    fresh = make_blobs(1000, seed=7).X
+    assert model.log_density_bound(fresh, 50).mean() == pytest.approx(BLOBS_LOG_DENSITY, abs=0.08)
+
+
+def test_the_bound_rises_with_the_samples_and_gives_its_error(blobs: Any) -> None:
+    data, model = blobs
+    bounds = [float(model.log_density_bound(data.X, samples).mean()) for samples in (1, 10, 100)]
+    assert bounds[0] < bounds[2] + 0.01
+    assert bounds[1] < bounds[2] + 0.01
+    assert max(model.history["validation"]) < bounds[2] + 0.1
+    bound, error = model.log_density_bound(data.X, 100, return_error=True)
+    assert bound.shape == error.shape == (3000,)
+    assert (error > 0).all()
+
+
+def test_a_row_alone_has_the_bits_it_has_among_thousands(blobs: Any) -> None:
+    data, model = blobs
+    many = pd.concat([data.X, data.X.iloc[:2000] + 0.5], ignore_index=True)
+    assert len(many) > TILE
+    codes, bound = model.encode(many), model.log_density_bound(many, 5)
+    rebuilt = model.decode(codes.z, many, codes.component)
+    for row in (0, 1, 2047, 3001, 4999):
+        alone = many.iloc[[row]]
+        own = model.encode(alone)
+        assert own.z.tobytes() == codes.z[[row]].tobytes()
+        assert own.component[0] == codes.component[row]
+        assert model.decode(own.z, alone, own.component).tobytes() == rebuilt[[row]].tobytes()
+        assert model.log_density_bound(alone, 5).tobytes() == bound[[row]].tobytes()
+
+
+def test_history_has_one_entry_per_epoch_and_units_are_active(blobs: Any) -> None:
+    _, model = blobs
+    lengths = {len(series) for series in model.history.values()}
+    assert set(model.history) == {"reconstruction", "kl_latent", "kl_component", "validation"}
+    assert len(lengths) == 1
+    assert model.active_units.all()
+    assert max(model.history["kl_component"]) <= np.log(3) + 1e-4
+
+
+@pytest.mark.slow
+def test_moons_are_recovered() -> None:
+    data = make_moons(3000)
+    model = CHVAE(data.schema, hidden=(32,), components=5, epochs=120, batch_size=64, verbose=False).fit(data.X)
+    draws = model.sample(data.X.iloc[:1], 3000)
+    levels = np.array(data.schema["x2"].levels, float)[draws[:, 1].astype(int)]
+    upper = np.abs(np.hypot(draws[:, 0], levels) - 1) < 0.25
+    lower = np.abs(np.hypot(draws[:, 0] - 1, levels - 0.2) - 1) < 0.25
+    assert (upper | lower).mean() > 0.8, "samples lie on the half circles"
+    assert upper.mean() > 0.3
+    assert lower.mean() > 0.3
+    assert len(np.unique(levels)) == 19
+    codes = model.encode(data.X)
+    rebuilt = model.decode(codes.z, data.X, codes.component)
+    assert np.abs(rebuilt[:, 0] - data.X["x1"]).mean() < 0.15
+
+
+MIXED = Schema(
+    (
+        Feature("age", "count", immutable=True),
+        Feature("sex", "categorical", levels=("f", "m"), immutable=True),
+        Feature("months", "count", special={-9: "no record"}),
+        Feature("score", "interval", bounds=(0, 100), step=1),
+        Feature("share", "interval", bounds=(0, 1), likelihood="beta"),
+        Feature("trades", "count", likelihood="negative_binomial"),
+        Feature("grade", "ordinal", levels=("low", "mid", "high")),
+        Feature("home", "categorical", levels=("rents", "owns", "other")),
+        Feature("income", "positive"),
+        Feature("balance", "real"),
+        Feature("ratio", "real", derived="balance / income"),
+    )
+)
+
+
+def mixed(n: int = 600, seed: int = 0) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    age = generator.integers(20, 70, n)
+    wealth = generator.normal((age - 45) / 20, 1)
+    months = generator.poisson(np.exp(1 + 0.3 * wealth)).astype(float)
+    months[generator.random(n) < 0.2] = -9
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "sex": generator.choice(["f", "m"], n),
+            "months": months,
+            "score": np.clip(np.round(60 + 25 * wealth), 0, 100),
+            "share": 1 / (1 + np.exp(wealth + generator.normal(0, 0.5, n))),
+            "trades": generator.negative_binomial(2, 0.3, n),
+            "grade": np.array(["low", "mid", "high"])[np.clip(np.round(wealth + 1), 0, 2).astype(int)],
+            "home": np.where(wealth > 0, "owns", generator.choice(["rents", "other"], n)),
+            "income": np.exp(8 + 0.5 * wealth),
+            "balance": 1000 * wealth + generator.normal(0, 100, n),
+        }
+    )
+    frame["ratio"] = frame["balance"] / frame["income"]
+    frame.loc[generator.random(n) < 0.1, "score"] = np.nan
+    frame.loc[generator.random(n) < 0.1, "age"] = np.nan
+    frame.loc[generator.random(n) < 0.1, "home"] = None
+    return frame
+
+
+SMALL = {"latent_dim": 3, "epochs": 12, "batch_size": 64, "verbose": False}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> CHVAE:
+    return CHVAE(MIXED, components=2, **SMALL).fit(mixed())
+
+
+def test_every_kind_missing_cells_and_special_codes_together(fitted: CHVAE) -> None:
+    frame = mixed(50, seed=3)
+    codes = fitted.encode(frame)
+    assert np.isfinite(codes.z).all()
+    bound = fitted.log_density_bound(frame, 10)
+    assert np.isfinite(bound).all()
+    rows = fitted.decode(codes.z, frame, codes.component)
+    assert np.isfinite(rows[:, 2:]).all()
+    assert set(rows[:, 6]) <= {0.0, 1.0, 2.0}
+    assert rows[:, 3].min() >= 0
+    assert rows[:, 3].max() <= 100
+    assert np.allclose(rows[:, 10], rows[:, 9] / rows[:, 8], rtol=1e-6)
+
+
+def test_immutable_cells_are_copied_bit_for_bit(fitted: CHVAE) -> None:
+    frame = mixed(30, seed=4)
+    given = fitted._values(frame)
+    codes = fitted.encode(frame)
+    assert fitted.decode(codes.z, frame, codes.component)[:, :2].tobytes() == given[:, :2].tobytes()
+    assert fitted.sample(frame, 2)[::2, :2].tobytes() == given[:, :2].tobytes()
+
+
+def test_the_density_depends_on_the_immutable_features(fitted: CHVAE) -> None:
+    """The decoder sees them; in the released code it does not."""
+    frame = mixed(100, seed=5).dropna(subset=["age"])
+    codes = fitted.encode(frame)
+    older = frame.assign(age=frame["age"] + 20)
+    assert not np.allclose(
+        fitted.decode(codes.z, frame, codes.component)[:, 8], fitted.decode(codes.z, older, codes.component)[:, 8]
+    )
+
+
+def test_same_seed_same_bytes_and_another_seed_others(fitted: CHVAE) -> None:
+    frame = mixed()
+    again, other = (CHVAE(MIXED, components=2, random_state=seed, **SMALL).fit(frame) for seed in (0, 1))
+    first = fitted
+    weights = [
+        b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(m.model_.weights))
+        for m in (first, again, other)
+    ]
+    assert weights[0] == weights[1]
+    assert weights[0] != weights[2]
+    assert first.sample(frame, 2).tobytes() == again.sample(frame, 2).tobytes()
+
+
+@pytest.mark.parametrize("kind", [CHVAE, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (CVAE, VAE))])
+def test_autoencoder_keeps_its_contract(kind: Any) -> None:
+    check_autoencoder(lambda schema: kind(schema, latent_dim=2, epochs=3, batch_size=64, verbose=False))
+
+
+def test_the_plain_autoencoder_does_not_look_at_immutable_features() -> None:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": generator.integers(20, 70, 200), "x": generator.normal(size=200)})
+    model = VAE(Schema((Feature("age", "count", immutable=True), Feature("x", "real"))), **SMALL).fit(frame)
+    changed = frame.assign(age=33)
+    assert np.array_equal(model.log_density_bound(frame, 5), model.log_density_bound(changed, 5))
+
+
+def test_parameters_are_stored_and_cloned() -> None:
+    model = CHVAE(MIXED, latent_dim=4, hidden=(8, 8), random_state=3)
+    again = clone(model)
+    assert again.get_params() == model.get_params()
+    assert not hasattr(again, "model_")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", [0, pytest.param(None, marks=pytest.mark.slow), (16, 8)])
+def test_hidden_widths(hidden: Any) -> None:
+    data = make_blobs(200)
+    model = CHVAE(data.schema, hidden=hidden, latent_dim=2, components=2, epochs=1, batch_size=64, verbose=False).fit(
+        data.X
+    )
+    assert len(model.model_.weights.decoder) == len(hidden if isinstance(hidden, tuple) else ())
+
+
+@pytest.mark.slow
+def test_the_relaxed_estimator_trains() -> None:
+    data = make_blobs(1500)
+    model = CHVAE(data.schema, components=3, estimator="relaxed", epochs=100, batch_size=64, verbose=False).fit(data.X)
+    assert model.log_density_bound(data.X, 20).mean() > BLOBS_LOG_DENSITY - 0.3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"latent_dim": 0}, "latent_dim is 0"),
+        ({"components": -1}, "components is -1"),
+        ({"estimator": "guess"}, "estimator is 'guess'"),
+        ({"learning_rate": 0.0}, "learning_rate is 0"),
+        ({"validation": 1.5}, "validation is 1.5"),
+    ],
+)
+def test_wrong_parameters_are_refused_at_fit(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        CHVAE(MIXED, **wrong).fit(mixed(50))
+
+
+def test_an_unfitted_model_says_so() -> None:
+    with pytest.raises(AttainError, match="not fitted"):
+        CHVAE(MIXED).encode(mixed(5))
+
+
+def test_nothing_free_is_refused() -> None:
+    schema = Schema((Feature("x", "real", immutable=True),))
+    with pytest.raises(DataError, match="no feature is free"):
+        CHVAE(schema).fit(pd.DataFrame({"x": [1.0, 2.0, 3.0]}))
+
+
+def test_the_bound_beats_independent_columns_on_dependent_ones() -> None:
+    """Two nearly equal columns: log p = log N(x) + log N(y | x), far above the product of marginals."""
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=2000)
+    frame = pd.DataFrame({"x": x, "y": x + generator.normal(0, 0.3, 2000)})
+    schema = Schema((Feature("x", "real"), Feature("y", "real")))
+    model = VAE(schema, latent_dim=1, epochs=60, batch_size=64, verbose=False).fit(frame)
+    truth = -np.log(2 * np.pi * np.e) - np.log(0.3)
+    assert model.log_density_bound(frame, 100).mean() == pytest.approx(truth, abs=0.1)

@@ -1,0 +1,134 @@
+"""A guarded search without an autoencoder: made-up people, a known density, and every part of the search at hand."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attain import Constraints, Feature, Model, Schema
+from attain.methods.cchvae.shells import Latent
+from attain.methods.guarded import GuardedSearch
+from attain.methods.guarded.balls import Coordinates
+from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.surrogate import Surrogate
+from attain.methods.guarded.trials import Trials
+from attain.methods.guarded.vicinity import Vicinity
+from attain.methods.search.moves import Scale
+from attain.methods.search.problem import Ledger, Problem
+from attain.models import Goal
+from attain.population.guard import Guard
+from attain.population.percentiles import Percentiles
+from attain.population.reference import Reference
+from attain.population.space import MeasuringSpace
+from attain.tables.region import Region
+from attain.tables.table import Table
+
+SCHEMA = Schema(
+    (
+        Feature("age", "real", immutable=True),
+        Feature("x", "real"),
+        Feature("y", "positive", step=0.1),
+        Feature("n", "count", bounds=(0, 20)),
+        Feature("grade", "ordinal", levels=("low", "middle", "high")),
+        Feature("house", "categorical", levels=("rents", "owns", "parents")),
+    )
+)
+WEIGHTS = {"age": 0.1, "x": 1.0, "y": -0.8, "n": 0.15, "grade": 0.5}
+HOUSES = {"rents": -0.4, "owns": 0.6, "parents": 0.0}
+
+
+def frame(number, seed):
+    random = np.random.default_rng(seed)
+    x = random.normal(size=number)
+    return pd.DataFrame(
+        {
+            "age": random.normal(size=number),
+            "x": x,
+            "y": np.round(np.exp(0.5 * random.normal(size=number) + 0.3 * x), 1),
+            "n": random.poisson(3, number),
+            "grade": random.choice(["low", "middle", "high"], number, p=[0.4, 0.4, 0.2]),
+            "house": random.choice(["rents", "owns", "parents"], number, p=[0.5, 0.3, 0.2]),
+        }
+    )
+
+
+def merit(X):
+    grade = pd.Series(X["grade"]).map({"low": 0, "middle": 1, "high": 2}).astype(float).to_numpy()
+    house = pd.Series(X["house"]).map(HOUSES).astype(float).to_numpy()
+    numbers = sum(WEIGHTS[name] * X[name].to_numpy(dtype=float) for name in ("age", "x", "y", "n"))
+    return numbers + WEIGHTS["grade"] * grade + house - 1.0
+
+
+class Linear:
+    """A logistic regression whose weights are known."""
+
+    classes_ = np.array([0, 1])
+
+    def score(self, X):
+        return 2 * merit(X)
+
+    def predict_proba(self, X):
+        yes = 1 / (1 + np.exp(-self.score(X)))
+        return np.column_stack((1 - yes, yes))
+
+    def predict(self, X):
+        return (self.score(X) > 0).astype(int)
+
+
+class Bent(Linear):
+    """A model that no line follows."""
+
+    def score(self, X):
+        return 2 * merit(X) + 2 * np.sin(3 * X["x"].to_numpy()) - 1.5 * (X["n"].to_numpy() > 5)
+
+
+def density(rows):
+    """A known log-density."""
+    return -0.5 * (rows[:, 0] ** 2 + rows[:, 1] ** 2) - 0.1 * (rows[:, 3] - 3) ** 2
+
+
+def built(
+    model=None, setting="connected", *, train=600, people=12, rates=(0.15, 0.015), constraints=None, options=1,
+    budget=50_000, seed=0, probability=None, calibrated=200, age=None,
+):  # fmt: skip
+    """Every part of a guarded search over made-up people."""
+    model = Linear() if model is None else model
+    table = Table.read(frame(train, (seed, 0)), SCHEMA)
+    values = table.values
+    goal = Goal(Model.of(model), table.layout, target=1, probability=probability, probe=values[:64])
+    space, percentiles = MeasuringSpace.fit(SCHEMA, values), Percentiles.fit(SCHEMA, values)
+    reference = Reference.build(SCHEMA, values, met=goal.judge(values).met, space=space)
+    others = Table.read(frame(calibrated, (seed, 1)), SCHEMA).values
+    guard = Guard.fit(setting, reference, others[goal.judge(others).met], density)
+    surrogate, scale = Surrogate.fit(goal, values, space), Scale(SCHEMA, values)
+    persons = frame(10 * people + 100, (seed, 2))
+    if age is not None:
+        persons["age"] = age
+    judged = goal.judge(Table.read(persons, SCHEMA).values).met
+    persons = persons[~judged].iloc[:people].reset_index(drop=True)
+    region = Region.of(Table.read(persons, SCHEMA), Constraints.of(constraints))
+    problem = Problem(goal, region, Ledger(len(region), budget), options, seed)
+    objective = Objective(percentiles, region, 0.5, 0.02)
+    limits = [guard.limits(rate) for rate in np.geomspace(*rates, 4)]
+    trials = Trials(
+        problem, objective, limits, 2 * options, 8 * options, density, surrogate, space, problem.region.max_changes
+    )
+    places = np.repeat(space.transform(region.factuals)[:, None, :], 2, axis=1)
+    trials.vicinity = Vicinity(guard, places)
+    search = GuardedSearch(guard, rates, surrogate, percentiles, scale, 0.5, 0.02)
+    flat = Latent(
+        np.zeros((len(region), 2)), -np.ones(2), np.ones(2), np.ones(2, dtype=bool), lambda z, who: region.factuals[who]
+    )
+    return SimpleNamespace(
+        schema=SCHEMA, table=table, values=values, goal=goal, space=space, percentiles=percentiles, guard=guard,
+        reference=reference, surrogate=surrogate, scale=scale, persons=persons, region=region, problem=problem,
+        objective=objective, limits=limits, trials=trials, search=search, latent=flat, places=places, rates=rates,
+        coordinates=Coordinates(reference),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def case():
+    """The function that builds a search, and the two models."""
+    return SimpleNamespace(built=built, Linear=Linear, Bent=Bent, merit=merit, frame=frame, density=density)

@@ -1,0 +1,162 @@
+"""The cheapest point of a ball against all points of a grid."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from attain.methods.guarded.balls import _PULLS, Balls
+
+
+def made(own, goal, price, slope, switches=()):
+    """One pair, feature by feature: numbers first, then switches of (price, gap, gain)."""
+    numbers, states = len(own), len(switches)
+    width = numbers + states
+    table = np.array(switches).reshape(states, 3)
+    pad = np.zeros(states)
+    row = lambda *parts: np.concatenate(parts)[None]  # noqa: E731
+    return Balls(
+        region=None, reference=None, objective=None, people=np.array([0]), centres=np.array([0]),
+        grafts=np.zeros((1, width)), own=row(own, pad), goal=row(goal, pad), price=row(price, pad),
+        slope=np.concatenate((slope, pad)), smooth=row(np.ones(numbers, bool), np.zeros(states, bool)),
+        differs=row(np.zeros(numbers, bool), np.ones(states, bool)),
+        switch_price=row(np.zeros(numbers), table[:, 0]), switch_gap=row(np.zeros(numbers), table[:, 1]),
+        switch_gain=row(np.zeros(numbers), table[:, 2]), room=np.array([1.0]), base=np.array([0.0]),
+    )  # fmt: skip
+
+
+def figures(balls, pull, numbers, taken):
+    """What a point costs, less ν times what it gains, and its squared distance from the real person."""
+    smooth = balls.smooth[0]
+    cost = (balls.price[0, smooth] * np.abs(numbers - balls.own[0, smooth])).sum(axis=-1)
+    cost = cost - pull * ((numbers - balls.own[0, smooth]) * balls.slope[smooth]).sum(axis=-1)
+    cost = cost + (taken * (balls.switch_price[0, ~smooth] - pull * balls.switch_gain[0, ~smooth])).sum(axis=-1)
+    used = ((numbers - balls.goal[0, smooth]) ** 2).sum(axis=-1)
+    return cost, used + ((1 - taken) * balls.switch_gap[0, ~smooth]).sum(axis=-1)
+
+
+def everywhere(balls, number=81, width=4.0):
+    axis = np.linspace(-width, width, number)
+    grid = np.array(list(itertools.product(axis, repeat=int(balls.smooth[0].sum()))))
+    for taken in itertools.product((0, 1), repeat=int((~balls.smooth[0]).sum())):
+        yield grid, np.tile(np.array(taken, dtype=float), (len(grid), 1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("shape", [(2, 0), (3, 0), (2, 1), (2, 2), (0, 3)])
+def test_no_point_as_close_to_the_real_person_is_cheaper(seed, shape) -> None:
+    """What makes the sum with a multiplier least is cheapest among all points that use no more room (Everett 1963)."""
+    random = np.random.default_rng((seed, *shape))
+    numbers, states = shape
+    switches = np.column_stack((random.random(states), np.full(states, 2.0), random.normal(size=states)))
+    balls = made(
+        random.normal(size=numbers), random.normal(size=numbers), random.random(numbers), random.normal(size=numbers),
+        switches,
+    )  # fmt: skip
+    for pull, room in itertools.product((0.0, 0.3, 1.0, 3.0), (0.2, 1.0, 2.5)):
+        point, taken = balls.cheapest(np.array([pull]), np.array([room]))
+        own, used = figures(balls, pull, point[0, :numbers], taken[0, numbers:].astype(float))
+        assert used <= room + 1e-9
+        for grid, states_taken in everywhere(balls, 41 if numbers == 3 else 81):
+            cost, far = figures(balls, pull, grid, states_taken)
+            assert (cost[far <= used + 1e-12] >= own - 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_numbers_alone_it_is_the_cheapest_of_the_whole_ball(seed) -> None:
+    random = np.random.default_rng(seed)
+    balls = made(*(random.normal(size=2) for _ in range(2)), random.random(2), random.normal(size=2))
+    for pull, room in itertools.product((0.0, 0.5, 2.0), (0.2, 1.0)):
+        point, _ = balls.cheapest(np.array([pull]), np.array([room]))
+        own, _ = figures(balls, pull, point[0], np.zeros(0))
+        ((grid, none),) = everywhere(balls, 401)
+        cost, far = figures(balls, pull, grid, none)
+        least = cost[far <= room].min()
+        # twelve halvings leave the multiplier within half a percent, and the grid has steps of a fiftieth
+        assert own <= least + 0.02 * (1 + abs(least))
+        assert own >= least - 0.02 * (1 + abs(least))
+
+
+def test_a_ball_that_holds_the_person_asks_for_no_move() -> None:
+    balls = made(np.array([0.3, -0.2]), np.array([0.5, 0.1]), np.array([1.0, 1.0]), np.array([1.0, 1.0]), [(0.5, 2, 1)])
+    point, taken = balls.cheapest(np.array([0.0]), np.array([5.0]))
+    np.testing.assert_array_equal(point[0, :2], [0.3, -0.2])
+    assert not taken.any()
+
+
+def test_a_ball_without_room_is_the_real_person() -> None:
+    balls = made(np.array([0.0, 0.0]), np.array([1.0, -2.0]), np.array([1.0, 1.0]), np.array([1.0, 1.0]), [(0.5, 2, 1)])
+    point, taken = balls.cheapest(np.array([0.0]), np.array([0.0]))
+    np.testing.assert_allclose(point[0, :2], [1.0, -2.0], atol=1e-3)
+    assert taken[0, 2]
+
+
+def pairs(built, radius):
+    people = np.repeat(np.arange(len(built.region)), 20)
+    centres = np.tile(np.arange(20), len(built.region))
+    return Balls.of(
+        built.objective, built.reference, built.surrogate, built.coordinates, people, centres,
+        np.zeros(len(people)), radius,
+    )  # fmt: skip
+
+
+def test_pairs_have_the_objectives_own_prices(case) -> None:
+    built = case.built(constraints={"cost": {"x": 3.0, "house": 2.0}})
+    balls = pairs(built, 1.0)
+    free = built.schema.free_columns
+    shifts = built.objective.shifts(balls.grafts, balls.people)
+    moved = np.where(balls.smooth, np.abs(balls.goal - balls.own) * balls.price, 0.0)
+    switched = np.where(balls.differs, balls.switch_price - built.objective.number, 0.0)
+    apart = (np.abs(balls.goal - balls.own) > 1e-9) | ~balls.smooth
+    np.testing.assert_allclose(np.where(apart, moved + switched, shifts), shifts, atol=1e-12)
+    gained = np.where(
+        balls.smooth, (balls.goal - balls.own) * balls.slope, np.where(balls.differs, balls.switch_gain, 0)
+    )
+    whole = built.space.transform(balls.grafts) @ built.surrogate.slope
+    np.testing.assert_allclose(balls.base + gained.sum(axis=1), whole, atol=1e-9)
+    assert balls.grafts[:, free].shape == balls.smooth.shape
+
+
+def test_rows_lie_in_their_balls_and_keep_what_cannot_change(case) -> None:
+    built = case.built()
+    radius = 1.5
+    balls = pairs(built, radius)
+    for pull in (0.0, 0.4, 3.0):
+        rows = balls.rows(*balls.cheapest(np.full(len(balls.people), pull), balls.room))
+        assert built.region.allows(rows, balls.people).all()
+        np.testing.assert_array_equal(rows[:, 0], built.region.factuals[balls.people, 0])
+        movable = built.space.transform(rows) - built.reference.points[balls.centres]
+        movable[:, built.coordinates.of[0]] = 0.0
+        far = np.sqrt((movable**2).sum(axis=1))
+        # steps and whole numbers move a point by half a step each
+        slack = sum(0.5 * step / built.space.scale[list(built.space.scaled).index(j)] for j, step in STEPS.items())
+        assert (far <= radius + slack).all()
+
+
+STEPS = {2: 0.1, 3: 1.0, 4: 1.0}
+
+
+def test_a_frozen_feature_stays(case) -> None:
+    built = case.built(constraints={"immutable": ["x", "house"]})
+    balls = pairs(built, 1.5)
+    rows = balls.rows(*balls.cheapest(np.full(len(balls.people), 3.0), balls.room))
+    np.testing.assert_array_equal(rows[:, [0, 1, 5]], built.region.factuals[balls.people][:, [0, 1, 5]])
+
+
+def test_the_promise_is_what_the_line_says_an_answer_costs(case) -> None:
+    built = case.built()
+    balls = pairs(built, 1.5)
+    promise = balls.promise(built.surrogate)
+    never = balls.promise(replace(built.surrogate, level=1e3))
+    always = balls.promise(replace(built.surrogate, level=-1e3))
+    assert (promise[promise < 900] > 0).all()
+    assert (never > 900).all()
+    assert (always <= promise + 1e-9).all()
+    # where no answer is seen, the ball whose score comes closest is the most promising
+    highest = np.full(len(promise), -np.inf)
+    for pull in _PULLS:
+        numbers, taken = balls.cheapest(np.full(len(promise), pull), balls.room)
+        gained = np.where(balls.smooth, (numbers - balls.own) * balls.slope, np.where(taken, balls.switch_gain, 0))
+        highest = np.maximum(highest, balls.base + gained.sum(axis=1))
+    assert (np.diff(highest[np.argsort(never, kind="stable")]) <= 1e-6).all()

@@ -1,0 +1,351 @@
+"""The certificate of the guarded search: bounds against brute force, and what is not certified."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from attain import CCHVAE, AttainError, Feature, Schema
+from attain.datasets import load_german, load_heloc
+from attain.density import CHVAE
+from attain.methods.guarded.certificate import Certifier
+from attain.methods.guarded.certificate_program import Proof
+from attain.methods.guarded.objective import Objective
+from attain.models import Goal, Model
+from attain.models.structure.linear import linear_score
+from attain.population.percentiles import Percentiles
+from attain.population.reference import Reference
+from attain.population.space import MeasuringSpace
+from attain.schema.constraints import Constraints
+from attain.tables.region import Region
+from attain.tables.table import Table
+
+RADIUS = 1.2
+LEVELS = ("rents", "owns", "other")
+FEATURES = (
+    Feature("late", "count", special={-8: "none"}, transitions={-8: ("value",), "value": (-8,)}),
+    Feature("score", "real", cost=2.0),
+    Feature("home", "categorical", levels=LEVELS, transitions={"owns": ("rents",)}),
+    Feature("grade", "ordinal", levels=("low", "middle", "high"), direction="increase", fillable=True),
+    Feature("age", "count", immutable=True),
+)
+
+
+def _people(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(seed)
+    n = 60
+    late = random.integers(0, 5, n).astype(float)
+    late[random.random(n) < 0.2] = -8
+    grades = np.array(["low", "middle", "high"], dtype=object)[random.integers(0, 3, n)]
+    grades[random.random(n) < 0.1] = None
+    frame = pd.DataFrame(
+        {
+            "late": late,
+            "score": np.round(random.choice(random.normal(size=8), n), 3),
+            "home": random.choice(LEVELS, n),
+            "grade": grades,
+            "age": random.integers(20, 24, n),
+        }
+    )
+    return frame, random.random(n) < 0.6
+
+
+class Small:
+    """A small case: people, a linear model, and balls round those whom the model accepts."""
+
+    def __init__(self, seed: int, *, rules: tuple[str, ...] = (), constraints: dict | None = None) -> None:
+        frame, labels = _people(seed)
+        schema = Schema(FEATURES, rules=rules)
+        grade = frame["grade"].map({"low": 0.0, "middle": 1.0, "high": 2.0}).fillna(-1.0)
+        wish = -0.5 * np.maximum(frame["late"], 0) + frame["score"] + 0.6 * (frame["home"] == "owns") + 0.5 * grade
+        wish += np.random.default_rng(seed).normal(scale=0.5, size=len(frame))
+        model = make_pipeline(
+            make_column_transformer((OneHotEncoder(), ["home", "grade"]), (StandardScaler(), ["late", "score", "age"])),
+            LogisticRegression(C=10.0),
+        ).fit(frame, wish > wish.median())
+        table = Table.read(frame, schema)
+        self.values = table.values
+        self.goal = Goal(Model.of(model), table.layout, target=True, probe=self.values[:32])
+        self.space = MeasuringSpace.fit(schema, self.values)
+        met = self.goal.judge(self.values).met
+        self.reference = Reference.build(schema, self.values, desired_labels=labels, met=met, space=self.space)
+        refused = np.flatnonzero(~met)[:6]
+        self.region = Region.of(Table.read(frame.iloc[refused], schema), Constraints.of(constraints))
+        self.percentiles = Percentiles.fit(schema, self.values)
+
+    def objective(self, largest: float = 0.5, number: float = 0.02) -> Objective:
+        return Objective(self.percentiles, self.region, largest, number)
+
+    def brute_force(self, i: int) -> np.ndarray:
+        """All rows of person i that turn the decision, keep every rule, and lie near a real person."""
+        own = self.region.factuals[i]
+        scores = np.append(np.unique(self.values[:, 1]), own[1])
+        cells = itertools.product([-8.0, 0, 1, 2, 3, 4], scores, [0.0, 1, 2], [0.0, 1, 2, np.nan], [own[4]])
+        rows = np.array(list(cells))
+        rows = rows[self.region.allows(rows, np.full(len(rows), i))]
+        rows = rows[self.goal.decide(rows).met]
+        apart = self.space.transform(rows)[:, None] - self.reference.points[None]
+        return rows[(np.sqrt((apart**2).sum(axis=2)) <= RADIUS).any(axis=1)]
+
+    def certifier(self, objective: Objective) -> Certifier:
+        return Certifier(objective, linear_score(self.goal, self.values), self.reference, self.values)
+
+
+def _each(small: Small, objective: Objective, limit: int = 1000):
+    """For each person with an answer the least cost by brute force, and the proof given the dearest answer."""
+    certifier = small.certifier(objective)
+    for i, own in enumerate(certifier.score(small.region.factuals)):
+        rows = small.brute_force(i)
+        if len(rows):
+            costs = objective.cost(rows, np.full(len(rows), i))
+            yield costs.min(), _proof(certifier, i, own, rows[costs.argmax()], limit)
+
+
+def _proof(certifier: Certifier, i: int, own: float, answer: np.ndarray, limit: int = 1000) -> Proof:
+    program = certifier.program(i, own, answer, RADIUS)
+    assert program is not None
+    return program.prove(*certifier.known(i, answer), limit)
+
+
+@pytest.mark.parametrize(("largest", "number"), [(0.5, 0.02), (0.0, 0.0), (3.0, 0.0), (0.0, 0.4), (2.0, 0.3)])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_bound_is_what_brute_force_finds(seed: int, largest: float, number: float) -> None:
+    small = Small(seed)
+    proofs = list(_each(small, small.objective(largest, number)))
+    assert len(proofs) >= 4
+    for least, proof in proofs:
+        assert proof.closed
+        assert proof.bound == pytest.approx(least, abs=1e-6)
+        assert proof.least == pytest.approx(least, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        {"max_changes": 2},
+        {"immutable": ["home"], "direction": {"late": "decrease"}},
+        {"cost": {"home": 0.1, "late": 3.0}, "bounds": {"late": (0, 3)}, "range": {"score": (-0.5, 0.8)}},
+    ],
+)
+def test_constraints_of_a_call_are_kept(constraints: dict) -> None:
+    number = 0
+    for seed in range(3):
+        small = Small(seed, constraints=constraints)
+        for least, proof in _each(small, small.objective()):
+            assert proof.closed
+            assert proof.bound == pytest.approx(least, abs=1e-6)
+            number += 1
+    assert number >= 5
+
+
+def test_the_bound_holds_however_few_balls_are_looked_into() -> None:
+    unfinished = 0
+    for seed in range(3):
+        small = Small(seed)
+        for least, proof in _each(small, small.objective(), limit=1):
+            assert proof.balls <= 1
+            assert proof.bound <= least + 1e-6
+            assert proof.least >= least - 1e-6
+            unfinished += not proof.closed
+    assert unfinished
+
+
+def test_rules_between_features_only_make_answers_dearer() -> None:
+    free, ruled = Small(1), Small(1, rules=("late >= 2", "if home = 'owns' then late <= 3"))
+    certifier = ruled.certifier(ruled.objective())
+    dearer = 0
+    for i, own in enumerate(certifier.score(ruled.region.factuals)):
+        rows = ruled.brute_force(i)
+        if len(rows):
+            costs = ruled.objective().cost(rows, np.full(len(rows), i))
+            proof = _proof(certifier, i, own, rows[0])
+            least = free.objective().cost(free.brute_force(i), np.full(len(free.brute_force(i)), i)).min()
+            assert proof.bound == pytest.approx(least, abs=1e-6)
+            assert proof.bound <= costs.min() + 1e-6
+            dearer += costs.min() > least + 1e-6
+    assert dearer
+
+
+class Flat:
+    """An autoencoder without a network, so that nothing is compiled: one code for all, every record equally dense."""
+
+    model_ = None
+    active_units = np.ones(2, dtype=bool)
+
+    def __init__(self, typical: np.ndarray) -> None:
+        self.typical = typical
+
+    def encode(self, rows: np.ndarray) -> SimpleNamespace:
+        return SimpleNamespace(z=np.zeros((len(rows), 2)), component=np.zeros(len(rows), dtype=int))
+
+    def encode_conditions(self, rows: np.ndarray) -> np.ndarray:
+        return np.zeros((len(rows), 0))
+
+    def decode_free(self, z: np.ndarray, conditions: np.ndarray, component: np.ndarray) -> np.ndarray:
+        return np.repeat(self.typical[None], len(z), axis=0)
+
+    def log_density_bound(self, rows: np.ndarray, samples: int) -> np.ndarray:
+        return np.zeros(len(rows))
+
+
+@pytest.fixture(scope="module")
+def german():
+    data = load_german()
+    schema, target = data.schema, data.desired
+    known, new, labels, _ = train_test_split(data.X, data.y, test_size=0.2, random_state=0)
+    numbers = [feature.name for feature in schema if feature.numeric]
+    others = [feature.name for feature in schema if not feature.numeric]
+    model = make_pipeline(
+        make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore"), others)),
+        LogisticRegression(max_iter=1000),
+    ).fit(known, labels)
+    autoencoder = Flat(Table.read(known, schema).values[0, schema.free_columns])
+    refused = new[model.predict(new) != target].iloc[:6]
+    return schema, known, labels, model, autoencoder, refused, target
+
+
+def _explainer(german, **settings):
+    schema, known, labels, _, autoencoder, _, _ = german
+    return CCHVAE(schema, autoencoder=autoencoder, refine="guarded", figures=False, **settings).fit(known, labels)
+
+
+@pytest.fixture(scope="module")
+def explained(german):
+    _, _, _, model, _, refused, target = german
+    explainer = _explainer(german)
+    result = explainer.explain(model, refused, target=target)
+    return explainer, result, explainer.certificate(model, result)
+
+
+def test_no_answer_costs_less_than_its_bound(german, explained) -> None:
+    _, result, frame = explained
+    assert frame.index.equals(german[5].index)
+    level = result.figures["level"].to_numpy()
+    assert frame["certified"].to_numpy()[level < 2].all()
+    proven = frame[frame["bound"].notna()]
+    assert len(proven) >= 4
+    assert (proven["bound"] <= proven["cost"]).all()
+    assert (proven["bound"] <= proven["least"]).all()
+    assert (proven["bound"] > 0).all()
+    np.testing.assert_allclose(proven["gap"], proven["cost"] - proven["bound"], atol=2e-6)
+
+
+def test_no_mixture_of_a_person_and_a_real_one_costs_less_than_the_bound(german, explained) -> None:
+    _, _, _, model, _, _, target = german
+    explainer, result, frame = explained
+    goal = explainer._goal(model, target, None)
+    guard = explainer._guarding(goal).guard
+    region = Region.of(result.table, Constraints(), explainer.observed_)
+    objective = Objective(explainer.percentiles_, region, 0.5, 0.02)
+    random = np.random.default_rng(0)
+    compared = 0
+    for i in np.flatnonzero(frame["certified"] & (result.figures["level"] == 0)):
+        taken = guard.people.values[random.integers(len(guard.people), size=1500)]
+        rows = np.where(random.random(taken.shape) < random.random((1500, 1)), taken, region.factuals[i])
+        people = np.full(len(rows), i)
+        rows = region.final_form(rows, people)
+        near = guard.position(rows)[1] <= guard.limits(explainer._guard_rates[0]).distance
+        rows = rows[near & region.allows(rows, people) & goal.decide(rows).met]
+        compared += len(rows)
+        assert (objective.cost(rows, people[: len(rows)]) >= frame["bound"].iloc[i] - 1e-6).all()
+    assert compared > 100
+
+
+def test_what_cannot_be_certified_says_why(german, explained) -> None:
+    schema, known, labels, model, _, refused, target = german
+    people = refused.iloc[:2]
+    typical = _explainer(german, guard="typical")
+    frame = typical.certificate(model, typical.explain(model, people, target=target))
+    assert not frame["certified"].any()
+    assert frame["reason"].str.startswith("not certified: guard='typical' asks for no closeness").all()
+    assert frame["bound"].isna().all()
+    assert frame["cost"].notna().all()
+
+    others = [feature.name for feature in schema if not feature.numeric]
+    encoded = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), others), remainder="passthrough")
+    forest = make_pipeline(encoded, RandomForestClassifier(20, random_state=0)).fit(known, labels)
+    turned = people[forest.predict(people) != target]
+    explainer = explained[0]
+    frame = explainer.certificate(forest, explainer.explain(forest, turned, target=target))
+    assert frame["reason"].str.contains("the model is not linear: RandomForestClassifier").all()
+
+    limited = explainer.certificate(model, explained[1], balls=1)
+    unfinished = limited[~limited["certified"]]
+    assert len(unfinished)
+    assert unfinished["reason"].str.contains("1 balls were not enough").all()
+    assert (unfinished["bound"] <= explained[2]["bound"][unfinished.index] + 1e-6).all()
+
+    accepted = known[model.predict(known) == target].iloc[:1]
+    frame = explainer.certificate(model, explainer.explain(model, accepted, target=target))
+    assert frame["reason"].tolist() == ["not certified: there is no answer"]
+
+
+def test_too_much_to_look_through_is_not_certified(german, explained, monkeypatch: pytest.MonkeyPatch) -> None:
+    explainer, result, _ = explained
+    monkeypatch.setattr("attain.methods.guarded.certificate._DISTANCES", 10)
+    frame = explainer.certificate(german[3], result)
+    assert not frame["certified"].any()
+    assert frame["reason"].str.contains("too many to be looked through").all()
+
+
+def test_what_is_computed_from_free_features_is_not_certified() -> None:
+    random = np.random.default_rng(0)
+    people = pd.DataFrame({"debt": random.integers(0, 9, 300), "income": random.integers(1, 9, 300)})
+    people["load"] = people["debt"] / people["income"]
+    paid = people["income"] - people["debt"] + random.normal(size=300) > 0
+    model = LogisticRegression().fit(people, paid)
+    schema = Schema(
+        (Feature("debt", "count"), Feature("income", "count"), Feature("load", "real", derived="debt / income"))
+    )
+    explainer = CCHVAE(schema, autoencoder=Flat(np.array([2.0, 5.0])), refine="guarded", figures=False)
+    explainer.fit(people, paid)
+    refused = people[~model.predict(people)].iloc[:2]
+    result = explainer.explain(model, refused, target=True)
+    assert result.found.all()
+    frame = explainer.certificate(model, result)
+    assert frame["reason"].str.contains("'load' is computed from features that may change").all()
+    fixed = {"immutable": ["income"]}
+    result = explainer.explain(model, refused, target=True, constraints=fixed)
+    assert not explainer.certificate(model, result, constraints=fixed)["certified"].any()
+
+
+def test_a_certificate_of_something_else_is_refused(german, explained) -> None:
+    schema, known, labels, model, autoencoder, _, _ = german
+    explainer, result, _ = explained
+    changed = (result.answers != result.table.values) & result.found[:, None]
+    name = schema.names[int(np.flatnonzero(changed.any(axis=0))[0])]
+    with pytest.raises(AttainError, match="breaks the constraints"):
+        explainer.certificate(model, result, constraints={"immutable": [name]})
+    never = Model(lambda frame: np.full(len(frame), "bad"), classes=["bad", "good"])
+    with pytest.raises(AttainError, match="pass the model that the answers were made for"):
+        explainer.certificate(never, result)
+    with pytest.raises(AttainError, match="balls is 0"):
+        explainer.certificate(model, result, balls=0)
+    plain = CCHVAE(schema, autoencoder=autoencoder, figures=False).fit(known, labels)
+    with pytest.raises(AttainError, match="refine='guarded'"):
+        plain.certificate(model, result)
+
+
+@pytest.mark.slow
+def test_every_answer_on_heloc_is_certified(data_folder) -> None:
+    data = load_heloc(version="paper", path=data_folder / "heloc")
+    known, new, labels, _ = train_test_split(data.X, data.y, test_size=0.2, random_state=0)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(known, labels)
+    refused = new[model.predict(new) != data.desired].iloc[:20]
+    autoencoder = CHVAE(data.schema, epochs=10, random_state=0)
+    explainer = CCHVAE(data.schema, autoencoder=autoencoder, refine="guarded", figures=False).fit(known, labels)
+    result = explainer.explain(model, refused, target=data.desired)
+    frame = explainer.certificate(model, result)
+    inside = (result.figures["level"] < 2).to_numpy()
+    assert inside.sum() >= 15
+    assert frame["certified"].to_numpy()[inside].all()
+    assert (frame["gap"][inside] >= 0).all()
+    pd.testing.assert_frame_equal(frame, explainer.certificate(model, result))

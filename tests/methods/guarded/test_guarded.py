@@ -1,0 +1,615 @@
+"""The guarded search, end to end: what is found is valid, as usual as it says, and the same in any company."""
+
+import copy
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import attain
+from attain import CCHVAE, AttainError, Feature, Model, Schema, Status
+from attain.core.errors import DataError
+from attain.datasets import load_german
+from attain.density import CHVAE
+from attain.methods import ActionableRecourse
+from attain.methods.guarded.guarding import OWN_ROWS
+from attain.population.reference import Reference
+from attain.population.space import MeasuringSpace
+from attain.tables.table import Table
+from attain.testing import people
+from attain.testing.explainer import digest
+
+RATES = {"connected": 0.15, "typical": 0.1}
+
+
+def small(schema):
+    return CHVAE(schema, epochs=2, hidden=8, latent_dim=2, components=2)
+
+
+class Gallery:
+    """An autoencoder without a network: it decodes a code into the training row whose own code is nearest."""
+
+    active_units = (True, True)
+    model_ = None
+
+    def __init__(self, schema, X):
+        self.rows = Table.read(X, schema).values
+        self.space = MeasuringSpace.fit(schema, self.rows)
+        self.free = schema.free_columns
+        self.directions = np.random.default_rng(0).normal(size=(self.space.dimension, 2)) / 3
+        self.codes = self.encode(self.rows).z
+
+    def encode(self, values):
+        points = self.space.transform(values)
+        z = (points[:, :, None] * self.directions).sum(axis=1)
+        return SimpleNamespace(z=z, component=np.zeros(len(z), dtype=int))
+
+    def encode_conditions(self, values):
+        return np.zeros((len(values), 1))
+
+    def decode_free(self, z, conditions, component):
+        nearest = ((z[:, None] - self.codes[None]) ** 2).sum(axis=2).argmin(axis=1)
+        return self.rows[nearest][:, self.free]
+
+    def log_density_bound(self, values, samples):
+        return -0.5 * (self.space.transform(values) ** 2).sum(axis=1)
+
+
+class Forest:
+    """A forest on German credit that reads frames quickly."""
+
+    def __init__(self, schema, X, y, seed, trees=10):
+        self.schema = schema
+        self.forest = RandomForestClassifier(trees, min_samples_leaf=3, random_state=seed).fit(self.encoded(X), y)
+        self.classes_ = self.forest.classes_
+
+    def encoded(self, X):
+        columns = []
+        for feature in self.schema:
+            cells = np.asarray(X[feature.name])
+            columns += [cells == level for level in feature.levels] if feature.levels else [cells]
+        return np.column_stack(columns).astype(float)
+
+    def predict(self, X):
+        return self.forest.predict(self.encoded(X))
+
+    def predict_proba(self, X):
+        return self.forest.predict_proba(self.encoded(X))
+
+
+class German:
+    """German credit: rows for training, for calibration, and people who are refused."""
+
+    def __init__(self):
+        data = load_german()
+        order = np.random.default_rng(0).permutation(len(data.X))
+        X, y = data.X.iloc[order].reset_index(drop=True), np.asarray(data.y)[order]
+        self.schema = data.schema
+        self.X, self.y = X.iloc[:560], y[:560]
+        self.calibration = (X.iloc[560:800], y[560:800])
+        self.others = X.iloc[800:]
+        self.logistic = self.linear()
+        self.forest = self.refit(self.X, self.y, 0)
+        self.autoencoder = Gallery(self.schema, self.X)
+
+    def linear(self, strength=1.0):
+        levels = [feature.name for feature in self.schema if feature.levels]
+        numbers = [feature.name for feature in self.schema if not feature.levels]
+        prepared = make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(), levels))
+        return make_pipeline(prepared, LogisticRegression(C=strength, max_iter=500)).fit(self.X, self.y)
+
+    def refit(self, X, y, seed):
+        return Forest(self.schema, X, y, seed)
+
+    def refused(self, model, number):
+        return self.others[model.predict(self.others) == "bad"].iloc[:number]
+
+    def explainer(self, **parameters):
+        return CCHVAE(self.schema, autoencoder=self.autoencoder, refine="guarded", **parameters)
+
+    @cache  # noqa: B019
+    def fitted(self, setting="connected"):
+        return self.explainer(guard=setting).fit(self.X, self.y, calibration=self.calibration)
+
+
+@pytest.fixture(scope="module")
+def german():
+    return German()
+
+
+def guard_of(explainer, model, target="good"):
+    return explainer._guarding(explainer._goal(model, target, None)).guard
+
+
+# what is found
+
+
+@pytest.mark.parametrize("setting", ["connected", "typical"])
+@pytest.mark.parametrize("kind", ["logistic", "forest"])
+def test_answers_are_valid_and_as_usual_as_they_say(german, setting, kind) -> None:
+    model, explainer = getattr(german, kind), german.fitted(setting)
+    X = german.refused(model, 20)
+    result = explainer.explain(model, X, target="good", n=2)
+    assert result.found.all()
+    assert (model.predict(result.options[X.columns].astype(X.dtypes)) == "good").all()
+    guard = guard_of(explainer, model)
+    typicality, level = result.option_figures["typicality"], result.option_figures["level"]
+    p_value = guard.p_value(guard.score(result.rows))
+    np.testing.assert_allclose(typicality, p_value, atol=1e-6)
+    rate = RATES[setting]
+    np.testing.assert_array_equal(level, (p_value <= rate) * 1.0 + (p_value <= rate / 10))
+    np.testing.assert_array_equal(level == 0, guard.accepts(result.rows, rate))
+    assert (level == 0).mean() > 0.8
+    assert all("fewer than the 2 options" in note for note in result.notes)
+    assert (result.person_figures["rows_scored"] < 2000).all()
+
+
+@pytest.mark.parametrize("kind", ["logistic", "forest"])
+def test_options_are_different_ways_and_the_first_costs_the_least(german, kind) -> None:
+    model, explainer = getattr(german, kind), german.fitted()
+    X = german.refused(model, 15)
+    result = explainer.explain(model, X, target="good", n=3)
+    changed = result.rows != result.table.values[result.owners]
+    for person in np.unique(result.owners):
+        ways = changed[result.owners == person]
+        for i, first in enumerate(ways):
+            for second in ways[i + 1 :]:
+                assert not (second | ~first).all(), "an option changes all that a cheaper one changes"
+    assert (np.bincount(result.owners) > 1).mean() > 0.5
+
+
+def test_a_limit_that_an_answer_keeps_anyway_costs_next_to_nothing(german) -> None:
+    model, explainer = german.forest, german.fitted()
+    X = german.refused(model, 20)
+    free = explainer.explain(model, X, target="good")
+    limited = explainer.explain(model, X, target="good", constraints={"max_changes": 2})
+    assert limited.found.all()
+    assert np.nanmax(limited.option_figures["features_changed"]) <= 2
+    few = free.figures["features_changed"].to_numpy() <= 2
+    before, after = (r.figures["total_shift"].to_numpy()[few] for r in (free, limited))
+    assert after.mean() <= 1.1 * before.mean() + 0.02
+
+
+@pytest.mark.parametrize("kind", ["logistic", "forest"])
+def test_the_guard_is_made_of_people_fit_had_and_calibrated_on_those_it_never_saw(german, kind) -> None:
+    model, explainer = getattr(german, kind), german.fitted()
+    guard = guard_of(explainer, model)
+    met, rest = model.predict(german.X) == "good", model.predict(german.calibration[0]) == "good"
+    values = Table.read(german.X, german.schema).values
+    expected = Reference.build(
+        german.schema, values, desired_labels=german.y == "good", met=met, space=explainer.space_
+    )
+    np.testing.assert_array_equal(guard.people.values, expected.values)
+    assert len(guard.calibration) == (rest & (german.calibration[1] == "good")).sum()
+    scores = guard.score(Table.read(german.calibration[0], german.schema).values)
+    np.testing.assert_array_equal(guard.calibration, np.sort(scores[rest & (german.calibration[1] == "good")]))
+
+
+def test_no_answer_is_easier_than_the_exact_easiest(german) -> None:
+    X = german.refused(german.logistic, 15)
+    result = german.fitted().explain(german.logistic, X, target="good")
+    exact = ActionableRecourse(german.schema, cost="total", grid="observed", figures=False).fit(german.X, german.y)
+    floor = exact.explain(german.logistic, X, target="good").figures["total_shift"]
+    # of credit amounts, which are many, only some are tried
+    assert (result.figures["easiest_shift"] >= floor - 1e-6).all()
+    assert (result.figures["easiest_shift"] <= floor + 2 / 255).all()
+    assert (result.figures["total_shift"] >= floor - 1e-9).all()
+    without = copy.copy(german.fitted()).set_params(easiest=False).explain(german.logistic, X, target="good")
+    assert without.found.all()
+    assert without.figures["easiest_shift"].isna().all()
+    forest = german.fitted().explain(german.forest, german.refused(german.forest, 5), target="good")
+    assert forest.figures["easiest_shift"].isna().all()
+
+
+def test_a_stricter_rate_makes_answers_more_usual_and_not_easier(german) -> None:
+    X = german.refused(german.forest, 16)
+    lax, strict = (
+        copy.copy(german.fitted()).set_params(rate=rate).explain(german.forest, X, target="good")
+        for rate in (0.02, 0.5)
+    )
+    assert strict.figures["typicality"].mean() > lax.figures["typicality"].mean()
+    assert strict.figures["total_shift"].mean() > lax.figures["total_shift"].mean()
+    assert (strict.figures["typicality"][strict.figures["level"] == 0] > 0.5).all()
+
+
+def test_a_setting_changed_after_fitting_changes_the_guard(german) -> None:
+    explainer = copy.copy(german.fitted())
+    X = german.refused(german.forest, 8)
+    explainer.explain(german.forest, X, target="good")
+    result = explainer.set_params(guard="typical").explain(german.forest, X, target="good")
+    fresh = german.fitted("typical").explain(german.forest, X, target="good")
+    assert digest(result) == digest(fresh)
+
+
+def test_a_seed_changed_after_fitting_leaves_the_held_out_rows_alone(german) -> None:
+    explainer = german.explainer().fit(german.X, german.y)
+    before = guard_of(explainer, german.forest)
+    explainer.set_params(random_state=5)
+    explainer._guardings.clear()
+    after = guard_of(explainer, german.forest)
+    np.testing.assert_array_equal(before.people.values, after.people.values)
+    np.testing.assert_array_equal(before.calibration, after.calibration)
+
+
+def test_weights_of_the_objective_are_minimised(german) -> None:
+    X = german.refused(german.logistic, 15)
+    few, gentle = (
+        copy.copy(german.fitted()).set_params(**weights).explain(german.logistic, X, target="good").figures
+        for weights in (
+            {"change_weight": 1.0, "max_shift_weight": 0.0},
+            {"change_weight": 0.0, "max_shift_weight": 5.0},
+        )
+    )
+    assert few["features_changed"].mean() < gentle["features_changed"].mean()
+    assert gentle["max_shift"].mean() < few["max_shift"].mean()
+
+
+def test_a_probability_may_be_asked_for(german) -> None:
+    X = german.refused(german.logistic, 20)
+    for model in (german.logistic, german.forest):
+        result = german.fitted().explain(model, X, target="good", probability=0.7)
+        answers = result.frame[result.found].astype(X.dtypes)
+        reached = model.predict_proba(answers)[:, list(model.classes_).index("good")]
+        assert result.found.mean() > 0.9
+        assert (reached >= 0.7).all()
+        goal = german.fitted()._goal(model, "good", 0.7)
+        guard = german.fitted()._guarding(goal).guard
+        typical = result.option_figures["level"] == 0
+        assert guard.accepts(result.rows[typical], 0.15).all()
+
+
+# options and constraints
+
+
+def test_options_are_different_and_the_best_comes_first(german) -> None:
+    result = german.fitted().explain(german.forest, german.refused(german.forest, 15), target="good", n=3)
+    offered = np.bincount(result.owners, minlength=15)
+    assert (offered >= 1).all()
+    assert offered.mean() > 2
+    assert len(np.unique(np.column_stack((result.owners, result.rows)), axis=0)) == len(result.rows)
+    level = result.option_figures["level"]
+    for person in range(15):
+        assert (np.diff(level[result.owners == person]) >= 0).all()
+
+
+def test_constraints_of_all_and_of_one_person_are_kept(german) -> None:
+    X = german.refused(german.logistic, 12)
+    first = X.index[0]
+    constraints = {
+        "max_changes": 2,
+        "direction": {"credit_amount": "decrease"},
+        "people": {first: {"immutable": ["duration", "credit_amount", "checking_account"]}},
+    }
+    result = german.fitted().explain(german.logistic, X, target="good", constraints=constraints)
+    assert np.nanmax(result.figures["features_changed"]) <= 2
+    changes = result.changes
+    amounts = changes[changes["feature"] == "credit_amount"]
+    assert (amounts["counterfactual"] < amounts["current"]).all()
+    assert not set(changes[changes["person"] == first]["feature"]) & {"duration", "credit_amount", "checking_account"}
+    assert result.found.mean() > 0.5
+
+
+def test_who_may_change_nothing_is_told_so(german) -> None:
+    X = german.refused(german.logistic, 3)
+    frozen = {"people": {X.index[1]: {"immutable": list(german.schema.names)}}}
+    result = german.fitted().explain(german.logistic, X, target="good", constraints=frozen)
+    assert result.outcome[1] is Status.NOTHING_FREE
+    assert result.found[[0, 2]].all()
+
+
+# reproducible
+
+
+@pytest.mark.parametrize("kind", ["logistic", "forest"])
+def test_no_cut_order_or_company_of_people_matters(german, kind, monkeypatch) -> None:
+    model, explainer = getattr(german, kind), german.fitted()
+    X = german.refused(model, 12)
+    whole = explainer.explain(model, X, target="good", n=2)
+    for size in (1, 7) if kind == "forest" else (5,):
+        monkeypatch.setattr(CCHVAE, "_batch_size", lambda self, options, size=size: size)
+        assert digest(explainer.explain(model, X, target="good", n=2)) == digest(whole)
+    monkeypatch.undo()
+    assert digest(explainer.explain(model, X.iloc[::-1], target="good", n=2)) == digest(whole)
+    part = explainer.explain(model, X.iloc[6:8], target="good", n=2)
+    mine = np.isin(whole.owners, [6, 7])
+    assert part.rows.tobytes() == whole.rows[mine].tobytes()
+    for name, values in part.option_figures.items():
+        assert values.tobytes() == whole.option_figures[name][mine].tobytes(), name
+    np.testing.assert_array_equal(part.person_figures["rows_scored"], whole.person_figures["rows_scored"][6:8])
+
+
+def test_the_order_of_the_training_people_does_not_matter(german) -> None:
+    X = german.refused(german.forest, 12)
+    order = np.random.default_rng(1).permutation(len(german.X))
+    one = german.explainer().fit(german.X, german.y)
+    two = german.explainer().fit(german.X.iloc[order], german.y[order])
+    first, second = (fitted.explain(german.forest, X, target="good") for fitted in (one, two))
+    assert first.answers.tobytes() == second.answers.tobytes()
+
+
+def levels_only():
+    random = np.random.default_rng(0)
+    schema = Schema(tuple(Feature(f"f{i}", "categorical", levels=tuple("abc"), immutable=i == 0) for i in range(6)))
+    X = pd.DataFrame(random.choice(list("abc"), size=(700, 6), p=[0.5, 0.3, 0.2]), columns=schema.names)
+    return schema, X, lambda frame: np.where((frame != "a").sum(axis=1) + (frame["f1"] == "c") > 3, "yes", "no")
+
+
+def numbers_only():
+    random = np.random.default_rng(0)
+    schema = Schema((*(Feature(f"x{i}", "real") for i in range(3)), Feature("n", "count")))
+    X = pd.DataFrame(random.normal(size=(500, 3)), columns=["x0", "x1", "x2"]).assign(n=random.poisson(3, 500))
+    return schema, X, lambda frame: np.where(frame["x0"] + frame["x1"] ** 2 - frame["n"] / 3 > 0.5, "yes", "no")
+
+
+@pytest.mark.parametrize("made", [levels_only, numbers_only])
+@pytest.mark.parametrize("setting", ["connected", "typical"])
+def test_levels_alone_and_numbers_alone_are_searched_alike_in_any_cut(made, setting, monkeypatch) -> None:
+    schema, X, model = made()
+    explainer = CCHVAE(schema, autoencoder=Gallery(schema, X), refine="guarded", guard=setting).fit(X, model(X))
+    refused = X[model(X) == "no"].iloc[:16]
+    whole = explainer.explain(model, refused, target="yes", n=2)
+    assert whole.found.all()
+    assert (model(whole.frame[whole.found].astype(refused.dtypes)) == "yes").all()
+    for size in (1, 7):
+        monkeypatch.setattr(CCHVAE, "_batch_size", lambda self, options, size=size: size)
+        assert digest(explainer.explain(model, refused, target="yes", n=2)) == digest(whole)
+
+
+# bounded
+
+
+@pytest.mark.parametrize("budget", [2, 3, 8, 30, 100])
+def test_no_budget_is_exceeded_and_it_is_told_when_it_is_spent(german, budget) -> None:
+    for model, n in ((german.logistic, 1), (german.forest, 3)):
+        X = german.refused(model, 10)
+        result = copy.copy(german.fitted()).set_params(budget=budget).explain(model, X, target="good", n=n)
+        assert (result.person_figures["rows_scored"] <= budget).all()
+        assert set(result.outcome) <= {Status.FOUND, Status.BUDGET_SPENT, Status.NO_CHANGE_FOUND}
+        if budget <= 3:
+            assert set(result.outcome) == {Status.BUDGET_SPENT}
+        if budget == 100:
+            assert result.found.any()
+
+
+def test_rows_scored_are_those_the_model_was_asked_about(german) -> None:
+    """But for what is asked once about the training people, and the figures."""
+    explainer = copy.copy(german.fitted()).set_params(figures=False)
+    model = Model(german.forest)
+    X = german.refused(german.forest, 10)
+    explainer.explain(model, X.iloc[:1], target="good")  # builds the guard
+    before = model.rows
+    none = explainer.explain(model, X.iloc[:0], target="good")
+    overhead = model.rows - before
+    before = model.rows
+    result = explainer.explain(model, X, target="good")
+    assert len(none) == 0
+    labels = 2 * len(X)  # the first look and the last ask for the decision too, besides the score
+    assert model.rows - before == overhead + labels + result.person_figures["rows_scored"].sum()
+
+
+# the ladder
+
+
+def test_where_nothing_usual_is_in_reach_the_next_level_is_told(german) -> None:
+    """Somebody of an age that nobody has, and that cannot change, has answers outside what was seen."""
+    X = german.refused(german.logistic, 6).copy()
+    odd = X.assign(age=75, duration=72, credit_amount=18_000)
+    X = pd.concat([X, odd.set_axis([f"odd {i}" for i in range(6)])])
+    result = german.fitted("typical").explain(german.logistic, X, target="good", constraints={"max_changes": 1})
+    level, typicality = result.option_figures["level"], result.option_figures["typicality"]
+    guard = guard_of(german.fitted("typical"), german.logistic)
+    np.testing.assert_array_equal(level == 0, guard.accepts(result.rows, 0.1))
+    np.testing.assert_array_equal(level == 2, typicality <= 0.01)
+    assert (level > 0).any()
+
+
+def test_a_guard_that_hardly_anybody_passes_still_leads_to_answers(german) -> None:
+    X = german.refused(german.forest, 10)
+    result = copy.copy(german.fitted()).set_params(rate=0.999).explain(german.forest, X, target="good")
+    assert result.found.all()
+    np.testing.assert_array_equal(result.figures["level"] == 0, result.figures["typicality"] > 0.999)
+    assert (result.figures["level"] > 0).any()
+    assert (german.forest.predict(result.frame.astype(X.dtypes)) == "good").all()
+
+
+# labels and calibration
+
+
+def test_without_labels_the_models_verdict_says_who_is_desired_and_that_is_said(german) -> None:
+    explainer = german.explainer().fit(german.X)
+    result = explainer.explain(german.logistic, german.refused(german.logistic, 5), target="good")
+    assert result.found.all()
+    assert any("no labels were given" in note for note in result.notes)
+    assert OWN_ROWS in result.notes
+    assert "calibrated on the model's own training rows" in " ".join(result.notes)
+    guard = guard_of(explainer, german.logistic)
+    assert len(guard.people) + len(guard.calibration) == (german.logistic.predict(german.X) == "good").sum()
+
+
+def test_calibration_rows_are_chosen_like_the_guards_people(german) -> None:
+    frame, labels = german.calibration
+    model = german.forest
+    met = model.predict(frame) == "good"
+    unlabelled = german.explainer().fit(german.X, calibration=frame)
+    assert len(guard_of(unlabelled, model).calibration) == met.sum()
+    ignored = german.explainer().fit(german.X, calibration=(frame, labels))
+    assert len(guard_of(ignored, model).calibration) == met.sum()
+    assert len(guard_of(german.fitted(), model).calibration) == (met & (labels == "good")).sum()
+
+
+def test_calibration_rows_without_labels_are_refused_where_fit_had_some(german) -> None:
+    explainer = german.explainer()
+    with pytest.raises(DataError, match=r"calibration has no labels.*calibration=\(X, y\)"):
+        explainer.fit(german.X, german.y, calibration=german.calibration[0])
+
+
+def test_wrong_parameters_are_answered_in_words(german) -> None:
+    for wrong, words in (
+        ({"guard": "strict"}, "guard is 'strict'"),
+        ({"rate": 0}, "rate is 0"),
+        ({"rate": 1.0}, "rate is 1.0"),
+        ({"rate": "half"}, "rate is 'half'"),
+        ({"max_shift_weight": -1}, "max_shift_weight is -1"),
+        ({"change_weight": float("nan")}, "change_weight is nan"),
+        ({"compat": "released"}, "refine is 'guarded'"),
+    ):
+        with pytest.raises(AttainError, match=words):
+            CCHVAE(german.schema, refine="guarded", **wrong).fit(german.X)
+    explainer = german.explainer()
+    for calibration, words in (
+        ((german.X, german.y, 1), "calibration is a tuple of 3"),
+        (german.X.drop(columns="age"), "age"),
+        ((german.X, german.y[:5]), "560"),
+    ):
+        with pytest.raises(AttainError, match=words):
+            explainer.fit(german.X, german.y, calibration=calibration)
+    X = german.refused(german.logistic, 2)
+    for robust in ([], "model", german.logistic, 3):
+        with pytest.raises(AttainError, match=r"robust is .*a list of models, or a function"):
+            german.fitted().explain(german.logistic, X, target="good", robust=robust)
+    unlabelled = explainer.fit(german.X)
+    with pytest.raises(AttainError, match="fit had no labels"):
+        unlabelled.explain(german.logistic, X, target="good", robust=german.refit)
+    plain = CCHVAE(german.schema, autoencoder=german.autoencoder).fit(german.X)
+    with pytest.raises(AttainError, match=r"robust takes .*refine='guarded'"):
+        plain.explain(german.logistic, X, target="good", robust=[german.logistic])
+    with pytest.raises(AttainError, match=r"calibration takes .*refine='guarded'"):
+        CCHVAE(german.schema, autoencoder=german.autoencoder).fit(german.X, calibration=german.X)
+    with pytest.raises(AttainError, match=r"refine was None .* call fit again"):
+        plain.set_params(refine="guarded").explain(german.logistic, X, target="good")
+
+
+# robust
+
+
+def test_answers_hold_under_the_models_that_they_were_asked_to(german) -> None:
+    X = german.refused(german.logistic, 12)
+    others = [german.linear(strength) for strength in (0.03, 30)] + [german.forest]
+    result = german.fitted().explain(german.logistic, X, target="good", robust=others, n=2)
+    frame = result.options[X.columns].astype(X.dtypes)
+    share = np.mean([model.predict(frame) == "good" for model in others], axis=0)
+    np.testing.assert_allclose(result.option_figures["holds_under"], share)
+    assert (german.logistic.predict(frame) == "good").all()
+    assert share.mean() > 0.9
+
+
+def test_who_has_no_answer_that_holds_under_all_has_one_of_the_model(german) -> None:
+    never = Model(lambda frame: np.where(frame["age"] > 200, "good", "bad"), classes=["bad", "good"])
+    X = german.refused(german.logistic, 6)
+    result = german.fitted().explain(german.logistic, X, target="good", robust=[german.forest, never])
+    assert result.found.all()
+    expected = (german.forest.predict(result.frame.astype(X.dtypes)) == "good") / 2
+    np.testing.assert_allclose(result.figures["holds_under"], expected)
+
+
+@pytest.mark.parametrize("budget", [12, 200, 800])
+def test_looking_for_what_holds_under_all_leaves_enough_to_find_what_holds_under_one(german, budget) -> None:
+    never = Model(lambda frame: np.where(frame["age"] > 200, "good", "bad"), classes=["bad", "good"])
+    X = german.refused(german.forest, 5)
+    explainer = copy.copy(german.fitted()).set_params(budget=budget)
+    result = explainer.explain(german.forest, X, target="good", robust=[never])
+    assert result.found.all()
+    assert (result.figures["holds_under"] == 0).all()
+    assert (result.person_figures["rows_scored"] <= budget).all()
+
+
+def test_answers_made_for_refits_hold_under_other_refits(german) -> None:
+    X = german.refused(german.forest, 16)
+    plain = german.fitted().explain(german.forest, X, target="good")
+    robust = german.fitted().explain(german.forest, X, target="good", robust=german.refit)
+    random = np.random.default_rng(99)
+    held = {"plain": [], "robust": []}
+    for seed in range(1000, 1006):
+        drawn = random.integers(len(german.X), size=len(german.X))
+        model = german.refit(german.X.iloc[drawn], german.y[drawn], seed)
+        for name, result in (("plain", plain), ("robust", robust)):
+            held[name].append((model.predict(result.frame.astype(X.dtypes)) == "good").mean())
+    assert robust.found.all()
+    assert np.mean(held["robust"]) > np.mean(held["plain"]) + 0.1
+    assert robust.figures["holds_under"].mean() > 0.9
+    assert "holds_under" not in plain.figures.columns
+    again = german.fitted().explain(german.forest, X, target="good", robust=german.refit)
+    assert digest(again) == digest(robust)
+
+
+# files
+
+
+@pytest.mark.slow
+def test_an_explainer_with_calibration_rows_answers_the_same_after_loading(german, tmp_path) -> None:
+    frame, labels = german.calibration
+    schema = german.schema
+    for calibration in ((frame, labels), None):
+        explainer = CCHVAE(schema, autoencoder=small(schema), refine="guarded", budget=600)
+        explainer.fit(german.X, german.y, calibration=calibration)
+        explainer.save(tmp_path / "guarded.attain")
+        loaded = attain.load(tmp_path / "guarded.attain")
+        X = german.refused(german.forest, 5)
+        one, two = (each.explain(german.forest, X, target="good", n=2) for each in (explainer, loaded))
+        assert digest(one) == digest(two)
+        assert one.notes == two.notes
+        assert (loaded.calibration_ is None) == (calibration is None)
+        with pytest.raises(AttainError, match="reference='rows'"):
+            explainer.save(tmp_path / "none.attain", reference="none")
+        assert not (tmp_path / "none.attain").exists()
+
+
+# few people, and everything a schema can say
+
+
+def test_with_few_real_people_algorithm_1_answers_and_that_is_said(german) -> None:
+    few = german.X.iloc[:30]
+    explainer = german.explainer().fit(few, german.y[:30])
+    result = explainer.explain(german.forest, german.refused(german.forest, 4), target="good", robust=[german.logistic])
+    assert any("could not be guarded" in note for note in result.notes)
+    assert (result.option_figures["level"] == 2).all()
+    assert np.isnan(result.option_figures["typicality"]).all()
+    assert "holds_under" in result.figures
+
+
+@pytest.mark.parametrize("number", [60, 110])
+def test_from_few_people_on_answers_are_guarded(german, number) -> None:
+    X, y = german.X.iloc[:number], german.y[:number]
+    explainer = german.explainer().fit(X, y)
+    refused = german.refused(german.forest, 6)
+    result = explainer.explain(german.forest, refused, target="good", n=2)
+    guard = guard_of(explainer, german.forest)
+    assert result.found.all()
+    np.testing.assert_array_equal(result.option_figures["level"] == 0, guard.accepts(result.rows, 0.15))
+    for i in (0, 5):
+        alone = explainer.explain(german.forest, refused.iloc[[i]], target="good", n=2)
+        assert alone.rows.tobytes() == result.rows[result.owners == i].tobytes()
+
+
+def test_gaps_codes_derived_columns_and_rules_are_searched_through() -> None:
+    X = people.frame(400)
+    y = people.labels(X)
+    schema = people.schema()
+    explainer = CCHVAE(schema, autoencoder=Gallery(schema, X), refine="guarded", guard="typical").fit(X, y)
+    for model in (people.linear_model(X, y), people.tree_model(X, y)):
+        others = people.frame(500, seed=7)
+        others = others[model.predict(others) == people.REFUSED]
+        gaps, codes = others[others["savings"].isna()].iloc[:8], others[others["months_late"] < 0].iloc[:8]
+        rest = others.drop(gaps.index.union(codes.index)).iloc[:10]
+        odd = pd.concat([gaps, codes, rest])
+        odd = odd[~odd.index.duplicated()]
+        result = explainer.explain(model, odd, target=people.DESIRED, n=2)
+        assert result.found.mean() > 0.9
+        guard = guard_of(explainer, model, people.DESIRED)
+        np.testing.assert_array_equal(result.option_figures["level"] == 0, guard.accepts(result.rows, 0.1))
+        listed = result.options
+        assert (model.predict(listed[X.columns]) == people.DESIRED).all()
+        assert not ((listed["housing"] == "rents") & listed["mortgage"].astype(bool)).any()
+        assert (listed["cards"] <= 10).all()
+        ratio = listed["debt"] / listed["income"]
+        np.testing.assert_allclose(listed["debt_ratio"].astype(float), ratio.astype(float), rtol=1e-5)
+        for i in (0, len(odd) - 1):
+            alone = explainer.explain(model, odd.iloc[[i]], target=people.DESIRED, n=2)
+            assert alone.rows.tobytes() == result.rows[result.owners == i].tobytes()

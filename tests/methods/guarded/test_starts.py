@@ -1,0 +1,94 @@
+"""Where the guarded search starts: near real people, by exact figures, and by a climb."""
+
+import numpy as np
+import pytest
+
+from attain.methods.guarded.starts import Starts, _ranks
+from attain.methods.guarded.vicinity import squared_distances
+
+
+def starts_of(built, radius=2.0):
+    return Starts(
+        built.trials, built.guard, built.surrogate, built.coordinates, built.percentiles, built.scale, radius
+    )  # fmt: skip
+
+
+def test_what_nothing_can_change_is_the_distance_over_frozen_cells(case) -> None:
+    built = case.built(constraints={"people": {1: {"immutable": ["x", "house"]}}})
+    order, fixed = starts_of(built)._ranked()
+    points, real = built.space.transform(built.region.factuals), built.reference.points
+    for person, frozen in ((0, [0]), (1, [0, 1, 5])):
+        places = np.concatenate([built.coordinates.of[j] for j in frozen])
+        expected = squared_distances(points[[person]][:, places], real[:, places])[0]
+        expected += (points[person, -1] - real[:, -1]) ** 2
+        np.testing.assert_allclose(fixed[person], expected)
+    for person in range(len(order)):
+        assert sorted(order[person]) == list(range(len(real)))  # each real person once
+
+
+def test_people_within_reach_come_before_all_others(case) -> None:
+    built = case.built()
+    radius = 0.8
+    order, fixed = starts_of(built, radius)._ranked()
+    for person, ranked in enumerate(order):
+        reachable = fixed[person][ranked] <= (0.97 * radius) ** 2
+        assert (np.diff(reachable.astype(int)) <= 0).all()
+
+
+def test_the_nearest_person_and_the_easiest_come_first(case) -> None:
+    built = case.built()
+    order, _ = starts_of(built, 50.0)._ranked()
+    points = built.space.transform(built.region.factuals)
+    apart = squared_distances(points, built.reference.points)
+    free = built.schema.free_columns
+    for person in range(len(order)):
+        own = np.broadcast_to(built.region.factuals[person, free], (len(built.reference), len(free)))
+        shift = built.percentiles.interpolated_shift(own, built.reference.values[:, free], free).sum(axis=1)
+        first = set(order[person, :2].tolist())
+        nearest, easiest = apart[person].argmin(), shift.argmin()
+        assert {nearest, easiest} <= first or (nearest == easiest and nearest == order[person, 0])
+
+
+@pytest.mark.parametrize("bent", [False, True])
+def test_starts_turn_the_decision_and_keep_the_rules(case, bent) -> None:
+    built = case.built(case.Bent() if bent else None, people=30, constraints={"max_changes": 4})
+    rows, owners = starts_of(built).real_people()
+    assert built.goal.judge(rows).met.all()
+    assert built.region.allows(rows, owners).all()
+    assert len(np.unique(owners)) >= 29
+    rows, owners = starts_of(built).climb(np.arange(30))
+    assert built.goal.judge(rows).met.all()
+    assert built.region.allows(rows, owners).all()
+    assert len(np.unique(owners)) >= 29
+
+
+def test_a_start_near_real_people_lies_within_the_radius(case) -> None:
+    built = case.built(people=30)
+    rows, owners = starts_of(built, 1.5).real_people()
+    nearest = built.guard.position(rows)[1]
+    reached = np.array([nearest[owners == person].min() for person in np.unique(owners)])
+    assert (reached <= 1.5).mean() > 0.9
+
+
+def test_a_climb_reaches_what_only_one_cell_away_turns_the_decision(case) -> None:
+    """A model that looks at the level alone: the climb must change it, and needs nothing else."""
+
+    class Owners(case.Linear):
+        def score(self, X):
+            return np.where(X["house"].to_numpy() == "owns", 1.0, -1.0)
+
+    built = case.built(Owners(), people=15)
+    rows, owners = starts_of(built).climb(np.arange(15))
+    assert set(owners) == set(range(15))
+    assert (rows[:, 5] == built.schema.features[5].levels.index("owns")).all()
+
+
+def test_nobody_to_start_for_is_no_error(case) -> None:
+    built = case.built(people=3)
+    rows, owners = starts_of(built).climb(np.empty(0, dtype=np.intp))
+    assert rows.shape == (0, 6)
+    assert owners.shape == (0,)
+
+
+def test_ranks_are_positions_in_order() -> None:
+    np.testing.assert_array_equal(_ranks(np.array([[3.0, 1.0, 2.0], [5.0, 5.0, 4.0]])), [[2, 0, 1], [1, 2, 0]])

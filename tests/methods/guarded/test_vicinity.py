@@ -1,0 +1,142 @@
+"""The guard by shortlists against the guard itself."""
+
+import numpy as np
+import pytest
+
+from attain.methods.guarded.vicinity import Vicinity, squared_distances
+from attain.population.guard import Guard, Limits
+
+SETTINGS = ("typical", "connected")
+
+
+def candidates(built, number, seed=0):
+    """Rows between each person and real people, whose figures are neither all good nor all bad."""
+    random = np.random.default_rng(seed)
+    owners = random.integers(len(built.region), size=number)
+    real = built.reference.values[random.integers(len(built.reference), size=number)]
+    share = random.random((number, 1)) * random.integers(0, 2, (number, 6))
+    own = built.region.factuals[owners]
+    return built.region.final_form(own + (real - own) * share, owners), owners
+
+
+def expected(guard, rows, limits, level):
+    factors, distance = guard.position(rows)
+    over = np.zeros(len(rows))
+    for i, limit in enumerate(limits):
+        mine = level == i
+        over[mine] = np.log(np.maximum(factors[mine] / limit.factors, 1)).sum(axis=1)
+        over[mine] += 2 * np.log(np.maximum(distance[mine] / limit.distance, 1))
+    return over
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_shortlist_of_everybody_gives_the_guards_own_figures(case, setting) -> None:
+    built = case.built(setting=setting)
+    assert len(built.reference) <= 160
+    rows, owners = candidates(built, 700)
+    level = np.random.default_rng(1).integers(4, size=len(rows))
+    excess = built.trials.vicinity.excess(rows, owners, built.limits, level)
+    own = expected(built.guard, rows, built.limits, level)
+    assert 0.1 < (own == 0).mean() < 0.9
+    np.testing.assert_allclose(excess, own, atol=3e-4)
+    clear = (own == 0) | (own > 3e-4)
+    assert clear.mean() > 0.95
+    np.testing.assert_array_equal((excess > 0)[clear & (own > 0)], True)
+    assert (excess[own == 0] <= 1e-5).all()
+
+
+def test_no_limits_are_never_exceeded(case) -> None:
+    built = case.built()
+    rows, owners = candidates(built, 50)
+    none = Limits(np.full(len(built.guard.own_factors), np.inf), np.inf, -np.inf)
+    assert (built.trials.vicinity.excess(rows, owners, [none], np.zeros(50, dtype=int)) == 0).all()
+
+
+def test_shortlisted_distances_are_never_too_small_and_right_near_the_places(case) -> None:
+    built = case.built(train=4000, calibrated=600, people=8)
+    assert len(built.reference) > 500
+    random = np.random.default_rng(0)
+    owners = random.integers(8, size=400)
+    far = built.reference.values[random.integers(len(built.reference), size=400)]
+    near = built.region.final_form(built.region.factuals[owners] + 0.2 * random.normal(size=(400, 6)), owners)
+    for rows, exact in ((far, False), (near, True)):
+        _, distance = built.trials.vicinity._position(rows, owners)
+        _, own = built.guard.position(rows)
+        assert (distance >= own - 1e-3).all()
+        if exact:
+            np.testing.assert_allclose(distance, own, atol=1e-3)
+
+
+def test_the_people_nearest_to_a_row_are_those_of_brute_force(case) -> None:
+    built = case.built()
+    rows, owners = candidates(built, 60)
+    found = built.trials.vicinity.nearest(rows, owners, 3)
+    apart = squared_distances(built.space.transform(rows), built.reference.points)
+    reached = ((built.space.transform(found) - built.space.transform(rows)[:, None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(reached, np.sort(apart, axis=1)[:, :3], atol=1e-5)
+    assert (np.diff(np.sort(found.reshape(60, 3, -1)[:, :, 1], axis=1)) >= 0).all()
+
+
+def test_nobody_is_near_twice(case) -> None:
+    """The two places of a person share most of their shortlists."""
+    built = case.built()
+    found = built.trials.vicinity.nearest(built.region.factuals, np.arange(len(built.region)), 10)
+    for person in found:
+        assert len({row.tobytes() for row in person}) == 10
+
+
+def test_figures_are_the_same_in_any_company(case) -> None:
+    built = case.built()
+    rows, owners = candidates(built, 200)
+    level = np.zeros(len(rows), dtype=int)
+    together = built.trials.vicinity.excess(rows, owners, built.limits, level)
+    for person in range(len(built.region)):
+        mine = owners == person
+        alone = Vicinity(built.guard, built.places[[person]])
+        figures = alone.excess(rows[mine], np.zeros(mine.sum(), dtype=int), built.limits, level[mine])
+        assert figures.tobytes() == together[mine].tobytes()
+
+
+def test_far_from_the_mean_what_is_near_is_not_lost(case) -> None:
+    """A skewed column puts people hundreds of standard deviations out; their neighbours are near all the same."""
+    built = case.built()
+    points = built.reference.points.copy()
+    points[:, 0] += 3000
+    people = type(built.reference)(
+        built.space, built.reference.values, points, built.reference.rows, built.reference.labelled
+    )
+    guard = Guard.fit("connected", people, np.empty((0, 6)), built.guard.density)
+    places = np.repeat(points[:5, None, :], 2, axis=1)
+    vicinity = Vicinity(guard, places)
+    values = people.values[:5].copy()
+    column = built.space.scaled[0]
+    values[:, column] += (3000 + 0.01) * built.space.scale[0]
+    factors, distance = vicinity._position(values, np.arange(5))
+    np.testing.assert_allclose(distance, 0.01, rtol=1e-2)
+    own, _ = guard.position(values)
+    np.testing.assert_allclose(factors, own, rtol=1e-3)
+
+
+def test_distances_may_weigh_each_dimension_for_each_point() -> None:
+    random = np.random.default_rng(0)
+    points, others, weights = random.normal(size=(5, 3)), random.normal(size=(7, 3)), random.random((5, 3))
+    apart = (points[:, None] - others[None]) ** 2
+    np.testing.assert_allclose(squared_distances(points, others), apart.sum(axis=2))
+    np.testing.assert_allclose(squared_distances(points, others, weights), (apart * weights[:, None]).sum(axis=2))
+
+
+def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_are_everybodys(case, monkeypatch) -> None:
+    monkeypatch.setattr("attain.population.guard.CROWD", 90)
+    built = case.built()
+    assert len(built.guard.crowd) == 90 < len(built.guard.people) <= 160
+    rows, owners = candidates(built, 300)
+    factors, distance = built.trials.vicinity._position(rows, owners)
+    own, nearest = built.guard.position(rows)
+    np.testing.assert_allclose(factors, own, rtol=1e-3)
+    np.testing.assert_allclose(distance, nearest, atol=1e-3)
+    level = np.zeros(len(rows), dtype=int)
+    excess = built.trials.vicinity.excess(rows, owners, built.limits, level)
+    np.testing.assert_allclose(excess, expected(built.guard, rows, built.limits, level), atol=1e-3)
+    found = built.search.search(built.problem, built.latent)
+    assert set(found.owners) == set(range(len(built.region)))
+    np.testing.assert_array_equal(found.level == 0, built.guard.accepts(found.rows, built.rates[0]))

@@ -1,0 +1,244 @@
+"""Actionable Recourse against brute force: the optimum, the flip sets, the certificate."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from attain import Feature, Schema, Status
+from attain.core.errors import AttainError
+from attain.methods import ActionableRecourse, GrowingSpheres
+
+FEATURES = (
+    Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",)}),
+    Feature("cards", "count", bounds=(0, 12), range=(-3, 2)),
+    Feature("score", "count", bounds=(0, 20), direction="increase"),
+    Feature("home", "categorical", levels=("rents", "owns", "parents")),
+    Feature("age", "count", immutable=True),
+)
+RULES = ("late <= cards", "if home = owns then cards >= 2")
+
+
+def _data(people: int = 120) -> tuple[pd.DataFrame, pd.Series]:
+    random = np.random.default_rng(3)
+    X = pd.DataFrame(
+        {
+            "late": np.where(random.random(people) < 0.1, -8, random.choice([0, 1, 2, 5, 7], people)),
+            "cards": random.choice([2, 3, 5, 8, 10], people),
+            "score": random.choice([0, 2, 3, 9, 12, 20], people),
+            "home": random.choice(["rents", "owns", "parents"], people),
+            "age": random.integers(18, 70, people),
+        }
+    )
+    X.loc[X["late"] > X["cards"], "late"] = 2
+    merit = -0.5 * X["late"] + 0.2 * X["cards"] + 0.25 * X["score"] + (X["home"] == "owns") - 0.02 * X["age"]
+    return X, pd.Series(np.where(merit + random.normal(0, 1, people) > 2.5, "yes", "no"))
+
+
+X, Y = _data()
+MODEL = make_pipeline(
+    make_column_transformer((OneHotEncoder(), ["home"]), (StandardScaler(), ["late", "cards", "score", "age"])),
+    LogisticRegression(),
+).fit(X, Y)
+DENIED = X[MODEL.predict(X) == "no"].iloc[:12]
+
+
+def _share(name: str, value: float) -> float:
+    """The empirical distribution function, over the cells that are no special code."""
+    cells = X[name][X[name] >= 0]
+    return float((cells <= value).mean())
+
+
+def _cell_cost(name: str, old: object, new: object, kind: str) -> float:
+    if old == new:
+        return 0.0
+    if name == "home" or -8 in (old, new):
+        return 1.0
+    before, after = _share(name, old), _share(name, new)  # type: ignore[arg-type]
+    if kind == "local":
+        least = 0.5 / len(X)
+        return abs(math.log(max(1 - before, least)) - math.log(max(1 - after, least)))
+    return abs(after - before)
+
+
+def _reachable(person: pd.Series, *, observed: bool) -> dict[str, list[object]]:
+    late, cards, score = int(person["late"]), int(person["cards"]), int(person["score"])
+    seen = {name: sorted({int(v) for v in X[name] if v >= 0}) for name in ("late", "cards", "score")}
+    every = {name: list(range(values[0], values[-1] + 1)) for name, values in seen.items()}
+    ends = {
+        "late": (seen["late"][0], seen["late"][-1]),
+        "cards": (max(cards - 3, seen["cards"][0]), min(cards + 2, seen["cards"][-1])),
+        "score": (score, seen["score"][-1]),
+    }
+    values: dict[str, list[object]] = {}
+    for name, (low, high) in ends.items():
+        grid = {*seen[name], low, high} if observed else set(every[name])
+        values[name] = sorted({v for v in grid if low <= v <= high} | {int(person[name])})
+    values["home"] = ["rents", "owns", "parents"]
+    values["late"] = [v for v in values["late"] if v != -8] + ([-8] if late == -8 else [])
+    return values
+
+
+def _brute_force(
+    person: pd.Series, kind: str, *, rules: bool = False, most: int = 9, observed: bool = True
+) -> tuple[float, pd.DataFrame]:
+    """The least cost of all records that turn the decision, infinite for none; and these records with their cost."""
+    values = _reachable(person, observed=observed)
+    names = list(values)
+    records = pd.DataFrame(list(itertools.product(*values.values())), columns=names).assign(age=person["age"])
+    table = {name: {v: _cell_cost(name, person[name], v, kind) for v in values[name]} for name in names}
+    costs = np.column_stack([records[name].map(table[name]).to_numpy(dtype=float) for name in names])
+    records["cost"] = costs.max(axis=1) if kind == "max" else costs.sum(axis=1)
+    good = MODEL.predict_proba(records[X.columns])[:, 1] * 2 - 1 >= 1e-6
+    good &= ((records[names] != person[names]).sum(axis=1) <= most).to_numpy()
+    if rules:
+        good &= ((records["late"] <= records["cards"]) | (records["late"] == -8)).to_numpy()
+        good &= ~((records["home"] == "owns") & (records["cards"] < 2)).to_numpy()
+    found = records[good]
+    return (float(found["cost"].min()) if len(found) else math.inf), found
+
+
+def _costs(explainer: ActionableRecourse, **arguments: object) -> tuple[np.ndarray, object]:
+    result = explainer.explain(MODEL, DENIED, target="yes", **arguments)  # type: ignore[arg-type]
+    cost = np.full(len(DENIED), math.inf)
+    first = np.unique(result.owners, return_index=True)[1]
+    cost[result.owners[first]] = result.option_figures["cost"][first]
+    return cost, result
+
+
+@pytest.mark.parametrize("solver", ["auto", "milp"])
+@pytest.mark.parametrize("kind", ["total", "max", "local"])
+@pytest.mark.parametrize("most", [9, 2])
+@pytest.mark.parametrize("rules", [False, True])
+def test_the_answer_costs_what_brute_force_finds(kind: str, solver: str, most: int, rules: bool) -> None:
+    schema = Schema(FEATURES, rules=RULES if rules else ())
+    explainer = ActionableRecourse(schema, cost=kind, solver=solver, figures=False).fit(X, Y)  # type: ignore[arg-type]
+    cost, _ = _costs(explainer, constraints={"max_changes": most})
+    expected = [_brute_force(person, kind, rules=rules, most=most)[0] for _, person in DENIED.iterrows()]
+    np.testing.assert_allclose(cost, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "figure"), [("total", "total_shift"), ("max", "max_shift")])
+def test_the_exact_grid_gives_the_least_reported_shift_of_all_allowed_records(kind: str, figure: str) -> None:
+    explainer = ActionableRecourse(Schema(FEATURES), cost=kind, grid="exact", figures=False).fit(X, Y)  # type: ignore[arg-type]
+    _, result = _costs(explainer)
+    expected = [_brute_force(person, kind, observed=False)[0] for _, person in DENIED.iterrows()]
+    reported = np.full(len(DENIED), math.inf)
+    reported[result.owners] = result.option_figures[figure]
+    np.testing.assert_allclose(reported, expected, atol=1e-9)
+
+
+def test_no_other_method_asks_for_less() -> None:
+    schema = Schema(FEATURES)
+    bound = ActionableRecourse(schema, grid="exact", figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes")
+    other = GrowingSpheres(schema, figures=False, budget=3_000).fit(X, Y).explain(MODEL, DENIED, target="yes")
+    least = dict(zip(bound.owners.tolist(), bound.option_figures["total_shift"], strict=True))
+    for owner, shift in zip(other.owners.tolist(), other.option_figures["total_shift"], strict=True):
+        assert shift >= least[owner] - 1e-9
+
+
+def test_large_ties_leave_linear_rules_to_the_integer_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
+    explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False).fit(X, Y)
+    cost, _ = _costs(explainer)
+    expected = [_brute_force(person, "total", rules=True)[0] for _, person in DENIED.iterrows()]
+    np.testing.assert_allclose(cost, expected, atol=1e-6)
+
+
+def test_a_flip_set_lists_the_cheapest_item_of_each_set_of_features() -> None:
+    explainer = ActionableRecourse(Schema(FEATURES), figures=False).fit(X, Y)
+    result = explainer.explain(MODEL, DENIED, target="yes", n=4)
+    names = ["late", "cards", "score", "home"]
+    for i, (_, person) in enumerate(DENIED.iterrows()):
+        _, found = _brute_force(person, "total")
+        sets = (found[names] != person[names]).apply(frozenset_of_true, axis=1)
+        expected = np.sort(found["cost"].groupby(sets).min().to_numpy())[:4]
+        np.testing.assert_allclose(result.option_figures["cost"][result.owners == i], expected, atol=1e-6)
+
+
+def frozenset_of_true(row: pd.Series) -> frozenset[str]:
+    return frozenset(row.index[row])
+
+
+def test_exclusive_items_share_no_feature() -> None:
+    explainer = ActionableRecourse(Schema(FEATURES), flip_set="exclusive", figures=False).fit(X, Y)
+    result = explainer.explain(MODEL, DENIED, target="yes", n=4)
+    changed = result.rows != result.table.values[result.owners]
+    for i in np.unique(result.owners):
+        assert changed[result.owners == i].sum(axis=0).max() == 1
+
+
+def test_no_recourse_is_certified_exactly_where_brute_force_finds_none() -> None:
+    schema = Schema(FEATURES)
+    limits = {"range": {"score": (0, 3), "late": (-1, 0)}, "immutable": ["home"]}
+    result = (
+        ActionableRecourse(schema, figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes", constraints=limits)
+    )
+    for status, (_, person) in zip(result.outcome, DENIED.iterrows(), strict=True):
+        _, found = _brute_force(person, "total", observed=False)
+        late = found["late"].astype(int)
+        inside = (found["home"] == person["home"]) & (found["score"] <= person["score"] + 3)
+        inside &= (late.between(person["late"] - 1, person["late"])) | (person["late"] == -8)
+        assert (status is Status.NO_RECOURSE) == (not inside.any())
+    assert Status.NO_RECOURSE in result.outcome
+    assert Status.FOUND in result.outcome
+
+
+def test_a_probability_shifts_the_threshold() -> None:
+    explainer = ActionableRecourse(Schema(FEATURES), figures=False).fit(X, Y)
+    result = explainer.explain(MODEL, DENIED, target="yes", probability=0.8)
+    chances = MODEL.predict_proba(result.frame[result.found].astype(X.dtypes))[:, 1]
+    assert (chances >= 0.8).all()
+    easier = explainer.explain(MODEL, DENIED, target="yes")
+    both = np.intersect1d(result.owners, easier.owners)
+    harder_cost = result.option_figures["cost"][np.isin(result.owners, both)]
+    assert (harder_cost >= easier.option_figures["cost"][np.isin(easier.owners, both)] - 1e-9).all()
+
+
+def test_any_other_classifier_gets_local_models_and_no_certificate() -> None:
+    forest = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X.drop(columns="home"), Y)
+    schema = Schema(tuple(f for f in FEATURES if f.name != "home"))
+    people = X.drop(columns="home")
+    people = people[forest.predict(people) == "no"].iloc[:10]
+    explainer = ActionableRecourse(schema, figures=False, samples=100, budget=2_000).fit(X.drop(columns="home"), Y)
+    result = explainer.explain(forest, people, target="yes")
+    assert result.found.mean() > 0.8
+    assert (forest.predict(result.frame[result.found].astype(people.dtypes)) == "yes").all()
+    assert Status.NO_RECOURSE not in result.outcome
+
+
+def test_an_audit_counts_people_and_costs_by_group() -> None:
+    explainer = ActionableRecourse(Schema(FEATURES), figures=False).fit(X, Y)
+    result = explainer.explain(MODEL, X, target="yes", constraints={"immutable": ["score"]})
+    report = explainer.audit(MODEL, X, target="yes", groups="home", constraints={"immutable": ["score"]})
+    assert report["group"].tolist()[1:] == ["owns", "parents", "rents"]
+    whole = report.iloc[0]
+    assert whole["people"] == len(X)
+    assert whole["denied"] == (MODEL.predict(X) == "no").sum()
+    assert whole["with_recourse"] == result.found.sum()
+    assert whole["median_cost"] == pytest.approx(np.median(result.option_figures["cost"]))
+    assert report["people"].tolist()[1:] == [int((X["home"] == h).sum()) for h in ("owns", "parents", "rents")]
+    assert whole["with_recourse"] == report["with_recourse"][1:].sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cost", "cheap"),
+        ("grid", "fine"),
+        ("grid", 0),
+        ("percentiles", "midrank"),
+        ("flip_set", "any"),
+        ("solver", "x"),
+    ],
+)
+def test_a_wrong_parameter_is_named(name: str, value: object) -> None:
+    with pytest.raises(AttainError, match=name):
+        ActionableRecourse(Schema(FEATURES), **{name: value}).fit(X, Y)  # type: ignore[arg-type]

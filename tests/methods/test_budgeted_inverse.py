@@ -1,0 +1,247 @@
+"""Budget-constrained inverse classification: projection, kernel estimates and optima against other solvers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog, minimize
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
+from sklearn.svm import SVC
+
+from attain import Feature, Schema
+from attain.core.errors import AttainError, ModelError
+from attain.methods import BudgetedInverseClassification
+from attain.methods.lash.kernel_regression import KernelRegression, left_out_error
+from attain.methods.lash.projection import project
+from attain.results.status import Status
+
+SCHEMA = Schema(
+    (
+        Feature("a", "real", cost=1.0),
+        Feature("b", "real", cost=2.0),
+        Feature("c", "real", cost=0.5),
+        Feature("d", "count", bounds=(0, 20)),
+    )
+)
+
+
+def frame(n=300, seed=0):
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(random.uniform(-1, 1, size=(n, 3)) * [1.0, 100.0, 0.01], columns=list("abc"))
+    X["d"] = random.integers(0, 11, n)
+    return X, (X["a"] + X["b"] / 80 + 60 * X["c"] - X["d"] / 10 + random.normal(0, 0.3, n) > 0).astype(int)
+
+
+def random_projection(seed):
+    random = np.random.default_rng(seed)
+    shape = (3, int(random.integers(1, 7)))
+    point = 2 * random.normal(size=shape)
+    lower, upper = (random.random(shape) * 2 * (random.random(shape) < 0.8) for _ in range(2))
+    fall, rise = (random.random(shape) * 3 * (random.random(shape) < 0.8) for _ in range(2))
+    return point, -lower, upper, fall, rise, random.random(3) * 2
+
+
+@given(st.integers(0, 10_000))
+def test_the_projection_is_that_of_bisection(seed):
+    point, lower, upper, fall, rise, limit = random_projection(seed)
+    found = project(point, lower, upper, fall, rise, limit)
+    size, room, cost = np.abs(point), np.where(point > 0, upper, -lower), np.where(point > 0, rise, fall)
+    for i in range(len(point)):
+        low, high = 0.0, 1e6
+        if (cost[i] * np.minimum(size[i], room[i])).sum() <= limit[i]:
+            high = 0.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            over = (cost[i] * np.clip(size[i] - middle * cost[i], 0, room[i])).sum() > limit[i]
+            low, high = (middle, high) if over else (low, middle)
+        expected = np.copysign(np.clip(size[i] - high * cost[i], 0, room[i]), point[i])
+        np.testing.assert_allclose(found[i], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_projection_is_the_solution_of_the_quadratic_programme(seed):
+    point, lower, upper, fall, rise, limit = random_projection(seed)
+    found = project(point, lower, upper, fall, rise, limit)
+    for i in range(len(point)):
+        k = point.shape[1]
+        # t = p − q with p, q ≥ 0 makes the cost linear; at the solution one of the two can be 0
+        solved = minimize(
+            lambda v, y=point[i], k=k: ((v[:k] - v[k:] - y) ** 2).sum() / 2,
+            np.zeros(2 * k),
+            jac=lambda v, y=point[i], k=k: np.concatenate((v[:k] - v[k:] - y, -(v[:k] - v[k:] - y))),
+            bounds=[(0, high) for high in upper[i]] + [(0, -low) for low in lower[i]],
+            constraints={
+                "type": "ineq",
+                "fun": lambda v, i=i: limit[i] - np.concatenate((rise[i], fall[i])) @ v,
+                "jac": lambda v, i=i: -np.concatenate((rise[i], fall[i])),
+            },
+            method="SLSQP",
+            options={"maxiter": 500, "ftol": 1e-14},
+        )
+        assert solved.success
+        np.testing.assert_allclose(found[i], solved.x[:k] - solved.x[k:], atol=1e-5)
+
+
+def test_the_kernel_estimate_and_its_slope_follow_the_formula():
+    random = np.random.default_rng(0)
+    points, targets, here = random.random((50, 3)), random.random(50), random.random((4, 3))
+    regression = KernelRegression.fit(points, targets, 0.3)
+    estimate, slope = regression.estimate(here)
+    weights = np.exp(-((here[:, None] - points) ** 2).sum(axis=2) / (2 * 0.3**2))
+    np.testing.assert_allclose(estimate, (weights * targets).sum(axis=1) / weights.sum(axis=1))
+    for j in range(3):
+        step = 1e-6 * np.eye(3)[j]
+        expected = (regression.estimate(here + step)[0] - regression.estimate(here - step)[0]) / 2e-6
+        np.testing.assert_allclose(slope[:, j], expected, atol=1e-6)
+    far = regression.estimate(here + 1000)[0]
+    assert np.isfinite(far).all()
+
+
+def test_the_width_is_the_best_when_each_is_left_out():
+    random = np.random.default_rng(1)
+    points = random.random((200, 1))
+    chosen = KernelRegression.fit(points, np.sin(20 * points[:, 0])).width
+    assert chosen == 0.05
+    flat = KernelRegression.fit(points, random.normal(size=200)).width
+    assert flat > chosen
+    two = left_out_error(np.array([[0.0], [1.0]]), np.array([3.0, 5.0]), 0.1)
+    assert two == pytest.approx(4.0)
+
+
+def test_a_fixed_budget_is_spent_like_the_linear_programme_would():
+    X, y = frame()
+    model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, y)
+    schema = SCHEMA.change("d", immutable=True)
+    people = X[model.predict(X) == 0].iloc[:25]
+    budget = 0.9
+    explainer = BudgetedInverseClassification(schema, cost_budget=budget, figures=False).fit(X, y)
+    result = explainer.explain(model, people, target=1)
+    assert result.found.sum() > 10
+    span = X.max() - X.min()
+    weights = model[-1].coef_[0] * model[0].scale_ * span.to_numpy()
+    for i in np.flatnonzero(result.found):
+        own = people.iloc[i]
+        room_up, room_down = ((X.max() - own) / span).to_numpy()[:3], ((own - X.min()) / span).to_numpy()[:3]
+        costs = np.array([1.0, 2.0, 0.5])
+        solved = linprog(
+            np.concatenate((-weights[:3], weights[:3])),
+            A_ub=[np.concatenate((costs, costs))],
+            b_ub=[budget],
+            bounds=[(0, room) for room in (*room_up, *room_down)],
+        )
+        before, after = (
+            model.decision_function(f)[0] for f in (people.iloc[[i]], result.frame.iloc[[i]].astype(float))
+        )
+        assert after - before == pytest.approx(-solved.fun, rel=1e-3)
+        assert result.option_figures["cost"][list(result.owners).index(i)] <= budget + 1e-6
+
+
+def test_the_least_budget_of_a_linear_model_is_the_closed_form():
+    X, y = frame()
+    model = LogisticRegression(C=100.0, max_iter=5000).fit(X, y)
+    schema = SCHEMA.change("d", immutable=True)
+    people = X[model.predict(X) == 0]
+    score = model.decision_function(people)
+    people = people[(score < -0.2) & (score > -0.8)].iloc[:30]
+    result = BudgetedInverseClassification(schema, figures=False).fit(X, y).explain(model, people, target=1)
+    assert result.found.all()
+    span = (X.max() - X.min()).to_numpy()[:3]
+    ratio = np.abs(model.coef_[0][:3]) * span / np.array([1.0, 2.0, 0.5])
+    # one feature gives the most for its cost; it has room enough for these people
+    expected = -model.decision_function(people) / ratio.max()
+    cost = result.option_figures["cost"]
+    assert (cost >= expected - 1e-9).all()
+    room = ((X.max() - people) / (X.max() - X.min())).to_numpy()[:, ratio.argmax()]
+    enough = room > expected / [1.0, 2.0, 0.5][ratio.argmax()]
+    assert enough.sum() > 10
+    np.testing.assert_allclose(cost[enough], expected[enough], rtol=0.06)
+
+
+def test_an_indirect_feature_follows_its_estimate_and_is_not_charged():
+    X, y = frame()
+    X["d"] = np.clip(np.rint(10 * (X["a"] + 1)), 0, 20).astype(int)  # d hangs on a
+    model = make_pipeline(MinMaxScaler(), SVC(kernel="linear")).fit(X, y)
+    people = X[model.predict(X) == 0].iloc[:30]
+    explainer = BudgetedInverseClassification(SCHEMA, indirect=("d",), widths=0.1, figures=False).fit(X, y)
+    result = explainer.explain(model, people, target=1)
+    answers = result.answers[result.found]
+    before = people.to_numpy(dtype=float)[result.found]
+    regression = explainer.indirect_
+    shift = regression.estimate(answers)[0][:, 0] - regression.estimate(before)[0][:, 0]
+    off = np.abs(answers[:, 3] - np.clip(before[:, 3] + shift, 0, 20))
+    assert (off <= 1.0).all()  # on the grid: rounded to the nearest, outward or inward
+    span = (X.max() - X.min()).to_numpy()
+    expected = (np.abs(answers - before) / span * [1.0, 2.0, 0.5, 0.0]).sum(axis=1)
+    np.testing.assert_allclose(result.option_figures["cost"], expected)
+    published = BudgetedInverseClassification(
+        SCHEMA, indirect=("d",), keep_residual=False, cost_budget=1.0, figures=False
+    )
+    assert published.fit(X, y).explain(model, people, target=1).found.any()
+
+
+def test_the_free_direction_is_free():
+    X, y = frame()
+    model = LogisticRegression(max_iter=5000).fit(X, y)
+    people = X[model.predict(X) == 0].iloc[:10]
+    explainer = BudgetedInverseClassification(
+        SCHEMA.change(("b", "c", "d"), immutable=True), directions={"a": "decrease"}, cost_budget=0.01, figures=False
+    )
+    result = explainer.fit(X, y).explain(model, people, target=1)
+    assert result.found.any()
+    assert (result.option_figures["cost"] == 0).all()
+    assert (result.changes["counterfactual"] > result.changes["current"]).all()
+
+
+def test_other_states_are_tried_where_numbers_do_not_suffice():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"level": random.choice(["x", "y", "z"], 200), "number": random.normal(size=200)})
+    y = ((X["level"] == "z") * 4 + X["number"] * 0.1 > 2).astype(int)
+    schema = Schema((Feature("level", "categorical", levels=("x", "y", "z")), Feature("number", "real")))
+    from sklearn.compose import make_column_transformer
+
+    encoder = make_column_transformer((OneHotEncoder(), ["level"]), remainder="passthrough")
+    model = make_pipeline(encoder, LogisticRegression()).fit(X, y)
+    people = X[model.predict(X) == 0].iloc[:10]
+    explainer = BudgetedInverseClassification(schema, figures=False).fit(X, y)
+    result = explainer.explain(model, people, target=1)
+    assert result.found.all()
+    assert (result.frame["level"] == "z").all()
+    assert (result.option_figures["cost"] == 1.0).all()
+    poor = BudgetedInverseClassification(schema, cost_budget=0.5, figures=False).fit(X, y)
+    assert set(poor.explain(model, people, target=1).outcome) == {Status.OUT_OF_REACH}
+
+
+def test_the_gaussian_kernel_is_taken():
+    X, y = frame()
+    model = make_pipeline(MinMaxScaler(), SVC()).fit(X, y)
+    people = X[model.predict(X) == 0].iloc[:20]
+    result = BudgetedInverseClassification(SCHEMA, figures=False).fit(X, y).explain(model, people, target=1)
+    assert result.found.all()
+    assert (model.predict(result.frame.astype(X.dtypes)) == 1).all()
+    assert (result.person_figures["rows_scored"] < 100).all()
+
+
+def test_a_model_without_a_slope_is_refused_and_another_method_named():
+    X, y = frame()
+    with pytest.raises(ModelError, match="HillClimbingLocalSearch"):
+        BudgetedInverseClassification(SCHEMA).fit(X, y).explain(RandomForestClassifier(5).fit(X, y), X, target=1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"cost_budget": 0}, "cost_budget"),
+        ({"indirect": "d"}, "indirect"),
+        ({"indirect": ("nobody",)}, "nobody"),
+        ({"widths": -1.0}, "widths"),
+        ({"directions": {"a": "sideways"}}, "directions"),
+        ({"iterations": 0}, "iterations"),
+    ],
+)
+def test_misuse_is_answered_in_words(wrong, word):
+    with pytest.raises(AttainError, match=word):
+        BudgetedInverseClassification(SCHEMA, **wrong).fit(*frame(20))

@@ -1,0 +1,171 @@
+"""C-CHVAE: the paper's search in latent space."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attain import CCHVAE, AttainError, Feature, GrowingSpheres, Model, Schema, Status
+from attain.datasets import make_blobs
+from attain.density import CHVAE, CVAE, VAE
+
+BOUNDARY = 6.0
+
+
+def accept(frame):
+    return np.where(frame["x2"] > BOUNDARY, 1, 0)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    data = make_blobs(3000, seed=1)
+    refused = data.X[accept(data.X) == 0].iloc[:200]
+    return data, refused
+
+
+@pytest.fixture(scope="module")
+def fitted(blobs):
+    data, _ = blobs
+    autoencoder = CHVAE(data.schema, latent_dim=2, components=3, hidden=(32,), epochs=60, random_state=0)
+    return CCHVAE(data.schema, autoencoder=autoencoder, random_state=0).fit(data.X, data.y)
+
+
+def in_the_empty_corner(frame):
+    """Upper right, where the data-generating process puts nobody."""
+    return (frame["x1"] > 3) & (frame["x2"] > BOUNDARY)
+
+
+def test_growing_spheres_goes_to_the_empty_corner_and_cchvae_does_not(blobs, fitted):
+    data, refused = blobs
+    spheres = GrowingSpheres(data.schema, figures=False).fit(data.X, data.y).explain(accept, refused, target=1)
+    latent = fitted.explain(accept, refused, target=1)
+    lower_right = refused["x1"] > 3
+    assert in_the_empty_corner(spheres.frame[lower_right]).mean() > 0.9
+    assert latent.found.mean() > 0.99
+    assert not in_the_empty_corner(latent.frame).any()
+    assert latent.figures["outlier"].mean() < 0.05
+
+
+def test_answers_land_on_two_of_the_three_clusters(blobs, fitted):
+    data, refused = blobs
+    answers = fitted.explain(accept, refused, target=1).frame.to_numpy()
+    centres = np.array([data.X[data.extras["cluster"] == c].mean() for c in range(3)])
+    nearest = ((answers[:, None, :] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    lowest = centres[:, 1].argmin()
+    assert (nearest != lowest).all()
+
+
+@pytest.mark.parametrize("norm", [1, 2, math.inf])
+@pytest.mark.parametrize("radius", ["uniform", "volume"])
+def test_every_norm_and_radius_finds_answers(blobs, fitted, norm, radius):
+    data, refused = blobs
+    explainer = CCHVAE(data.schema, autoencoder=fitted.autoencoder_, norm=norm, radius=radius)
+    result = explainer.fit(data.X, data.y).explain(accept, refused.iloc[:40], target=1)
+    assert result.found.all()
+    assert (result.figures["latent_distance"] >= 0).all()
+
+
+def test_a_finer_search_never_ends_farther_away_by_more_than_a_shell(blobs, fitted):
+    data, refused = blobs
+    coarse = CCHVAE(data.schema, autoencoder=fitted.autoencoder_, step=1.0, figures=False).fit(data.X)
+    fine = CCHVAE(data.schema, autoencoder=fitted.autoencoder_, step=0.1, samples=400, figures=False).fit(data.X)
+    far = coarse.explain(accept, refused.iloc[:60], target=1).figures["latent_distance"]
+    near = fine.explain(accept, refused.iloc[:60], target=1).figures["latent_distance"]
+    assert (near <= far + 0.1).all()
+    assert near.mean() <= far.mean()
+
+
+def test_the_three_ways_a_search_ends_without_an_answer(blobs, fitted):
+    data, refused = blobs
+    model = Model(lambda frame: np.zeros(len(frame), dtype=int), classes=[0, 1])
+    people = refused.iloc[:5]
+    common = {"autoencoder": fitted.autoencoder_, "figures": False}
+    for settings, status in (
+        ({}, Status.OUT_OF_REACH),
+        ({"max_shells": 3}, Status.SHELLS_SPENT),
+        ({"budget": 150}, Status.BUDGET_SPENT),
+    ):
+        result = CCHVAE(data.schema, **common, **settings).fit(data.X).explain(model, people, target=1)
+        assert set(result.outcome) == {status}
+
+
+def test_a_reconstruction_that_turns_the_decision_is_flagged(blobs):
+    data, _ = blobs
+    people = data.X[(data.X["x2"] > 5.0) & (data.X["x2"] <= 6.0)]
+    narrow = CHVAE(data.schema, latent_dim=1, components=1, epochs=15)
+    result = CCHVAE(data.schema, autoencoder=narrow).fit(data.X, data.y).explain(accept, people, target=1)
+    flipped = result.figures["reconstruction_flip"] == 1
+    assert flipped.any()
+    assert (result.figures.loc[flipped, "latent_distance"] == 0).all()
+    assert (result.figures.loc[~flipped & result.found, "latent_distance"] > 0).all()
+
+
+def test_a_code_outside_the_box_is_searched_and_flagged(blobs, fitted):
+    data, _ = blobs
+    strange = pd.DataFrame({"x1": [60.0], "x2": [-60.0]})
+    result = fitted.explain(accept, strange, target=1)
+    assert result.outcome[0] in (Status.FOUND, Status.OUT_OF_REACH)
+    inside = fitted.explain(accept, data.X[accept(data.X) == 0].iloc[:20], target=1)
+    assert (inside.figures["code_outside_box"] == 0).all()
+
+
+def test_nothing_immutable_and_everything_immutable_are_both_defined(blobs):
+    data, _ = blobs
+    assert not data.schema.immutable
+    frozen = data.schema.change(["x1", "x2"], immutable=True)
+    with pytest.raises(AttainError, match="no feature is free"):
+        CCHVAE(frozen).fit(data.X)
+
+
+def test_conditions_are_kept_and_matter(blobs):
+    random = np.random.default_rng(0)
+    group = random.integers(0, 2, 1500)
+    merit = random.normal(0, 1, 1500)
+    frame = pd.DataFrame({"group": group, "x": 4 * group + merit, "y": merit + random.normal(0, 0.3, 1500)})
+    schema = Schema(
+        (Feature("group", "categorical", levels=(0, 1), immutable=True), Feature("x", "real"), Feature("y", "real"))
+    )
+
+    def decide(X):
+        return np.where(X["x"] + X["y"] > 2.5, 1, 0)
+
+    explainer = CCHVAE(schema, autoencoder=CHVAE(schema, latent_dim=2, epochs=30)).fit(frame)
+    people = frame[decide(frame) == 0].iloc[:100]
+    result = explainer.explain(decide, people, target=1)
+    assert result.found.mean() > 0.95
+    assert (result.frame["group"] == people["group"])[result.found].all()
+    assert (result.figures["outlier"] == 0).mean() > 0.9
+
+
+@pytest.mark.parametrize("kind", [VAE, CVAE])
+def test_any_of_the_autoencoders_can_be_searched(blobs, kind):
+    data, refused = blobs
+    explainer = CCHVAE(data.schema, autoencoder=kind(data.schema, latent_dim=2, hidden=16, epochs=15)).fit(data.X)
+    assert explainer.explain(accept, refused.iloc[:20], target=1).found.all()
+
+
+def test_options_are_different_and_ordered_by_latent_distance(blobs, fitted):
+    _, refused = blobs
+    result = fitted.explain(accept, refused.iloc[:15], target=1, n=4)
+    distance = result.option_figures["latent_distance"]
+    for person in range(15):
+        mine = distance[result.owners == person]
+        assert len(mine) == 4
+        assert (np.diff(mine) >= 0).all()
+    assert len(np.unique(result.rows, axis=0)) == len(result.rows)
+    assert (result.figures["diversity"] > 0).all()
+
+
+def test_wrong_parameters_are_answered_in_words(blobs):
+    data, _ = blobs
+    for wrong, words in (
+        ({"norm": 3}, "norm is 3"),
+        ({"radius": "cubic"}, "radius is 'cubic'"),
+        ({"step": 0}, "step is 0"),
+        ({"samples": 0}, "samples is 0"),
+        ({"max_shells": 0}, "max_shells is 0"),
+        ({"refine": "guarded!"}, "refine is 'guarded!'"),
+    ):
+        with pytest.raises(AttainError, match=words):
+            CCHVAE(data.schema, **wrong).fit(data.X)

@@ -1,0 +1,87 @@
+"""Every explainer passes the shipped suite: one line each."""
+
+import pytest
+
+from attain import CCHVAE, GrowingSpheres
+from attain.methods import (
+    ActionableRecourse,
+    BudgetedInverseClassification,
+    Face,
+    FeatureTweaking,
+    HillClimbingLocalSearch,
+    NearestUnlike,
+    Revise,
+    Russell,
+    Wachter,
+)
+from attain.testing import ExplainerSuite
+
+
+class TestGrowingSpheres(ExplainerSuite):
+    explainer = GrowingSpheres
+
+
+class TestCCHVAE(ExplainerSuite):
+    explainer = CCHVAE
+
+
+@pytest.mark.slow
+class TestCCHVAEGuarded(ExplainerSuite):
+    explainer = CCHVAE
+    options = {"refine": "guarded"}  # noqa: RUF012
+
+
+class TestNearestUnlike(ExplainerSuite):
+    explainer = NearestUnlike
+
+
+class TestFeatureTweaking(ExplainerSuite):
+    explainer = FeatureTweaking
+    models = ("tree",)
+
+
+class TestFace(ExplainerSuite):
+    explainer = Face
+
+
+class TestBudgetedInverseClassification(ExplainerSuite):
+    explainer = BudgetedInverseClassification
+    models = ("linear",)
+
+
+@pytest.mark.slow
+class TestBudgetedInverseClassificationWithIndirectFeatures(ExplainerSuite):
+    explainer = BudgetedInverseClassification
+    options = {"indirect": ("share_used",), "cost_budget": 3.0}  # noqa: RUF012
+    models = ("linear",)
+
+
+class TestHillClimbingLocalSearch(ExplainerSuite):
+    explainer = HillClimbingLocalSearch
+
+
+class TestWachter(ExplainerSuite):
+    explainer = Wachter
+
+
+@pytest.mark.slow
+class TestWachterWithoutAGradient(ExplainerSuite):
+    explainer = Wachter
+    options = {"method": "search"}  # noqa: RUF012
+
+
+class TestActionableRecourse(ExplainerSuite):
+    explainer = ActionableRecourse
+    least_found = 0.95
+
+
+@pytest.mark.slow
+class TestRussell(ExplainerSuite):
+    explainer = Russell
+    models = ("linear",)
+    least_found = 0.95
+
+
+@pytest.mark.slow
+class TestRevise(ExplainerSuite):
+    explainer = Revise

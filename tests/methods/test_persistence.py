@@ -1,0 +1,686 @@
+"""Saved explainers: the same answers after loading, and nothing but what `save` wrote is ever read."""
+
+import contextlib
+import copy
+import inspect
+import io
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import attain
+from attain import methods as explainers
+from attain.core import container
+from attain.core.errors import AttainError, FileError
+from attain.core.files import write_atomically
+from attain.density import CHVAE
+from attain.methods import persistence
+from attain.testing import people
+from attain.testing.explainer import digest
+
+METHODS = [name for name in explainers.__all__ if name != "Explainer"]
+GUARDED = "CCHVAE, guarded"
+TREES = {"FeatureTweaking"}
+
+
+def small_autoencoder(schema: attain.Schema) -> CHVAE:
+    return CHVAE(schema, epochs=2, hidden=8, latent_dim=2, components=2, verbose=False)
+
+
+@cache
+def fitted(name: str, **parameters: Any) -> Any:
+    if name == GUARDED:
+        return fitted("CCHVAE", refine="guarded")
+    X = people.frame(120)
+    method = getattr(explainers, name)
+    if "autoencoder" in inspect.signature(method).parameters:
+        parameters.setdefault("autoencoder", small_autoencoder(people.schema()))
+    explainer = method(people.schema(), budget=400, random_state=3, **parameters)
+    return explainer.fit(X, people.labels(X))
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Any]:
+    X = people.frame(120)
+    y = people.labels(X)
+    return {"linear": people.linear_model(X, y), "tree": people.tree_model(X, y)}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A small explainer's file."""
+    path = tmp_path_factory.mktemp("saved") / "small.attain"
+    fitted("GrowingSpheres").save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def saved_network(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of an explainer that has learned arrays."""
+    path = tmp_path_factory.mktemp("saved") / "network.attain"
+    small_network().save(path)
+    return path.read_bytes()
+
+
+def small_network() -> attain.CCHVAE:
+    """Fitted on two columns, since compiling takes the longer the more kinds there are."""
+    random = np.random.default_rng(0)
+    schema = attain.Schema((attain.Feature("a", "real"), attain.Feature("b", "real")))
+    X = pd.DataFrame(random.normal(size=(60, 2)), columns=["a", "b"])
+    return attain.CCHVAE(schema, autoencoder=small_autoencoder(schema)).fit(X)
+
+
+def clone_without_figures(explainer: Any) -> Any:
+    """The same fitted explainer, but for the figures; fitting is slow."""
+    again = copy.copy(explainer)
+    return again.set_params(figures=False)
+
+
+def answers(explainer: Any, model: Any) -> str:
+    others = people.frame(60, seed=7)
+    refused = others[model.predict(others) == people.REFUSED].iloc[:4]
+    return digest(explainer.explain(model, refused, target=people.DESIRED, n=2))
+
+
+@pytest.mark.parametrize("name", [*METHODS, GUARDED])
+def test_every_method_gives_the_same_answers_after_loading(name: str, tmp_path: Path, models: dict[str, Any]) -> None:
+    explainer, model = fitted(name), models["tree" if name in TREES else "linear"]
+    explainer.save(tmp_path / "e.attain")
+    loaded = attain.load(tmp_path / "e.attain")
+    assert type(loaded) is type(explainer)
+    assert loaded.schema_ == explainer.schema_
+    assert answers(loaded, model) == answers(explainer, model)
+
+
+@pytest.mark.parametrize("name", [*METHODS, GUARDED])
+def test_every_method_without_rows_answers_the_same_or_refuses_to_be_saved(
+    name: str, tmp_path: Path, models: dict[str, Any]
+) -> None:
+    explainer, model = clone_without_figures(fitted(name)), models["tree" if name in TREES else "linear"]
+    path = tmp_path / "e.attain"
+    if explainer.needs_rows:
+        with pytest.raises(AttainError, match="reference='rows'"):
+            explainer.save(path, reference="none")
+        assert not path.exists()
+        return
+    explainer.save(path, reference="none")
+    loaded = attain.load(path)
+    others = people.frame(60, seed=7)
+    refused = others[model.predict(others) == people.REFUSED].iloc[:4]
+    expected = explainer.explain(model, refused, target=people.DESIRED)
+    found = loaded.explain(model, refused, target=people.DESIRED)
+    assert found.outcome == expected.outcome
+    np.testing.assert_allclose(found.answers, expected.answers, rtol=1e-5)
+
+
+def test_a_figure_that_needs_rows_is_missing_with_a_sentence(tmp_path: Path, models: dict[str, Any]) -> None:
+    explainer = fitted("GrowingSpheres")
+    explainer.save(tmp_path / "e.attain", reference="none")
+    loaded = attain.load(tmp_path / "e.attain")
+    refused = people.frame(30, seed=7)
+    result = loaded.explain(models["linear"], refused, target=people.DESIRED)
+    assert "outlier" not in result.option_figures
+    assert "saved without its training rows" in str(result)
+    with pytest.raises(AttainError, match="saved without its training rows"):
+        loaded.reference(models["linear"], people.DESIRED)
+
+
+def test_without_rows_the_file_holds_no_persons_record_and_no_label(tmp_path: Path) -> None:
+    explainer = fitted("GrowingSpheres")
+    explainer.save(tmp_path / "e.attain", reference="none")
+    kept = container.read(tmp_path / "e.attain", {"explainer.json", "schema.toml"})
+    rows = {row.tobytes() for row in explainer.table_.values}
+    assert not any(row.tobytes() in rows for row in kept.arrays["table"])
+    assert json.loads(kept.texts["explainer.json"])["labels"] is None
+    again = tmp_path / "again.attain"
+    attain.load(tmp_path / "e.attain").save(again, reference="rows")
+    assert persistence.inspect(again)["training_rows"] == persistence.HOLDS_NO_ROWS
+
+
+def test_marginals_keep_each_columns_distribution_and_every_rare_state() -> None:
+    schema = people.schema()
+    values = np.tile(fitted("GrowingSpheres").table_.values, (30, 1))
+    late, savings, housing = (schema.position(name) for name in ("months_late", "savings", "housing"))
+    values[:, late] = 3.0
+    values[0, late], values[1, late] = -8, -9
+    values[:, savings] = 100.0
+    values[2, savings] = np.nan
+    values[:, housing] = 0.0
+    values[3, housing] = 2.0
+    kept = persistence.marginals(values, schema)
+    assert len(kept) == 1000
+    assert set(kept[:, late]) == {3.0, -8.0, -9.0}
+    assert np.isnan(kept[:, savings]).sum() == 1
+    assert set(kept[:, housing]) == {0.0, 2.0}
+    income = schema.position("income")
+    assert kept[:, income].min() == values[:, income].min()
+    assert kept[:, income].max() == values[:, income].max()
+    quantiles = np.linspace(0.1, 0.9, 9)
+    apart = np.quantile(kept[:, income], quantiles) - np.quantile(values[:, income], quantiles)
+    assert np.abs(apart).max() < 0.02 * np.ptp(values[:, income])
+
+
+@pytest.mark.slow
+def test_missing_cells_that_only_validation_rows_had_do_not_spoil_loading(tmp_path: Path) -> None:
+    X = people.frame(120)
+    X["savings"] = X["savings"].fillna(50.0)
+    X.iloc[40, X.columns.get_loc("savings")] = np.nan
+    explainer = attain.CCHVAE(people.schema(), autoencoder=small_autoencoder(people.schema())).fit(X)
+    assert explainer.autoencoder_.columns_.flagged == ()  # the split of this seed holds row 40 back
+    for reference in ("rows", "none"):
+        explainer.save(tmp_path / "e.attain", reference=reference)
+        loaded = attain.load(tmp_path / "e.attain")
+        codes = loaded.autoencoder_.encode(explainer.table_.values).z
+        assert codes.tobytes() == explainer.autoencoder_.encode(explainer.table_.values).z.tobytes()
+
+
+def test_equal_explainers_are_equal_bytes(tmp_path: Path, saved: bytes) -> None:
+    fitted("GrowingSpheres").save(tmp_path / "again.attain")
+    assert (tmp_path / "again.attain").read_bytes() == saved
+
+
+def test_parameters_come_back_as_they_were(tmp_path: Path) -> None:
+    small_network().set_params(norm=np.inf, samples=7).save(tmp_path / "e.attain")
+    loaded = attain.load(tmp_path / "e.attain")
+    assert loaded.norm == np.inf
+    assert loaded.samples == 7
+    assert loaded.autoencoder.epochs == 2
+    assert isinstance(loaded.autoencoder, CHVAE)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_an_explainer_fitted_on_another_library_comes_back(library: str, tmp_path: Path) -> None:
+    native = pytest.importorskip(library)
+    X = people.frame(80)
+    X["housing"] = X["housing"].astype("category")
+    frame = native.from_pandas(X) if library == "polars" else native.Table.from_pandas(X, preserve_index=False)
+    explainer = attain.GrowingSpheres(people.schema(), budget=300).fit(frame)
+    explainer.save(tmp_path / "e.attain")
+    loaded = attain.load(tmp_path / "e.attain")
+    assert loaded.layout_.library.name == library
+    assert loaded.layout_.dtypes == explainer.layout_.dtypes
+
+
+@pytest.mark.parametrize("labels", [[True, False], [0, 1], [0.5, 1.5], ["ä\n", '"'], [None, "x"]])
+def test_labels_of_every_kind_come_back(labels: list[Any], tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.5], "b": [0.1, 0.2, 0.3, 0.5]})
+    explainer = attain.GrowingSpheres().fit(X, np.array(labels * 2, dtype=object))
+    explainer.save(tmp_path / "e.attain")
+    again = attain.load(tmp_path / "e.attain").labels_.tolist()
+    assert again == labels * 2
+    assert [type(item) for item in again] == [type(item) for item in labels * 2]
+
+
+def test_what_cannot_be_saved_is_told_in_words(tmp_path: Path) -> None:
+    class Mine(explainers.GrowingSpheres):
+        pass
+
+    X = people.frame(30)
+    with pytest.raises(AttainError, match="Mine is no explainer of this package"):
+        Mine(people.schema()).fit(X).save(tmp_path / "e.attain")
+    with pytest.raises(AttainError, match="reference is 'all'"):
+        fitted("GrowingSpheres").save(tmp_path / "e.attain", reference="all")
+    with pytest.raises(AttainError, match="cannot be saved"):
+        attain.GrowingSpheres(people.schema()).fit(X, [pd.Timestamp(0)] * 30).save(tmp_path / "e.attain")
+    with pytest.raises(AttainError, match="budget is a"):
+        copy.copy(fitted("GrowingSpheres")).set_params(budget={1, 2}).save(tmp_path / "e.attain")
+    assert list(tmp_path.iterdir()) == []
+
+
+# nothing but what was written
+
+
+def refusal(content: bytes, path: Path) -> str:
+    """The sentence with which these bytes are refused, by `load` and by `inspect`."""
+    path.write_bytes(content)
+    with pytest.raises(FileError) as loading:
+        attain.load(path)
+    # `inspect` builds nothing, so it may miss what only building shows; it must not raise anything else
+    with contextlib.suppress(FileError):
+        persistence.inspect(path)
+    assert str(path) in str(loading.value)
+    return str(loading.value)
+
+
+def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, saved: bytes) -> None:
+    for length in np.linspace(0, len(saved) - 1, 40).astype(int):
+        assert "refused" in refusal(saved[:length], tmp_path / "cut.attain")
+
+
+def test_a_file_with_any_byte_changed_is_refused(tmp_path: Path, saved: bytes) -> None:
+    random = np.random.default_rng(0)
+    places = {*random.integers(0, len(saved), 150).tolist(), *range(40), *range(len(saved) - 340, len(saved))}
+    for place in sorted(places):
+        altered = bytearray(saved)
+        altered[place] ^= 1 << int(random.integers(8))
+        assert "refused" in refusal(bytes(altered), tmp_path / "altered.attain")
+
+
+def test_bytes_before_or_after_are_refused(tmp_path: Path, saved: bytes) -> None:
+    for content in (saved + b"\0", b"\0" + saved, b"#!/bin/sh\n" + saved, saved + saved):
+        assert "refused" in refusal(content, tmp_path / "more.attain")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PK", b"\x93NUMPY", b"{}", pickle.dumps({"a": 1}), b"PK\x05\x06" + bytes(18), os.urandom(5000)],
+    ids=["empty", "two bytes", "npy", "json", "pickle", "empty zip", "random"],
+)
+def test_a_foreign_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    assert "no explainer written by `save`" in refusal(content, tmp_path / "foreign.attain")
+
+
+def test_a_file_that_is_not_there_and_a_folder_are_told_so(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="there is no file"):
+        attain.load(tmp_path / "none.attain")
+    with pytest.raises(FileError, match="is no file"):
+        attain.load(tmp_path)
+
+
+def members(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}
+
+
+def forged(content: bytes, change: Callable[[dict[str, bytes]], None], *, manifest: bool = True) -> bytes:
+    """The file as someone who knows the format would alter it: sizes, hashes and seal agree again."""
+    parts = members(content)
+    change(parts)
+    if manifest:
+        facts = json.loads(parts[container.MANIFEST])
+        rest = {name: data for name, data in parts.items() if name != container.MANIFEST}
+        facts["members"] = {n: {"size": len(d), "sha256": container._hash(d)} for n, d in rest.items()}
+        parts[container.MANIFEST] = json.dumps(facts).encode()
+    return container.sealed(parts)
+
+
+def resealed(body: bytes) -> bytes:
+    body = body[: -container._SEAL_LENGTH]
+    return body + container._SEAL + container._hash(body).encode()
+
+
+def zipped(parts: list[tuple[str, bytes]], compression: int = zipfile.ZIP_STORED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, data in parts:
+            archive.writestr(zipfile.ZipInfo(name), data, compress_type=compression)
+        archive.comment = bytes(container._SEAL_LENGTH)
+    return resealed(buffer.getvalue())
+
+
+def test_a_forger_who_changes_nothing_is_let_through(tmp_path: Path, saved: bytes) -> None:
+    (tmp_path / "same.attain").write_bytes(forged(saved, lambda parts: None))
+    assert isinstance(attain.load(tmp_path / "same.attain"), attain.GrowingSpheres)
+
+
+def test_compressed_members_are_refused(tmp_path: Path, saved: bytes) -> None:
+    content = zipped(list(members(saved).items()), zipfile.ZIP_DEFLATED)
+    assert "compressed" in refusal(content, tmp_path / "bomb.attain")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_member_that_stands_twice_is_refused(tmp_path: Path, saved: bytes) -> None:
+    parts = list(members(saved).items())
+    assert "twice" in refusal(zipped([*parts, parts[1]]), tmp_path / "twice.attain")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil.py", "/etc/passwd", "C:\\evil.exe", "evil.pkl", "explainer.json/", "a\0b"]
+)
+def test_members_of_other_names_are_refused_and_never_written(name: str, tmp_path: Path, saved: bytes) -> None:
+    content = forged(saved, lambda parts: parts.update({name: b"evil"}))
+    assert "refused" in refusal(content, tmp_path / "evil.attain")
+    assert [path.name for path in tmp_path.iterdir()] == ["evil.attain"]
+
+
+def test_a_member_that_claims_to_be_huge_is_refused_before_room_is_made(tmp_path: Path, saved: bytes) -> None:
+    huge = (2**32 - 2).to_bytes(4, "little")
+    parts = members(saved)
+    content = bytearray(container.sealed(parts))
+    at = content.rindex(b"PK\x01\x02")  # the last entry of the directory: compressed size at 20, size at 24
+    content[at + 20 : at + 24] = huge
+    content[at + 24 : at + 28] = huge
+    assert "larger than the file" in refusal(resealed(bytes(content)), tmp_path / "huge.attain")
+
+
+def test_an_array_that_claims_to_be_huge_is_refused(tmp_path: Path, saved: bytes) -> None:
+    def claim(parts: dict[str, bytes]) -> None:
+        header = json.dumps(
+            {"table": {"dtype": "F64", "shape": [2**40, 13], "data_offsets": [0, 8 * 13 * 2**40]}}
+        ).encode()
+        parts[container.ARRAYS] = len(header).to_bytes(8, "little") + header
+
+    assert "cannot be read" in refusal(forged(saved, claim), tmp_path / "claim.attain")
+
+
+def test_a_file_larger_than_any_explainer_is_not_even_read(
+    tmp_path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container, "LARGEST", 100)
+    assert "larger than" in refusal(saved, tmp_path / "large.attain")
+
+
+class Bomb:
+    """What a pickle would run."""
+
+    def __reduce__(self) -> Any:
+        return os.system, ("touch bombed",)
+
+
+@pytest.mark.parametrize("member", ["explainer.json", "schema.toml", container.ARRAYS, container.MANIFEST])
+def test_a_pickle_in_disguise_is_refused_and_not_run(
+    member: str, tmp_path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    content = forged(
+        saved, lambda parts: parts.update({member: pickle.dumps(Bomb())}), manifest=member != container.MANIFEST
+    )
+    assert "refused" in refusal(content, tmp_path / "bomb.attain")
+    assert "refused" in refusal(pickle.dumps(Bomb()), tmp_path / "plain.attain")
+    assert not (tmp_path / "bombed").exists()
+
+
+def in_json(member: str, change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, bytes]], None]:
+    def apply(parts: dict[str, bytes]) -> None:
+        content = json.loads(parts[member])
+        change(content)
+        parts[member] = json.dumps(content).encode()
+
+    return apply
+
+
+STATE_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "unknown key": lambda s: s.update(extra=1),
+    "missing key": lambda s: s.pop("labels"),
+    "unknown class": lambda s: s.update({"class": "os.system"}),
+    "abstract class": lambda s: s.update({"class": "Explainer"}),
+    "another class": lambda s: s.update({"class": "Wachter"}),
+    "class of another type": lambda s: s.update({"class": ["GrowingSpheres"]}),
+    "unknown parameter": lambda s: s["parameters"].update(extra=1),
+    "missing parameter": lambda s: s["parameters"].pop("samples"),
+    "schema as parameter": lambda s: s["parameters"].update(schema=None),
+    "parameter of another type": lambda s: s["parameters"].update(budget="many"),
+    "parameter out of range": lambda s: s["parameters"].update(samples=-5),
+    "parameter of unknown kind": lambda s: s["parameters"].update(samples={"call": "os.system"}),
+    "parameter of two kinds": lambda s: s["parameters"].update(samples={"float": "1", "tuple": []}),
+    "parameter with a function": lambda s: s["parameters"].update(samples={"autoencoder": ["decode_matrix", {}]}),
+    "autoencoder with unknown keys": lambda s: s["parameters"].update(samples={"autoencoder": ["CHVAE", {"x": 1}]}),
+    "parameters as a list": lambda s: s.update(parameters=[]),
+    "deep parameter": lambda s: s["parameters"].update(samples=_deep(300)),
+    "unknown library": lambda s: s.update(library="os"),
+    "unknown column": lambda s: s["columns"].append("extra"),
+    "column twice": lambda s: s["columns"].__setitem__(0, s["columns"][1]),
+    "column of another type": lambda s: s["columns"].__setitem__(0, 7),
+    "missing dtype": lambda s: s["dtypes"].popitem(),
+    "unknown dtype": lambda s: s["dtypes"].update(age="int7"),
+    "unknown dtype key": lambda s: s["dtypes"].update(extra="int64"),
+    "polars function for a dtype": lambda s: s.update(library="polars", dtypes=dict.fromkeys(s["columns"], "Config")),
+    "pyarrow rubbish for a dtype": lambda s: s.update(library="pyarrow", dtypes=dict.fromkeys(s["columns"], "AAAA")),
+    "labels too few": lambda s: s["labels"].pop(),
+    "labels of another type": lambda s: s.update(labels="granted"),
+    "labels that are lists": lambda s: s.update(labels=[[1]] * len(s["labels"])),
+    "something learned": lambda s: s["learned"].update(extra=1),
+    "learned as a list": lambda s: s.update(learned=[]),
+}
+
+
+def _deep(levels: int) -> Any:
+    return {"tuple": [_deep(levels - 1)]} if levels else 1
+
+
+@pytest.mark.parametrize("name", STATE_CHANGES)
+def test_a_state_that_was_never_written_is_refused(name: str, tmp_path: Path, saved: bytes) -> None:
+    content = forged(saved, in_json("explainer.json", STATE_CHANGES[name]))
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+MANIFEST_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "unknown key": lambda m: m.update(extra=1),
+    "missing key": lambda m: m.pop("people"),
+    "another format": lambda m: m.update(format="attain-explainer-9"),
+    "another explainer": lambda m: m.update(explainer="Wachter"),
+    "people of another type": lambda m: m.update(people="many"),
+    "another number of people": lambda m: m.update(people=7),
+    "rows of another type": lambda m: m.update(training_rows="yes"),
+}
+
+
+@pytest.mark.parametrize("name", MANIFEST_CHANGES)
+def test_a_manifest_that_was_never_written_is_refused(name: str, tmp_path: Path, saved: bytes) -> None:
+    content = forged(saved, in_json(container.MANIFEST, MANIFEST_CHANGES[name]))
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+@pytest.mark.parametrize("change", ["size", "sha256", "extra", "gone"])
+def test_a_manifest_that_lists_other_members_is_refused(change: str, tmp_path: Path, saved: bytes) -> None:
+    def apply(facts: dict[str, Any]) -> None:
+        listed = facts["members"]
+        if change == "gone":
+            listed.pop("schema.toml")
+        elif change == "extra":
+            listed["schema.toml"]["extra"] = 1
+        else:
+            listed["schema.toml"][change] = 7
+
+    content = forged(saved, in_json(container.MANIFEST, apply), manifest=False)
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[]",
+        b"null",
+        b'{"a": NaN}',
+        b'{"a": 1, "a": 2}',
+        b"{" * 5000,
+        b"[" * 100_000,
+        b'{"a": ' + b"9" * 5000 + b"}",
+        b"\xff",
+    ],
+    ids=["list", "null", "nan", "key twice", "open", "deep", "long number", "no utf-8"],
+)
+@pytest.mark.parametrize("member", ["explainer.json", container.MANIFEST])
+def test_what_is_no_plain_json_is_refused(member: str, text: bytes, tmp_path: Path, saved: bytes) -> None:
+    content = forged(saved, lambda parts: parts.update({member: text}), manifest=member != container.MANIFEST)
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "format = 'attain-schema-9'", "[[feature]]\nname='a'\nkind='real'\n", "[[feature]]\nx=1", "=", "x=1"]
+)
+def test_another_schema_is_refused(text: str, tmp_path: Path, saved: bytes) -> None:
+    content = forged(saved, lambda parts: parts.update({"schema.toml": text.encode()}))
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+def in_arrays(change: Callable[[dict[str, np.ndarray]], object]) -> Callable[[dict[str, bytes]], None]:
+    def apply(parts: dict[str, bytes]) -> None:
+        from safetensors.numpy import load, save
+
+        arrays = load(parts[container.ARRAYS])
+        change(arrays)
+        parts[container.ARRAYS] = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+
+    return apply
+
+
+TABLE_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
+    "no table": lambda a: a.pop("table"),
+    "unknown array": lambda a: a.update(extra=np.zeros(3)),
+    "something learned": lambda a: a.update({"learned.extra": np.zeros(3)}),
+    "single precision": lambda a: a.update(table=a["table"].astype(np.float32)),
+    "whole numbers": lambda a: a.update(table=np.nan_to_num(a["table"]).astype(np.int64)),
+    "a column less": lambda a: a.update(table=a["table"][:, 1:]),
+    "a row less": lambda a: a.update(table=a["table"][1:]),
+    "no rows": lambda a: a.update(table=a["table"][:0]),
+    "one dimension": lambda a: a.update(table=a["table"][:, 0]),
+    "three dimensions": lambda a: a.update(table=a["table"][None]),
+    "infinite": lambda a: a["table"].__setitem__((0, 2), np.inf),
+    "a level below": lambda a: a["table"].__setitem__((0, 1), -1),
+    "a level beyond": lambda a: a["table"].__setitem__((0, 1), 99),
+    "between levels": lambda a: a["table"].__setitem__((0, 1), 0.5),
+}
+
+
+@pytest.mark.parametrize("name", TABLE_CHANGES)
+def test_a_table_that_does_not_fit_is_refused(name: str, tmp_path: Path, saved: bytes) -> None:
+    assert "refused" in refusal(forged(saved, in_arrays(TABLE_CHANGES[name])), tmp_path / "forged.attain")
+
+
+LEARNED_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "unknown key": lambda s: s["learned"].update(extra=1),
+    "missing key": lambda s: s["learned"].pop("autoencoder"),
+    "unknown autoencoder": lambda s: s["learned"].update(autoencoder="Codes"),
+    "unknown key inside": lambda s: s["learned"]["state"].update(extra=1),
+    "missing key inside": lambda s: s["learned"]["state"].pop("history"),
+    "unknown key deep inside": lambda s: s["learned"]["state"]["history"].update(extra=[1.0]),
+    "another size": lambda s: s["learned"]["state"].update(latent_dim=3),
+    "a size of another type": lambda s: s["learned"]["state"].update(latent_dim="two"),
+    "a negative size": lambda s: s["learned"]["state"].update(hidden=[-8]),
+    "a gigantic size": lambda s: s["learned"]["state"].update(hidden=[10**12]),
+    "a gigantic latent space": lambda s: s["learned"]["state"].update(latent_dim=10**12),
+    "gigantically many components": lambda s: s["learned"]["state"].update(components=10**12),
+    "gigantically many layers": lambda s: s["learned"]["state"].update(hidden=[8] * 10**6),
+}
+
+
+@pytest.mark.parametrize("name", LEARNED_CHANGES)
+def test_a_network_that_was_never_trained_is_refused(name: str, tmp_path: Path, saved_network: bytes) -> None:
+    content = forged(saved_network, in_json("explainer.json", LEARNED_CHANGES[name]))
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+WEIGHT_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
+    "gone": lambda a: a.pop("learned.model.0000"),
+    "one more": lambda a: a.update({"learned.model.9999": np.zeros(1, np.float32)}),
+    "unknown": lambda a: a.update({"learned.extra": np.zeros(1, np.float32)}),
+    "another shape": lambda a: a.update({"learned.model.0000": a["learned.model.0000"][:, :-1]}),
+    "another type": lambda a: a.update({"learned.model.0000": a["learned.model.0000"].astype(np.float64)}),
+    "another box": lambda a: a.update({"learned.box.low": np.zeros(7)}),
+    "a box of another type": lambda a: a.update({"learned.box.low": a["learned.box.low"].astype(np.float32)}),
+    "other units": lambda a: a.update({"learned.active": np.ones(9, dtype=bool)}),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHT_CHANGES)
+def test_weights_that_do_not_fit_are_refused(name: str, tmp_path: Path, saved_network: bytes) -> None:
+    assert "refused" in refusal(forged(saved_network, in_arrays(WEIGHT_CHANGES[name])), tmp_path / "forged.attain")
+
+
+@pytest.fixture(scope="module")
+def saved_guarded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of an explainer that has calibration rows."""
+    path = tmp_path_factory.mktemp("saved") / "guarded.attain"
+    calibrated([True, False] * 30).save(path)
+    return path.read_bytes()
+
+
+def calibrated(labels: list[Any]) -> attain.CCHVAE:
+    """Fitted with calibration rows, half of each label."""
+    explainer = small_network()
+    X = explainer.layout_.frame(explainer.table_.values)
+    guarded = attain.CCHVAE(explainer.schema_, autoencoder=explainer.autoencoder_, refine="guarded")
+    return guarded.fit(X, labels, calibration=(X.iloc[:40], labels[:40]))
+
+
+@pytest.mark.parametrize("labels", [(True, False), (0, 1), (0.5, 1.5), ("ä\n", '"'), (np.int64(3), np.int64(4))])
+def test_calibration_rows_and_their_labels_come_back(labels: tuple[Any, Any], tmp_path: Path) -> None:
+    explainer = calibrated(list(labels) * 30)
+    explainer.save(tmp_path / "guarded.attain")
+    loaded = attain.load(tmp_path / "guarded.attain")
+    assert isinstance(loaded, attain.CCHVAE)
+    assert loaded.calibration_ is not None
+    assert explainer.calibration_ is not None
+    assert loaded.calibration_.values.tobytes() == explainer.calibration_.values.tobytes()
+    assert loaded.calibration_.labels is not None
+    assert loaded.calibration_.labels.tolist() == list(labels) * 20
+    assert [type(label) for label in loaded.calibration_.labels] == [type(label) for label in explainer.labels_[:40]]
+
+
+CALIBRATION_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
+    "fewer columns": lambda a: a.update({"learned.calibration": a["learned.calibration"][:, :-1]}),
+    "fewer rows than labels": lambda a: a.update({"learned.calibration": a["learned.calibration"][:-1]}),
+    "another type": lambda a: a.update({"learned.calibration": a["learned.calibration"].astype(np.float32)}),
+    "gone": lambda a: a.pop("learned.calibration"),
+}
+
+
+@pytest.mark.parametrize("name", CALIBRATION_CHANGES)
+def test_calibration_rows_that_do_not_fit_are_refused(name: str, tmp_path: Path, saved_guarded: bytes) -> None:
+    content = forged(saved_guarded, in_arrays(CALIBRATION_CHANGES[name]))
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+@pytest.mark.parametrize("labels", [None, [1], "no labels", {"a": 1}, [[1]] * 40])
+def test_calibration_labels_that_do_not_fit_are_refused(labels: Any, tmp_path: Path, saved_guarded: bytes) -> None:
+    content = forged(saved_guarded, in_json("explainer.json", lambda s: s["learned"].update(calibration_labels=labels)))
+    assert "refused" in refusal(content, tmp_path / "forged.attain")
+
+
+# whole or not at all
+
+
+def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    code = (
+        "import sys\nfrom attain.core.files import write_atomically\n"
+        "print('ready', flush=True)\nk = 0\n"
+        "while True:\n    k = (k + 1) % 256\n    write_atomically(sys.argv[1], bytes([k]) * 3_000_000)\n"
+    )
+    random = np.random.default_rng(0)
+    for _ in range(6):
+        process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(0.02 + 0.1 * random.random())
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        if path.exists():
+            content = path.read_bytes()
+            assert len(content) == 3_000_000
+            assert len(set(content)) == 1
+    assert path.exists()
+
+
+def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "e.attain"
+    path.write_bytes(saved)
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match="No space left"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == saved
+    assert [item.name for item in tmp_path.iterdir()] == ["e.attain"]
+
+
+def test_writing_follows_links_and_says_where_it_cannot(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_atomically(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+    with pytest.raises(FileError, match="is a folder"):
+        write_atomically(tmp_path, b"")
+    with pytest.raises(FileError, match="does not exist"):
+        write_atomically(tmp_path / "none" / "file", b"")

@@ -1,0 +1,246 @@
+"""REVISE: gradient search in latent space."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import check_grad
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from attain import AttainError, Constraints, Feature, Model, Schema, Status
+from attain.datasets import make_blobs
+from attain.density import CHVAE, VAE
+from attain.methods import Revise
+from attain.methods.revise.latent_descent import LatentDescent, Loss
+from attain.methods.search.costs import units
+from attain.methods.search.problem import Ledger, Problem
+from attain.tables.region import Region
+from attain.tables.table import Table
+
+BOUNDARY = 6.0
+
+
+def accept(frame):
+    return np.where(frame["x2"] > BOUNDARY, 1, 0)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    data = make_blobs(2000, seed=1)
+    refused = data.X[accept(data.X) == 0].iloc[:60]
+    return data, refused
+
+
+@pytest.fixture(scope="module")
+def autoencoder(blobs):
+    data, _ = blobs
+    return CHVAE(data.schema, latent_dim=2, components=3, hidden=(32,), epochs=40, verbose=False).fit(data.X)
+
+
+@pytest.fixture(scope="module")
+def line():
+    """People along one line in the plane, a linear decoder with one latent unit, and a linear classifier."""
+    random = np.random.default_rng(0)
+    place = random.normal(0, 1, 600)
+    noise = random.normal(0, 0.1, (600, 2))
+    frame = pd.DataFrame({"a": place + noise[:, 0], "b": 2 * place + noise[:, 1]})
+    schema = Schema((Feature("a", "real"), Feature("b", "real")))
+    model = LogisticRegression().fit(frame, place + random.normal(0, 0.3, 600) > 0.5)
+    linear = VAE(schema, latent_dim=1, epochs=60, verbose=False).fit(frame)
+    return schema, frame, model, linear
+
+
+def problem_of(explainer, model, people):
+    table = Table.read(people, explainer.schema_)
+    goal = explainer._goal(model, True, None)
+    return Problem(goal, Region.of(table, Constraints(), explainer.observed_), Ledger(len(table), 10_000), 1, 0)
+
+
+def decoder(latent):
+    """The linear decoder of everybody: its Jacobian (d, k) and what it gives at 0."""
+    k = latent.codes.shape[1]
+    rows = latent.decode(np.concatenate((np.zeros((1, k)), np.eye(k))), np.zeros(k + 1, dtype=int))
+    return (rows[1:] - rows[0]).T, rows[0]
+
+
+def test_the_slope_of_a_linear_decoder_is_its_transposed_matrix(line):
+    schema, frame, model, linear = line
+    explainer = Revise(schema, autoencoder=linear).fit(frame)
+    region = problem_of(explainer, model, frame.iloc[:4]).region
+    matrix, _ = decoder(explainer._latent(region))
+    gradient = np.random.default_rng(1).normal(0, 1, (4, 2))
+    pulled = explainer._pull(region)(np.zeros((4, 1)), np.arange(4), gradient)
+    np.testing.assert_allclose(pulled, gradient @ matrix, rtol=1e-4, atol=1e-6)
+
+
+def test_the_slope_of_a_curved_decoder_agrees_with_differences(blobs, autoencoder):
+    data, refused = blobs
+    explainer = Revise(data.schema, autoencoder=autoencoder).fit(data.X)
+    region = Region.of(Table.read(refused, data.schema), Constraints(), explainer.observed_)
+    latent, pull = explainer._latent(region), explainer._pull(region)
+    people = np.arange(5)
+    gradient = np.random.default_rng(2).normal(0, 1, (5, 2))
+    pulled = pull(latent.codes[people], people, gradient)
+    for unit in range(2):
+        step = np.zeros(2)
+        step[unit] = 1e-2
+        rise = latent.decode(latent.codes[people] + step, people) - latent.decode(latent.codes[people] - step, people)
+        np.testing.assert_allclose(pulled[:, unit], (rise * gradient).sum(axis=1) / 2e-2, rtol=0.02, atol=0.02)
+
+
+def loss_of(boundary, spread):
+    """A loss as if learned from two people at equal distances from the boundary."""
+    return Loss(np.array([boundary - spread, boundary + spread]), np.array([False, True]))
+
+
+def test_the_loss_has_the_slope_it_says():
+    loss = loss_of(0.3, 2.0)
+    for score in (-50.0, -1.0, 0.3, 4.0):
+        assert check_grad(lambda s: loss.of(s)[0], lambda s: loss.slope(s), np.array([score])) < 1e-6
+
+
+def test_the_loss_of_a_probability_is_that_of_its_log_odds():
+    odds = np.array([-3.0, 0.5, 2.0, 2.5])
+    met = np.array([False, False, True, True])
+    expected = Loss(odds, met).of(odds)
+    np.testing.assert_allclose(Loss(expit(odds), met, (0.0, 1.0)).of(expit(odds)), expected)
+    lead = 2 * expit(odds) - 1
+    np.testing.assert_allclose(Loss(lead, met, (-1.0, 1.0)).of(lead), expected)
+
+
+def test_the_exact_gradient_is_the_chain_rule_by_hand(line):
+    schema, frame, model, linear = line
+    explainer = Revise(schema, autoencoder=linear).fit(frame)
+    people = frame[~model.predict(frame)].iloc[:6]
+    problem = problem_of(explainer, model, people)
+    latent = explainer._latent(problem.region)
+    unit = units(explainer.schema_, explainer.observed_)
+    descent = LatentDescent(explainer, problem, latent, explainer._pull(problem.region), unit)
+    smooth, loss, weight = explainer._smooth(problem.goal), loss_of(0.0, 1.5), 0.4
+    everybody = np.arange(len(people))
+    decoded = latent.decode(latent.codes, everybody)
+    rows = problem.region.final_form(decoded, everybody)
+    value, slope = descent._slope(smooth, loss, decoded, rows, everybody, weight)
+    logit = model.decision_function(pd.DataFrame(decoded, columns=["a", "b"]))
+    expected = -model.coef_ / 1.5 / (1 + np.exp(logit / 1.5))[:, None]
+    span = frame.max().to_numpy() - frame.min().to_numpy()
+    expected = expected + weight * np.sign(decoded - people.to_numpy()) / span
+    np.testing.assert_allclose(slope, expected, rtol=1e-6)
+    distance = (np.abs(decoded - people.to_numpy()) / span).sum(axis=1)
+    np.testing.assert_allclose(value, np.log1p(np.exp(-logit / 1.5)) + weight * distance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["gradient", "scores"])
+def test_on_a_line_the_answer_is_where_the_decoder_crosses_the_boundary(line, method):
+    schema, frame, model, linear = line
+    people = frame[~model.predict(frame)].iloc[:20]
+    explainer = Revise(schema, autoencoder=linear, method=method, learning_rate=0.02, iterations=300, width=0.05)
+    result = explainer.fit(frame).explain(model, people, target=True)
+    assert result.found.all()
+    latent = explainer._latent(Region.of(Table.read(people, schema), Constraints(), explainer.observed_))
+    matrix, origin = decoder(latent)
+    weights = model.coef_[0]
+    crossing = -(weights @ origin + model.intercept_[0]) / (weights @ matrix[:, 0])
+    where = origin + matrix[:, 0] * crossing
+    # nobody steps farther beyond it than one step of Adam and one difference reach
+    reach = np.abs(matrix[:, 0]) * 0.1 + 1e-3
+    assert (np.abs(result.answers - where) <= reach).all()
+
+
+def test_the_estimate_of_a_linear_score_approaches_its_gradient(line):
+    schema, frame, model, linear = line
+    explainer = Revise(schema, autoencoder=linear, pairs=50, width=0.02).fit(frame)
+    problem = problem_of(explainer, model, frame[~model.predict(frame)].iloc[:5])
+    latent = explainer._latent(problem.region)
+    descent = LatentDescent(explainer, problem, latent, explainer._pull(problem.region), np.ones(2))
+    seen = []
+    descent._descend = lambda objective, questions: seen.append(
+        (objective(latent.codes, np.arange(5), 0.0)[1], questions)
+    )
+    descent.follow_scores(loss_of(0.0, 1.0))
+    (estimate, questions), (matrix, _) = seen[0], decoder(latent)
+    assert questions == 101
+    lead = (
+        2 * model.predict_proba(pd.DataFrame(latent.decode(latent.codes, np.arange(5)), columns=["a", "b"]))[:, 1] - 1
+    )
+    # the lead 2p − 1 has the slope 2p(1 − p) w, and 2p(1 − p) = (1 − lead²) / 2
+    slope = -1 / (1 + np.exp(lead)) * (1 - lead**2) / 2 * (model.coef_[0] @ matrix[:, 0])
+    np.testing.assert_allclose(estimate[:, 0], slope, rtol=0.05)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5])
+def test_answers_lie_where_people_are(blobs, autoencoder, weight):
+    data, refused = blobs
+    explainer = Revise(data.schema, autoencoder=autoencoder, weight=weight).fit(data.X, data.y)
+    result = explainer.explain(accept, refused, target=1)
+    assert result.found.all()
+    empty_corner = (result.frame["x1"] > 3) & (result.frame["x2"] > BOUNDARY)
+    assert not empty_corner.any()
+    assert result.figures["outlier"].mean() < 0.05
+
+
+def test_nothing_found_is_a_status_and_never_the_factual(blobs, autoencoder):
+    data, refused = blobs
+    never = Model(lambda frame: np.zeros(len(frame), dtype=int), classes=[0, 1])
+    for budget, status in ((20_000, Status.OUT_OF_REACH), (60, Status.BUDGET_SPENT)):
+        explainer = Revise(data.schema, autoencoder=autoencoder, budget=budget, iterations=10, figures=False)
+        result = explainer.fit(data.X).explain(never, refused.iloc[:4], target=1)
+        assert set(result.outcome) == {status}
+        assert np.isnan(result.answers).all()
+        assert (result.person_figures["rows_scored"] <= budget).all()
+
+
+@pytest.mark.slow
+def test_immutable_features_stay_and_the_rest_fits_them():
+    random = np.random.default_rng(0)
+    group = random.integers(0, 2, 1000)
+    merit = random.normal(0, 1, 1000)
+    frame = pd.DataFrame({"group": group, "x": 4 * group + merit, "y": merit + random.normal(0, 0.3, 1000)})
+    schema = Schema(
+        (Feature("group", "categorical", levels=(0, 1), immutable=True), Feature("x", "real"), Feature("y", "real"))
+    )
+    model = LogisticRegression().fit(frame, frame["y"] > 0.8)
+    explainer = Revise(schema, autoencoder=CHVAE(schema, latent_dim=2, epochs=30, verbose=False)).fit(frame)
+    people = frame[~model.predict(frame)].iloc[:60]
+    result = explainer.explain(model, people, target=True)
+    assert result.found.mean() > 0.95
+    assert (result.frame["group"] == people["group"])[result.found].all()
+    # x follows y within its group, though the model hardly looks at x
+    gap = (result.frame["x"] - 4 * people["group"] - result.frame["y"])[result.found]
+    assert gap.abs().mean() < 0.6
+    assert (result.figures["outlier"] == 0).mean() > 0.9
+
+
+def test_a_model_without_a_slope_is_refused_by_the_gradient_alone(blobs, autoencoder):
+    data, refused = blobs
+    tree = DecisionTreeClassifier(max_depth=3).fit(data.X, accept(data.X))
+    with pytest.raises(AttainError, match="method='scores' needs none"):
+        Revise(data.schema, autoencoder=autoencoder, method="gradient").fit(data.X).explain(tree, refused, target=1)
+    explainer = Revise(data.schema, autoencoder=autoencoder).fit(data.X)
+    assert explainer.explain(tree, refused.iloc[:10], target=1).found.all()
+
+
+def test_options_are_different_and_ordered_by_distance(blobs, autoencoder):
+    data, refused = blobs
+    result = Revise(data.schema, autoencoder=autoencoder).fit(data.X).explain(accept, refused.iloc[:8], target=1, n=3)
+    for person in range(8):
+        distance = result.option_figures["distance"][result.owners == person]
+        assert len(distance) == 3
+        assert (np.diff(distance) >= 0).all()
+    assert len(np.unique(result.rows, axis=0)) == len(result.rows)
+
+
+def test_wrong_parameters_are_answered_in_words(blobs):
+    data, _ = blobs
+    for wrong, words in (
+        ({"method": "magic"}, "method is 'magic'"),
+        ({"weight": -1}, "weight is -1"),
+        ({"rounds": 0}, "rounds is 0"),
+        ({"iterations": 0}, "iterations is 0"),
+        ({"learning_rate": 0}, "learning_rate is 0"),
+        ({"pairs": 0}, "pairs is 0"),
+        ({"width": 0}, "width is 0"),
+    ):
+        with pytest.raises(AttainError, match=words):
+            Revise(data.schema, **wrong).fit(data.X)

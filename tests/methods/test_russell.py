@@ -1,0 +1,100 @@
+"""Russell's mixed polytope against brute force, and its diversity."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from attain import Feature, Schema
+from attain.core.errors import ModelError
+from attain.methods import Russell
+
+FEATURES = (
+    Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",), "value": (-8,)}),
+    Feature("cards", "count", bounds=(0, 12), range=(-3, 2)),
+    Feature("home", "categorical", levels=("rents", "owns", "parents")),
+)
+RULES = ("late <= cards", "if home = owns then cards >= 4")
+RANDOM = np.random.default_rng(5)
+X = pd.DataFrame(
+    {
+        "late": np.where(RANDOM.random(150) < 0.15, -8, RANDOM.integers(0, 6, 150)),
+        "cards": RANDOM.integers(5, 12, 150),
+        "home": RANDOM.choice(["rents", "owns", "parents"], 150),
+    }
+)
+MERIT = -0.5 * X["late"] + 0.2 * X["cards"] + 1.2 * (X["home"] == "owns") + RANDOM.normal(0, 0.7, 150)
+Y = pd.Series(np.where(MERIT > 2, "yes", "no"))
+MODEL = make_pipeline(
+    make_column_transformer((OneHotEncoder(), ["home"]), (StandardScaler(), ["late", "cards"])), LogisticRegression()
+).fit(X, Y)
+DENIED = X[MODEL.predict(X) == "no"].iloc[:15]
+
+
+def _mad(cells: pd.Series) -> float:
+    return float(np.median(np.abs(cells - np.median(cells))))
+
+
+def _indicator(name: str, state: object) -> float:
+    share = float((X[name] == state).mean())
+    return 1 / (0.6745 * np.sqrt(share * (1 - share)))
+
+
+def _distance(person: pd.Series, row: dict[str, object]) -> float:
+    total = abs(int(row["cards"]) - int(person["cards"])) / _mad(X["cards"])  # type: ignore[call-overload]
+    if row["home"] != person["home"]:
+        total += _indicator("home", row["home"]) + _indicator("home", person["home"])
+    if row["late"] != person["late"]:
+        known = X["late"][X["late"] >= 0]
+        if row["late"] == -8:
+            total += _indicator("late", -8)
+        elif person["late"] == -8:
+            total += _indicator("late", -8) + abs(int(row["late"]) - np.median(known)) / _mad(known)  # type: ignore[call-overload]
+        else:
+            total += abs(int(row["late"]) - int(person["late"])) / _mad(known)  # type: ignore[call-overload]
+    return total
+
+
+def _brute_force(person: pd.Series, rules: bool) -> float:
+    low, high = X["late"][X["late"] >= 0].min(), X["late"].max()
+    cards = range(max(person["cards"] - 3, X["cards"].min()), min(person["cards"] + 2, X["cards"].max()) + 1)
+    every = itertools.product([-8, *range(low, high + 1)], cards, ["rents", "owns", "parents"])
+    records = pd.DataFrame(list(every), columns=["late", "cards", "home"])
+    good = MODEL.predict_proba(records)[:, 1] * 2 - 1 >= 1e-6
+    if rules:
+        good &= (
+            (records["late"] <= records["cards"]) & ~((records["home"] == "owns") & (records["cards"] < 4))
+        ).to_numpy()
+    return min((_distance(person, row) for row in records[good].to_dict("records")), default=np.inf)
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_the_distance_is_what_brute_force_finds(rules: bool) -> None:
+    explainer = Russell(Schema(FEATURES, rules=RULES if rules else ()), figures=False).fit(X, Y)
+    result = explainer.explain(MODEL, DENIED, target="yes")
+    found = np.full(len(DENIED), np.inf)
+    found[result.owners] = result.option_figures["distance"]
+    np.testing.assert_allclose(found, [_brute_force(p, rules) for _, p in DENIED.iterrows()], atol=1e-5)
+
+
+def test_each_option_differs_from_the_last_in_a_state_or_a_move() -> None:
+    result = Russell(Schema(FEATURES), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes", n=3)
+    for i in np.unique(result.owners):
+        mine = result.rows[result.owners == i]
+        assert len(np.unique(mine, axis=0)) == len(mine)
+        distances = result.option_figures["distance"][result.owners == i]
+        assert (distances >= distances[0] - 1e-9).all()
+    assert (np.bincount(result.owners, minlength=len(DENIED)) > 1).any()
+
+
+def test_another_classifier_is_refused_and_told_what_would_fit() -> None:
+    tree = DecisionTreeClassifier(max_depth=3).fit(X[["late", "cards"]], Y)
+    explainer = Russell(Schema(FEATURES[:2]), figures=False).fit(X[["late", "cards"]], Y)
+    with pytest.raises(ModelError, match=r"LogisticRegression.*ActionableRecourse"):
+        explainer.explain(tree, DENIED[["late", "cards"]], target="yes")

@@ -1,0 +1,104 @@
+"""Connectedness, against a DBSCAN fitted afresh for every answer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.cluster import DBSCAN
+
+from attain.core.errors import AttainError
+from attain.metrics import connected, nearest_distance
+from attain.population.reference import Reference
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Feature, Schema
+
+NAN = float("nan")
+
+
+def unscaled(values: np.ndarray) -> Reference:
+    schema = Schema(tuple(Feature(f"x{j}", "real") for j in range(values.shape[1])))
+    space = MeasuringSpace.fit(schema, values)
+    space = replace(space, mean=np.zeros(len(schema)), scale=np.ones(len(schema)))
+    return Reference.build(schema, values, met=np.ones(len(values), dtype=bool), space=space)
+
+
+def by_dbscan(answers: np.ndarray, reference: Reference, epsilon: float, min_samples: int) -> np.ndarray:
+    """The label of each answer, clustered with the reference and no other answer."""
+    points = reference.space.transform(answers)
+    labels = [
+        DBSCAN(eps=epsilon, min_samples=min_samples).fit(np.vstack((reference.points, point))).labels_[-1]
+        for point in points
+    ]
+    return (np.array(labels) != -1).astype(float)
+
+
+KNOWN = unscaled(np.array([[0], [1], [2], [3], [10], [10.1]]))
+
+
+def test_known_answer() -> None:
+    np.testing.assert_array_equal(connected([[4], [6]], KNOWN, epsilon=1.05), [1, 0])
+
+
+def test_answers_do_not_chain_through_each_other() -> None:
+    np.testing.assert_array_equal(connected([[4], [5], [6]], KNOWN, epsilon=1.05), [1, 0, 0])
+
+
+@pytest.mark.parametrize("min_samples", [1, 2, 3, 4, 6, 10])
+@pytest.mark.parametrize("dimensions", [2, 20])
+def test_equal_to_a_dbscan_fitted_for_each_answer(min_samples: int, dimensions: int) -> None:
+    rng = np.random.default_rng(min_samples)
+    reference, answers = unscaled(rng.normal(size=(60, dimensions))), rng.normal(size=(40, dimensions)) * 1.3
+    seen = set()
+    for epsilon in np.quantile(nearest_distance(answers, reference), [0.1, 0.4, 0.7, 0.9, 1.0]):
+        result = connected(answers, reference, epsilon * 1.0001, min_samples)
+        np.testing.assert_array_equal(result, by_dbscan(answers, reference, epsilon * 1.0001, min_samples))
+        seen |= set(result)
+    assert seen == ({1.0} if min_samples == 1 else {0.0, 1.0})
+
+
+@given(
+    arrays(float, st.tuples(st.integers(1, 14), st.just(2)), elements=st.integers(0, 6).map(float)),
+    arrays(float, st.tuples(st.integers(1, 5), st.just(2)), elements=st.integers(0, 6).map(float)),
+    st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
+    st.integers(1, 8),
+)
+def test_equal_to_dbscan_on_lattices(values: np.ndarray, answers: np.ndarray, epsilon: float, m: int) -> None:
+    reference = unscaled(values)
+    np.testing.assert_array_equal(connected(answers, reference, epsilon, m), by_dbscan(answers, reference, epsilon, m))
+
+
+@pytest.mark.parametrize("min_samples", [2, 4])
+def test_grows_with_epsilon_and_ignores_the_order_of_rows(min_samples: int) -> None:
+    rng = np.random.default_rng(9)
+    values, answers = rng.normal(size=(50, 3)), rng.normal(size=(30, 3))
+    curve = [connected(answers, unscaled(values), e, min_samples) for e in np.linspace(0, 4, 30)]
+    assert (np.diff(curve, axis=0) >= 0).all()
+    shuffled = [connected(answers, unscaled(values[::-1]), e, min_samples) for e in np.linspace(0, 4, 30)]
+    np.testing.assert_array_equal(curve, shuffled)
+
+
+def test_with_two_samples_it_is_the_nearest_distance() -> None:
+    rng = np.random.default_rng(2)
+    reference, answers = unscaled(rng.normal(size=(50, 3))), rng.normal(size=(30, 3))
+    nearest = nearest_distance(answers, reference)
+    for epsilon in nearest:
+        np.testing.assert_array_equal(connected(answers, reference, epsilon), nearest <= epsilon)
+
+
+def test_nobody_to_connect_to_is_nan_and_so_is_no_answer() -> None:
+    schema = Schema((Feature("x", "real"),))
+    empty = Reference.build(schema, [[1.0]], met=np.array([False]))
+    assert np.isnan(connected([[1.0]], empty, epsilon=1.0)).all()
+    assert np.isnan(connected([[1.0]], KNOWN, epsilon=NAN)).all()
+    np.testing.assert_array_equal(connected([[NAN], [4]], KNOWN, epsilon=1.05), [NAN, 1])
+    np.testing.assert_array_equal(connected([[4], [4]], KNOWN, 1.05, found=[True, False]), [1, NAN])
+
+
+def test_misuse_is_told() -> None:
+    with pytest.raises(AttainError, match="min_samples is 0"):
+        connected([[4]], KNOWN, 1.0, min_samples=0)
+    with pytest.raises(AttainError, match=r"epsilon is -1\.0"):
+        connected([[4]], KNOWN, -1.0)

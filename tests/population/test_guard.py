@@ -1,0 +1,346 @@
+"""The guard against brute force, scikit-learn's outlier factors, and what conformal calibration promises."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import betabinom
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
+
+from attain import Feature, Model, Schema
+from attain.methods.guarded.guarding import OWN_ROWS, TOO_FEW_HELD_OUT, Calibration, Guarding, held_out
+from attain.models import Goal
+from attain.population import guard
+from attain.population.guard import CLOSENESS, LEAST, NEIGHBOURS, Guard, thinned
+from attain.population.reference import Reference
+from attain.population.space import MeasuringSpace
+from attain.tables.table import Table
+
+NUMBERS = Schema(tuple(Feature(name, "real") for name in ("a", "b", "c")))
+RATES = (0.05, 0.1, 0.15, 0.3)
+SETTINGS = ("typical", "connected")
+
+
+def gaussian(rows):
+    """A density that is known: rounded, so that there are ties."""
+    return np.round(-0.5 * (rows**2).sum(axis=1), 1)
+
+
+def reference_of(values, schema=NUMBERS):
+    return Reference.build(schema, values, met=np.ones(len(values), dtype=bool))
+
+
+def draw(seed, number):
+    return np.random.default_rng(seed).standard_t(5, size=(number, 3))
+
+
+@pytest.fixture(scope="module", params=["typical", "connected"])
+def fitted(request):
+    return Guard.fit(request.param, reference_of(draw(0, 330)), draw(1, 99), gaussian)
+
+
+def brute_score(setting, reference, density, rows):
+    """The smallest rank, by scikit-learn's outlier factors and by counting."""
+    own, points = reference.points, reference.space.transform(rows)
+    ranks = []
+    for k in (k for k in NEIGHBOURS if k <= len(own) // 8 or k == NEIGHBOURS[0]):
+        factor = LocalOutlierFactor(n_neighbors=k, novelty=True).fit(own)
+        ranks.append(shares(-factor.negative_outlier_factor_, -factor.score_samples(points)))
+    ranks.append(shares(-density(reference.values), -density(rows)))
+    if setting == "connected":
+        nearest = NearestNeighbors(n_neighbors=2).fit(own)
+        distance = nearest.kneighbors(points, 1)[0][:, 0]
+        ranks.append(shares(nearest.kneighbors(own)[0][:, 1], distance) / CLOSENESS)
+    return np.min(ranks, axis=0)
+
+
+def shares(own, values):
+    # values that differ in their last bits only are equal
+    return (own[None, :] >= values[:, None] - 1e-9).mean(axis=1)
+
+
+def test_scores_are_those_of_brute_force_and_scikit_learn(fitted) -> None:
+    rows = np.concatenate((draw(2, 60), 3 * draw(3, 30), fitted.people.values[:10]))
+    assert len(fitted.own_factors) == 4  # 80 neighbours are too many for 330 people
+    np.testing.assert_allclose(
+        fitted.score(rows), brute_score(fitted.setting, fitted.people, gaussian, rows), atol=1e-9
+    )
+
+
+def test_the_people_themselves_are_ranked_among_the_others(fitted) -> None:
+    few = Guard.fit(fitted.setting, fitted.people, draw(1, LEAST - 1), gaussian)
+    assert not few.held_out
+    own = fitted.people.points
+    ranks = [shares(-gaussian(fitted.people.values), -gaussian(fitted.people.values))]
+    for k in NEIGHBOURS[:4]:
+        factors = -LocalOutlierFactor(n_neighbors=k).fit(own).negative_outlier_factor_
+        ranks.append(shares(factors, factors))
+    if fitted.setting == "connected":
+        nearest = NearestNeighbors(n_neighbors=2).fit(own).kneighbors(own)[0][:, 1]
+        ranks.append(shares(nearest, nearest) / CLOSENESS)
+    # one person more or less, where factors are equal but for their last bits
+    np.testing.assert_allclose(few.calibration, np.sort(np.min(ranks, axis=0)), atol=1.01 / len(own))
+
+
+def within(limits, guarding, rows):
+    factors, distance = guarding.position(rows)
+    kept = (factors <= limits.factors).all(axis=1) & (distance <= limits.distance)
+    return kept & (guarding.density(rows) >= limits.density)
+
+
+@given(st.integers(0, 2**32), st.floats(0.001, 0.999), st.floats(0.3, 3))
+@settings(max_examples=60)
+def test_who_is_accepted_is_who_keeps_all_limits(fitted, seed, rate, width) -> None:
+    rows = np.concatenate((width * draw(seed, 40), fitted.people.values[:40]))
+    np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
+
+
+@pytest.mark.parametrize("setting", ["typical", "connected"])
+@pytest.mark.parametrize("people", [20, 40, 100, 144])
+def test_limits_and_scores_agree_at_every_rate_there_is(setting, people) -> None:
+    """Among few people many ranks are equal, also those that are halved: the limits must not be off by one of them."""
+    fitted = Guard.fit(setting, reference_of(draw(4, people)), draw(5, 59), gaussian)
+    rows = np.concatenate((draw(6, 200), fitted.people.values, draw(5, 59)))
+    for refused in range(60):
+        rate = refused / 60
+        np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
+
+
+def test_p_values_count_who_looks_as_odd_or_odder(fitted) -> None:
+    scores = fitted.score(draw(7, 50))
+    calibration = fitted.score(draw(1, 99))
+    expected = [(1 + (calibration <= score).sum()) / 100 for score in scores]
+    np.testing.assert_allclose(fitted.p_value(scores), expected)
+    assert fitted.p_value(np.array([-1.0]))[0] == 1 / 100
+    assert fitted.p_value(np.array([1.0]))[0] == 1
+    assert fitted.refused(draw(1, 99), 0.1) <= 0.1
+    assert np.isnan(fitted.refused(np.empty((0, 3)), 0.1))
+
+
+def test_a_smaller_rate_accepts_everybody_whom_a_larger_one_accepts(fitted) -> None:
+    rows = 1.5 * draw(8, 300)
+    accepted = [fitted.accepts(rows, rate) for rate in RATES]
+    for lax, strict in itertools.pairwise(accepted):
+        assert (lax | ~strict).all()
+    limits = [fitted.limits(rate) for rate in RATES]
+    for lax, strict in itertools.pairwise(limits):
+        assert (strict.factors <= lax.factors).all()
+        assert strict.distance <= lax.distance
+        assert strict.density >= lax.density
+
+
+def test_a_rate_below_one_in_all_calibration_people_refuses_nobody(fitted) -> None:
+    limits = fitted.limits(0.0099)
+    assert np.isinf(limits.factors).all()
+    assert limits.distance == np.inf
+    assert limits.density == -np.inf
+    absurd = np.full((1, 3), 1e6)
+    assert fitted.score(absurd)[0] == 0  # nobody real is as odd
+    assert fitted.accepts(absurd, 0.0099).all()
+    assert not fitted.accepts(absurd, (1 + (fitted.calibration == 0).sum()) / 100).any()
+
+
+def test_only_connected_asks_for_closeness() -> None:
+    typical, connected = (Guard.fit(setting, reference_of(draw(0, 200)), draw(1, 99), gaussian) for setting in SETTINGS)
+    assert typical.limits(0.15).distance == np.inf
+    assert connected.limits(0.15).distance < np.inf
+    assert (connected.score(draw(2, 100)) <= 1 / CLOSENESS).all()
+
+
+def binomial_bounds(rate, calibrated, fresh, replicates):
+    """Between which shares real people may be refused, over so many replicates: four standard deviations about."""
+    refused = int(np.floor(rate * (calibrated + 1) + 1e-9))
+    counts = betabinom(fresh, refused, calibrated + 1 - refused)
+    return counts.mean() / fresh, 4 * counts.std() / fresh / np.sqrt(replicates)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_new_people_are_refused_at_the_stated_rate(setting) -> None:
+    """Scores without ties are refused at exactly the rate that conformal calibration says; ties make it smaller."""
+    replicates, refused = 25, {rate: [] for rate in RATES}
+    for replicate in range(replicates):
+        fitted = Guard.fit(
+            setting, reference_of(draw((0, replicate), 400)), draw((1, replicate), 99), lambda rows: -(rows**2).sum(1)
+        )
+        fresh = draw((2, replicate), 200)
+        for rate in RATES:
+            refused[rate].append(fitted.refused(fresh, rate))
+    for rate in RATES:
+        mean, slack = binomial_bounds(rate, 99, 200, replicates)
+        assert np.mean(refused[rate]) <= mean + slack
+        assert np.mean(refused[rate]) >= mean - slack - 0.015  # ties of ranks
+
+
+def population(seed, number):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(random.normal(size=(number, 3)), columns=["a", "b", "c"])
+    frame["level"] = random.choice(["x", "y", "z"], number, p=[0.6, 0.3, 0.1])
+    merit = frame["a"] + np.abs(frame["b"]) - 0.7 + 0.5 * (frame["level"] == "y") + random.normal(0, 0.7, number)
+    return frame, np.where(merit > 0, "yes", "no")
+
+
+MIXED = Schema((*NUMBERS.features, Feature("level", "categorical", levels=("x", "y", "z"))))
+
+
+class Encoded:
+    """A classifier of frames, whose level is encoded as three columns."""
+
+    def __init__(self, classifier, X, y):
+        self.classifier = classifier.fit(self.encoded(X), y)
+        self.classes_ = self.classifier.classes_
+
+    @staticmethod
+    def encoded(X):
+        levels = np.asarray(X["level"])[:, None] == np.array(["x", "y", "z"])
+        return np.column_stack((X[["a", "b", "c"]].to_numpy(dtype=float), levels))
+
+    def predict(self, X):
+        return self.classifier.predict(self.encoded(X))
+
+    def predict_proba(self, X):
+        return self.classifier.predict_proba(self.encoded(X))
+
+
+def guarding_of(model, train, calibration, setting, seed=0):
+    table = Table.read(train[0], MIXED)
+    goal = Goal(Model.of(model), table.layout, target="yes", probe=table.values[:64])
+    space = MeasuringSpace.fit(MIXED, table.values)
+    given_rows = None if calibration is None else Calibration.read(calibration, MIXED, train[1])
+    found = Guarding.of(
+        goal, setting, table.values, train[1], given_rows, seed, space, lambda rows: -(rows[:, :3] ** 2).sum(axis=1)
+    )
+    return found, goal
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(
+    "classifier", [LogisticRegression(), RandomForestClassifier(15, random_state=0)], ids=["logistic", "forest"]
+)
+def test_real_desired_people_are_refused_at_the_stated_rate_whatever_the_classifier(setting, classifier) -> None:
+    """With calibration rows that the classifier never saw, new people are refused no more often than stated."""
+    replicates = 8
+    refused, slack = {rate: [] for rate in RATES}, {rate: [] for rate in RATES}
+    for replicate in range(replicates):
+        train, rest = population((0, replicate), 500), population((1, replicate), 250)
+        model = Encoded(classifier, *train)
+        found, goal = guarding_of(model, train, rest, setting)
+        assert found.guard.held_out
+        assert found.notes == ()
+        X, y = population((2, replicate), 700)
+        rows = Table.read(X, MIXED).values
+        fresh = rows[goal.judge(rows).met & (y == "yes")]
+        for rate in RATES:
+            refused[rate].append(found.guard.refused(fresh, rate))
+            slack[rate].append(binomial_bounds(rate, len(found.guard.calibration), len(fresh), replicates)[1])
+    for rate in RATES:
+        assert np.mean(refused[rate]) <= rate + np.mean(slack[rate])
+        assert np.mean(refused[rate]) >= rate - np.mean(slack[rate]) - 0.03
+
+
+def test_calibration_people_are_real_desired_ones_the_guard_never_saw() -> None:
+    train, rest = population(0, 400), population(1, 200)
+    model = Encoded(LogisticRegression(), *train)
+    found, _ = guarding_of(model, train, rest, "typical")
+    desired = (model.predict(rest[0]) == "yes") & (rest[1] == "yes")
+    assert len(found.guard.calibration) == desired.sum()
+    inside = (model.predict(train[0]) == "yes") & (train[1] == "yes")
+    assert len(found.guard.people) == inside.sum()
+
+
+def test_without_calibration_rows_a_fifth_of_the_training_rows_is_held_out_and_that_is_said() -> None:
+    train = population(0, 600)
+    model = Encoded(LogisticRegression(), *train)
+    found, _ = guarding_of(model, train, None, "typical", seed=3)
+    values = Table.read(train[0], MIXED).values
+    aside = held_out(values, 3)
+    assert 0.14 < aside.mean() < 0.26
+    desired = (model.predict(train[0]) == "yes") & (train[1] == "yes")
+    assert len(found.guard.calibration) == (aside & desired).sum()
+    assert len(found.guard.people) == (~aside & desired).sum()
+    known = {row.tobytes() for row in found.guard.people.values}
+    assert not known & {row.tobytes() for row in values[aside]}
+    assert found.notes == (OWN_ROWS,)
+    assert "calibrated on the model's own training rows" in OWN_ROWS
+    assert (held_out(values, 4) != aside).any()
+
+
+def test_who_is_held_out_depends_on_content_alone() -> None:
+    values = draw(0, 300)
+    order = np.random.default_rng(1).permutation(300)
+    np.testing.assert_array_equal(held_out(values[order], 5), held_out(values, 5)[order])
+    twice = np.concatenate((values, values))
+    np.testing.assert_array_equal(held_out(twice, 5)[:300], held_out(twice, 5)[300:])
+
+
+def test_too_few_held_out_people_are_told_and_too_few_people_are_no_guard() -> None:
+    train = population(0, 160)
+    model = Encoded(LogisticRegression(), *train)
+    found, _ = guarding_of(model, train, None, "connected")
+    assert not found.guard.held_out
+    assert len(found.guard.calibration) == len(found.guard.people)
+    assert found.notes == (TOO_FEW_HELD_OUT,)
+    few = (train[0].iloc[:30], train[1][:30])
+    found, _ = guarding_of(model, few, None, "connected")
+    assert found.guard is None
+    assert "Algorithm 1" in found.notes[0]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_twenty_people_are_enough(setting) -> None:
+    fitted = Guard.fit(setting, reference_of(draw(0, LEAST)), draw(1, LEAST), gaussian)
+    assert len(fitted.own_factors) == 1
+    rows = draw(2, 50)
+    np.testing.assert_allclose(fitted.score(rows), brute_score(setting, fitted.people, gaussian, rows), atol=1e-9)
+    np.testing.assert_array_equal(fitted.accepts(rows, 0.2), within(fitted.limits(0.2), fitted, rows))
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_duplicates_and_ties_leave_scores_finite_and_the_rate_kept(setting) -> None:
+    """Rows of levels alone: most people are alike, and each distinct row counts once in the guard."""
+    schema = Schema(tuple(Feature(name, "categorical", levels=tuple("pqrs")) for name in "abcd"))
+    random = np.random.default_rng(0)
+    people = random.choice(4, size=(3000, 4), p=[0.4, 0.3, 0.2, 0.1]).astype(float)
+    parts = np.split(people, [1200, 1600])
+    density = lambda rows: np.log(np.array([0.4, 0.3, 0.2, 0.1]))[rows.astype(int)].sum(axis=1)  # noqa: E731
+    fitted = Guard.fit(setting, reference_of(parts[0], schema), parts[1], density)
+    assert len(fitted.people) == len(np.unique(parts[0], axis=0))
+    assert np.isfinite(fitted.score(parts[2])).all()
+    for rate in RATES:
+        assert fitted.refused(parts[2], rate) <= rate + 4 * np.sqrt(rate / 400 + rate / 1400)
+        rows = parts[2][:300]
+        np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
+
+
+def test_a_thinned_crowd_is_a_fixed_sample_and_calibrated_again(monkeypatch) -> None:
+    people = reference_of(draw(0, 900))
+    assert thinned(people, 900) is people
+    crowd = thinned(people, 200)
+    assert len(crowd) == 200
+    assert {row.tobytes() for row in crowd.values} <= {row.tobytes() for row in people.values}
+    np.testing.assert_array_equal(crowd.values, thinned(reference_of(draw(0, 900)[::-1]), 200).values)
+    monkeypatch.setattr(guard, "CROWD", 200)
+    fitted = Guard.fit("connected", people, draw(1, 199), gaussian)
+    assert len(fitted.crowd) == 200
+    assert len(fitted.own_distances) == 900
+    rows = draw(2, 80)
+    factors, distance = fitted.position(rows)
+    for i, k in enumerate((5, 10, 20)):
+        factor = LocalOutlierFactor(n_neighbors=k, novelty=True).fit(crowd.points)
+        np.testing.assert_allclose(factors[:, i], -factor.score_samples(people.space.transform(rows)), rtol=1e-9)
+    nearest = NearestNeighbors(n_neighbors=1).fit(people.points)  # closeness is to anybody, sampled or not
+    np.testing.assert_allclose(distance, nearest.kneighbors(people.space.transform(rows))[0][:, 0])
+    for rate in RATES:
+        mean, slack = binomial_bounds(rate, 199, 3000, 1)
+        assert abs(fitted.refused(draw(3, 3000), rate) - mean) <= slack + 0.015
+        np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
+
+
+def test_a_score_is_the_same_in_any_company(fitted) -> None:
+    rows = 1.3 * draw(9, 70)
+    together = fitted.score(rows)
+    assert together.tobytes() == np.concatenate([fitted.score(rows[[i]]) for i in range(len(rows))]).tobytes()

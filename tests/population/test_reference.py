@@ -1,0 +1,151 @@
+"""The reference: who is in it, its neighbours, densities and ε grid, against scikit-learn and brute force."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import LocalOutlierFactor
+
+from attain.core.errors import DataError
+from attain.population.reference import CONTAMINATION, Neighbours, Reference, distinct
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Feature, Schema
+
+
+def real_schema(number: int) -> Schema:
+    return Schema(tuple(Feature(f"x{j}", "real") for j in range(number)))
+
+
+def reference_of(values: np.ndarray) -> Reference:
+    return Reference.build(real_schema(values.shape[1]), values, met=np.ones(len(values), dtype=bool))
+
+
+def test_reference_is_who_is_predicted_and_labelled_so_each_once() -> None:
+    values = np.array([[1, 1], [2, 2], [1, 1], [3, 3], [4, 4], [0.0, 5], [-0.0, 5]])
+    met = np.array([True, True, True, False, True, True, True])
+    desired = np.array([True, False, True, True, True, True, True])
+    schema = real_schema(2)
+    both = Reference.build(schema, values, desired_labels=desired, met=met)
+    assert sorted(both.rows) == [0, 4, 5]
+    assert both.labelled
+    np.testing.assert_array_equal(both.values, values[both.rows])
+    verdict = Reference.build(schema, values, met=met)
+    assert sorted(verdict.rows) == [0, 1, 4, 5]
+    assert not verdict.labelled
+
+
+def test_reference_does_not_depend_on_the_order_of_training_rows() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 4, size=(60, 3)).astype(float)
+    met = rng.random(60) < 0.6
+    order = rng.permutation(60)
+    one = Reference.build(real_schema(3), values, met=met)
+    other = Reference.build(real_schema(3), values[order], met=met[order], space=one.space)
+    np.testing.assert_array_equal(one.points, other.points)
+    np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_space_is_that_of_all_training_rows_unless_given() -> None:
+    values = np.array([[0.0], [10], [20]])
+    met = np.array([True, True, False])
+    assert Reference.build(real_schema(1), values, met=met).space.mean[0] == 10
+    space = MeasuringSpace.fit(real_schema(1), [[5.0], [7.0]])
+    assert Reference.build(real_schema(1), values, met=met, space=space).space is space
+
+
+@pytest.mark.parametrize("dimensions", [3, 40])
+def test_neighbours_are_those_of_brute_force(dimensions: int) -> None:
+    rng = np.random.default_rng(dimensions)
+    points, asked = rng.normal(size=(300, dimensions)), rng.normal(size=(70, dimensions))
+    asked[0] = points[17]
+    distances, indices = Neighbours(points).query(asked, 6)
+    exact = cdist(asked, points)
+    np.testing.assert_allclose(distances, np.sort(exact, axis=1)[:, :6], rtol=1e-12)
+    np.testing.assert_array_equal(indices, np.argsort(exact, axis=1)[:, :6])
+    assert distances[0, 0] == 0
+    assert indices[0, 0] == 17
+
+
+@pytest.mark.parametrize("dimensions", [3, 40])
+def test_neighbours_do_not_depend_on_the_company(dimensions: int) -> None:
+    rng = np.random.default_rng(dimensions)
+    points = rng.integers(0, 2, size=(2000, dimensions)) + rng.normal(size=(2000, dimensions)) * 1e-3
+    asked = rng.integers(0, 2, size=(1500, dimensions)).astype(float)
+    index = Neighbours(points)
+    distances, indices = index.query(asked, 5)
+    for some in (np.arange(1), np.arange(700, 733), rng.permutation(1500)):
+        alone, who = index.query(asked[some], 5)
+        np.testing.assert_array_equal(alone, distances[some])
+        np.testing.assert_array_equal(who, indices[some])
+
+
+@pytest.mark.parametrize("dimensions", [2, 30])
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_local_density_is_that_of_scikit_learn(dimensions: int, k: int) -> None:
+    rng = np.random.default_rng(k)
+    reference = reference_of(rng.normal(size=(250, dimensions)))
+    asked = rng.normal(size=(80, dimensions)) * 2
+    judge = LocalOutlierFactor(n_neighbors=k, contamination=CONTAMINATION, novelty=True).fit(reference.points)
+    density = reference.local_density(k)
+    assert density is not None
+    assert density.threshold == pytest.approx(-judge.offset_, rel=1e-9)
+    factor = density.factor(*reference.nearest(asked, k))
+    np.testing.assert_allclose(factor, -judge.score_samples(reference.space.transform(asked)), rtol=1e-7)
+
+
+def test_a_smaller_k_after_a_larger_one_gives_what_it_gives_alone() -> None:
+    lattice = np.random.default_rng(0).integers(0, 40, size=(500, 2)).astype(float)
+    reference = reference_of(lattice)
+    for before in (45, 30, 1):
+        reference.local_density(before)
+    for k in (1, 4, 30):
+        alone, after = reference_of(lattice).local_density(k), reference.local_density(k)
+        assert alone is not None
+        assert after is not None
+        np.testing.assert_array_equal(after.density, alone.density)
+        assert after.threshold == alone.threshold
+
+
+def test_epsilon_is_the_quantiles_of_leave_one_out_distances() -> None:
+    values = np.random.default_rng(3).normal(size=(120, 2))
+    reference = reference_of(np.concatenate((values, values[:40])))
+    apart = cdist(reference.points, reference.points)
+    np.fill_diagonal(apart, np.inf)
+    expected = np.quantile(apart.min(axis=1), [0.5, 0.75, 0.9, 0.95])
+    assert list(reference.epsilon) == [0.5, 0.75, 0.9, 0.95]
+    np.testing.assert_allclose(list(reference.epsilon.values()), expected, rtol=1e-12)
+
+
+def test_epsilon_of_held_out_people_is_their_own() -> None:
+    rng = np.random.default_rng(4)
+    reference = reference_of(rng.normal(size=(90, 2)))
+    others = rng.normal(size=(33, 2))
+    calibrated = reference.with_held_out(others)
+    nearest = cdist(reference.space.transform(others), reference.points).min(axis=1)
+    np.testing.assert_allclose(list(calibrated.epsilon.values()), np.quantile(nearest, [0.5, 0.75, 0.9, 0.95]))
+    assert calibrated.epsilon != reference.epsilon
+    assert np.isnan(list(reference.with_held_out(np.empty((0, 2))).epsilon.values())).all()
+
+
+@pytest.mark.parametrize("dimensions", [2, 30])
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
+def test_tiny_references_work(number: int, dimensions: int) -> None:
+    values = np.random.default_rng(0).normal(size=(5, dimensions))
+    reference = Reference.build(real_schema(dimensions), values, met=np.arange(5) < number)
+    assert len(reference) == number
+    assert np.isnan(reference.epsilon[0.5]) == (number < 2)
+    assert (reference.local_density(20) is None) == (number < 3)
+    assert reference.nearest(values, k=4)[0].shape == (5, number if number < 4 else 4)
+    assert reference.with_held_out(values).epsilon.keys() == reference.epsilon.keys()
+
+
+def test_distinct_rows_are_each_row_once() -> None:
+    points = np.array([[1.0, 0.0], [1.0, -0.0], [0.5, 2.0], [1.0, 0.0]])
+    rows, first = distinct(points)
+    assert sorted(first) == [0, 2]
+    np.testing.assert_array_equal(rows, points[first])
+
+
+@pytest.mark.parametrize("met", [np.ones(3, dtype=bool), np.ones(4)])
+def test_a_verdict_that_does_not_fit_is_refused(met: np.ndarray) -> None:
+    with pytest.raises(DataError, match="met has the shape"):
+        Reference.build(real_schema(1), np.zeros((4, 1)), met=met)

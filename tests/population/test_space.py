@@ -1,0 +1,72 @@
+"""The measuring space, against scikit-learn's scaler and hand-made rows."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from attain.core.errors import DataError
+from attain.population.space import MeasuringSpace
+from attain.schema.schema import Feature, Schema
+
+NAN = float("nan")
+SCHEMA = Schema(
+    (
+        Feature("income", "real", special={-9: "no record", -8: "not asked"}),
+        Feature("grade", "ordinal", levels=("low", "middle", "high")),
+        Feature("colour", "categorical", levels=("red", "green", "blue")),
+        Feature("age", "count", immutable=True),
+        Feature("gap", "real", fillable=True),
+    )
+)
+TRAIN = np.array([[10, 0, 0, 3, 1], [30, 2, 1, 3, 1], [-9, 1, NAN, 3, 5], [NAN, 1, 1, 3, 5]], dtype=float)
+
+
+def test_numbers_are_scaled_like_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    schema = Schema(tuple(Feature(f"x{j}", "real") for j in range(4)))
+    train, rows = rng.lognormal(3, 1, (80, 4)), rng.lognormal(3, 1, (9, 4))
+    train[:, 3] = rows[:, 3] = 0.1
+    expected = StandardScaler().fit(train).transform(rows)
+    points = MeasuringSpace.fit(schema, train).transform(rows)
+    np.testing.assert_allclose(points[:, :4], expected, atol=1e-12)
+    np.testing.assert_array_equal(points[:, 3:], 0)
+
+
+def test_each_state_of_a_cell_has_its_home() -> None:
+    space = MeasuringSpace.fit(SCHEMA, TRAIN)
+    half = np.sqrt(0.5)
+    # income, grade, age, gap | income -9, -8, missing | red, green, blue, missing | gap missing | unforeseen
+    expected = [
+        [-1, -1 / half, 0, -1, 0, 0, 0, 1, 0, 0, 0, 0, 0],
+        [1, 1 / half, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0],
+        [0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0],
+        [0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0],
+    ]
+    np.testing.assert_allclose(space.transform(TRAIN), expected, atol=1e-15)
+    new = space.transform([[-8, NAN, 2, NAN, NAN]])
+    np.testing.assert_allclose(new, [[0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, np.sqrt(2)]], atol=1e-15)
+
+
+def test_unforeseen_missing_cells_are_as_far_from_real_people_as_an_indicator_each() -> None:
+    space = MeasuringSpace.fit(SCHEMA, TRAIN)
+    real, same_but_missing = space.transform([[10, 1, 0, 3, 1], [10, NAN, 0, NAN, 1]])
+    assert np.linalg.norm(real - same_but_missing) == pytest.approx(np.sqrt(2))
+
+
+def test_a_space_comes_back_from_its_arrays() -> None:
+    space = MeasuringSpace.fit(SCHEMA, TRAIN)
+    again = MeasuringSpace.from_arrays(SCHEMA, {name: array.copy() for name, array in space.arrays.items()})
+    np.testing.assert_array_equal(again.transform(TRAIN), space.transform(TRAIN))
+    assert again.dimension == space.dimension == space.transform(TRAIN).shape[1]
+
+
+def test_columns_without_values_and_tables_without_rows_are_spaces_too() -> None:
+    schema = Schema((Feature("x", "real"), Feature("y", "real")))
+    points = MeasuringSpace.fit(schema, [[NAN, 1], [NAN, 2]]).transform([[7, 1], [NAN, 2]])
+    np.testing.assert_array_equal(points[:, 0], [7, 0])
+    assert np.isfinite(MeasuringSpace.fit(schema, np.empty((0, 2))).transform([[1, 2.0]])).all()
+
+
+def test_a_matrix_of_another_width_is_refused() -> None:
+    with pytest.raises(DataError, match="5 features"):
+        MeasuringSpace.fit(SCHEMA, TRAIN[:, :3])

@@ -1,0 +1,224 @@
+"""The result: plain frames, a status for everybody, figures, JSON and what a notebook shows."""
+
+import decimal
+import json
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
+from attain.core.errors import DataError
+
+EVIL = "<script>alert('x')</script>"
+SCHEMA = Schema(
+    (
+        Feature("age", "count", immutable=True),
+        Feature("income", "positive", step=0.01, unit="€ & more"),
+        Feature(EVIL, "categorical", levels=("<b>", "b")),
+        Feature("late", "count", special={-8: "<i>never</i>"}, transitions={-8: ("value",)}),
+    )
+)
+TABLE_1 = [
+    "person",
+    "option",
+    "feature",
+    "current",
+    "counterfactual",
+    "current_percentile",
+    "counterfactual_percentile",
+    "shift",
+    "total_shift",
+    "outlier",
+    "connected",
+    "method",
+]
+
+
+def people(n: int = 12) -> pd.DataFrame:
+    random = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "late": np.where(np.arange(n) % 4 == 0, -8, random.poisson(2, n)),
+            EVIL: random.choice(["<b>", "b"], n),
+            "income": np.round(random.lognormal(3, 1, n), 2),
+            "age": random.integers(18, 80, n),
+        }
+    )
+
+
+def decide(X: pd.DataFrame) -> np.ndarray:
+    """Nobody under thirty; else income, another level and no late payments."""
+    merit = X["income"].to_numpy(float) / 20 + (X[EVIL] == "b").to_numpy() - X["late"].to_numpy(float) / 4
+    return np.where((merit > 2.5) & (X["age"].to_numpy() >= 30), "good", "bad")
+
+
+@cache
+def explainer() -> GrowingSpheres:
+    X = people(150)
+    return GrowingSpheres(SCHEMA, samples=60, budget=3000).fit(X, decide(X))
+
+
+def explain(X: Any, n: int = 2) -> Counterfactuals:
+    return explainer().explain(Model(decide, accepts="pandas", classes=["bad", "good"]), X, target="good", n=n)
+
+
+FRAMES = {
+    "pandas": people(),
+    "pandas nullable": people().convert_dtypes(),
+    "pandas categories": people().astype({EVIL: pd.CategoricalDtype(["b", "<b>"], ordered=True), "age": "uint8"}),
+    "pandas arrow": people().convert_dtypes(dtype_backend="pyarrow"),
+    "pandas short": people().astype({"income": "float32", EVIL: object}),
+    "pandas objects": people().astype(object).assign(income=[decimal.Decimal(repr(x)) for x in people()["income"]]),
+    "several index levels": people().set_index(
+        pd.MultiIndex.from_product([["a", "b"], pd.date_range("2020", periods=6)], names=["k", "day"])
+    ),
+    "dates with a zone": people().set_index(pd.date_range("2020-03-26", periods=12, tz="Europe/Berlin", name="day")),
+    "periods": people().set_index(pd.period_range("2020-01", periods=12, freq="M")),
+    "spans": people().set_index(pd.to_timedelta(range(12), unit="h")),
+    "repeated labels": people().set_axis([3, 3, *range(10)]),
+    "categories as labels": people().set_index(pd.CategoricalIndex(list("abcabcabcabc"))),
+    "fractions as labels": people().set_axis(np.arange(12) / 8),
+    "polars": pl.from_pandas(people()),
+    "polars Enum and Decimal": pl.from_pandas(people()).with_columns(
+        pl.col(EVIL).cast(pl.Enum(["b", "<b>"])), pl.col("income").cast(pl.Decimal(12, 2)), pl.col("age").cast(pl.UInt8)
+    ),
+    "polars Categorical": pl.from_pandas(people()).with_columns(pl.col(EVIL).cast(pl.Categorical)),
+    "pyarrow": pa.Table.from_pandas(people(), preserve_index=False),
+    "pyarrow dictionary and decimal": pa.table(
+        {
+            "age": pa.array(people()["age"], pa.uint8()),
+            EVIL: pa.array(people()[EVIL]).dictionary_encode(),
+            "income": pa.array(people()["income"]).cast(pa.decimal128(20, 2), safe=False),
+            "late": pa.array(people()["late"], pa.int16()),
+        }
+    ),
+}
+
+
+def equal(left: Any, right: Any) -> bool:
+    if isinstance(left, pd.DataFrame):
+        pd.testing.assert_frame_equal(left, right, check_freq=False)
+        return True
+    pd.testing.assert_frame_equal(left.to_pandas(), right.to_pandas())
+    return type(left) is type(right) and left.schema == right.schema
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_a_result_comes_back_from_json_as_it_was(frame: Any) -> None:
+    result = explain(frame)
+    assert 0 < result.found.sum() < len(result)
+    again = Counterfactuals.from_json(result.to_json())
+    for name in ("frame", "options", "changes", "figures"):
+        assert equal(getattr(again, name), getattr(result, name)), name
+    assert list(again.status) == list(result.status)
+    assert again.rows.tobytes() == result.rows.tobytes()
+    assert (again.method, again.target, again.notes) == (result.method, result.target, result.notes)
+    assert again.to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_who_has_no_answer_has_a_row_of_missing_cells(frame: Any) -> None:
+    result = explain(frame, n=1)
+    made = result.frame
+    assert type(made) is type(frame)
+    as_pandas = made if isinstance(made, pd.DataFrame) else made.to_pandas()
+    assert as_pandas[~result.found].isna().all(axis=None)
+    assert as_pandas[result.found].notna().all(axis=None)
+    young = (people()["age"] < 30).to_numpy()
+    assert not result.found[young].any()
+
+
+def test_the_frame_has_the_inputs_dtypes_when_everybody_has_an_answer() -> None:
+    X = people()[people()["age"] >= 30]
+    X = X[decide(X) == "bad"].astype({"age": "uint8", "income": "float32"})
+    result = explain(X)
+    assert result.found.all()
+    pd.testing.assert_series_equal(result.frame.dtypes, X.dtypes)
+    assert result.frame.index.equals(X.index)
+    assert result.frame["age"].tolist() == X["age"].tolist()
+
+
+def test_options_are_the_best_first_and_in_long_form() -> None:
+    result = explain(people())
+    assert list(result.options.columns) == ["person", "option", *people().columns]
+    best = result.options[result.options["option"] == 1].set_index("person").drop(columns="option")
+    pd.testing.assert_frame_equal(
+        best.astype(float, errors="ignore"),
+        result.frame[result.found].rename_axis("person").astype(best.dtypes),
+        check_dtype=False,
+    )
+    assert (decide(result.options) == "good").all()
+
+
+def test_changes_are_the_papers_table_1() -> None:
+    result = explain(people(), n=1)
+    changes = result.changes
+    assert list(changes.columns) == TABLE_1
+    training = people(150)
+    for row in changes.itertuples(index=False):
+        before, after = people().loc[row.person, row.feature], result.frame.loc[row.person, row.feature]
+        assert (row.current, row.counterfactual) == (before, after)
+        assert before != after
+        if row.feature == "income":
+            ecdf = [100 * float((training["income"] <= value).mean()) for value in (before, after)]
+            assert [row.current_percentile, row.counterfactual_percentile] == pytest.approx(ecdf, abs=1e-3)
+            assert row.shift == pytest.approx(abs(ecdf[1] - ecdf[0]), abs=2e-3)
+        if row.feature == EVIL:
+            assert math.isnan(row.current_percentile)
+            assert row.shift == 100.0
+    totals = changes.groupby("person")["shift"].sum()
+    np.testing.assert_allclose(totals, changes.groupby("person")["total_shift"].first(), atol=0.01)
+    assert set(changes["outlier"]) | set(changes["connected"]) <= {True, False}
+
+
+def test_status_and_figures_are_labelled_like_the_input() -> None:
+    X = people().set_axis([f"p{i}" for i in range(12)])
+    result = explain(X)
+    assert result.status.index.equals(X.index)
+    assert result.figures.index.equals(X.index)
+    assert set(result.status) <= {status.name for status in Status}
+    assert result.sentences.tolist() == [Status[name].value for name in result.status]
+    assert {"score_before", "rows_scored", "score_after", "features_changed", "total_shift", "max_shift"} <= set(
+        result.figures.columns
+    )
+    figures = result.figures[result.found]
+    assert (figures["max_shift"] <= figures["total_shift"] + 1e-12).all()
+    assert result.figures["total_shift"][~result.found].isna().all()
+    asked = sum(status is not Status.ALREADY_DESIRED for status in result.outcome)
+    assert result.share_found == pytest.approx(result.found.sum() / asked)
+
+
+def test_a_notebook_shows_only_changes_and_escapes_everything() -> None:
+    X = people().set_axis([f"<img src={i}>" for i in range(12)])
+    html = explain(X)._repr_html_()
+    for text in ("<script>", "<b>", "<i>", "<img"):
+        assert text not in html
+    assert "&lt;script&gt;" in html
+    assert "€ &amp; more" in html
+    assert "<td>age</td>" not in html
+    assert html.count("<tr") == html.count("</tr>")
+    assert html.count("<td") == html.count("</td>")
+    many = explain(people(30))._repr_html_()
+    assert "and 10 more people" in many
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "nonsense", '{"format": "attain-counterfactuals-0"}', '{"format": "attain-counterfactuals-1"}'],
+)
+def test_a_text_that_is_no_result_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match="to_json"):
+        Counterfactuals.from_json(text)
+
+
+def test_a_result_that_was_tampered_with_is_refused() -> None:
+    content = json.loads(explain(people()).to_json())
+    for key, value in (("status", ["FOUNDED"]), ("library", "excel"), ("rows", [[1.0]]), ("columns", {})):
+        with pytest.raises(DataError):
+            Counterfactuals.from_json(json.dumps({**content, key: value}))

@@ -1,0 +1,142 @@
+"""Features and schemas: what they hold, and what they refuse."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attain.core.errors import AttainError, SchemaError
+from attain.schema.schema import Feature, Schema
+
+
+def test_kinds_imply_what_they_say() -> None:
+    count = Feature("n", "count")
+    assert (count.bounds, count.step, count.integral, count.numeric) == ((0.0, None), 1.0, True, True)
+    assert Feature("p", "positive").bounds == (0.0, None)
+    assert Feature("r", "real").bounds == (None, None)
+    assert Feature("r", "real", bounds=(-np.inf, np.inf)).bounds == (None, None)
+    assert not Feature("c", "categorical", levels=("a",)).ordered
+    assert Feature("o", "ordinal", levels=("a",)).ordered
+    assert Feature("d", "real", derived="2 * r").searched is False
+    assert Feature("d", "real", label="Debt").title == "Debt"
+
+
+def test_numpy_scalars_become_plain_ones() -> None:
+    feature = Feature("g", "ordinal", levels=tuple(np.array([1, 2])), cost=np.int64(2), immutable=np.True_)  # type: ignore[arg-type]
+    assert [type(level) for level in feature.levels] == [int, int]
+    assert feature == Feature("g", "ordinal", levels=(1, 2), cost=2.0, immutable=True)
+
+
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        ({"kind": "integer"}, "kind is 'integer'"),
+        ({"name": ""}, "name"),
+        ({"name": 3}, "name"),
+        ({"levels": ("a",)}, "no levels"),
+        ({"kind": "interval"}, "both bounds"),
+        ({"kind": "count", "bounds": (-1, 5)}, "below 0"),
+        ({"kind": "count", "step": 0.5}, "whole numbers"),
+        ({"bounds": (5, 1)}, "above the upper"),
+        ({"bounds": 5}, "pair"),
+        ({"bounds": ("a", "b")}, "pair"),
+        ({"bounds": (float("nan"), 1)}, "NaN"),
+        ({"range": (1, 2)}, "from 0 or below"),
+        ({"step": 0}, "step is 0"),
+        ({"step": "1"}, "step is '1'"),
+        ({"step": float("inf")}, "step is inf"),
+        ({"cost": -1}, "cost is -1"),
+        ({"cost": "much"}, "cost is 'much'"),
+        ({"direction": "up"}, "direction is 'up'"),
+        ({"immutable": "yes"}, "immutable is 'yes'"),
+        ({"fillable": 1}, "fillable is 1"),
+        ({"label": 3}, "label is 3"),
+        ({"derived": 3}, "derived is 3"),
+        ({"special": 9}, "special of 'x'"),
+        ({"special": {"none": "a"}}, "no number"),
+        ({"special": {float("nan"): "a"}}, "no number"),
+        ({"transitions": {1: (2,)}}, "use direction and range"),
+        ({"transitions": ["a"]}, "transitions of 'x'"),
+        ({"derived": "y + 1", "immutable": True}, "cannot be immutable"),
+        ({"kind": "categorical"}, "needs its levels"),
+        ({"kind": "categorical", "levels": "abc"}, "list of levels"),
+        ({"kind": "categorical", "levels": None}, "list of levels"),
+        ({"kind": "categorical", "levels": ("a", "a")}, "twice: 'a'"),
+        ({"kind": "categorical", "levels": (1, True)}, "twice"),
+        ({"kind": "categorical", "levels": ("a", None)}, "None cannot be a level"),
+        ({"kind": "categorical", "levels": ("a", float("nan"))}, "nan cannot be a level"),
+        ({"kind": "categorical", "levels": ("a",), "special": {-9: "a"}}, "no special codes"),
+        ({"kind": "categorical", "levels": ("a",), "bounds": (0, 1)}, "no bounds"),
+        ({"kind": "categorical", "levels": ("a",), "step": 1}, "no step"),
+        ({"kind": "categorical", "levels": ("a",), "derived": "y"}, "only a column of numbers"),
+        ({"kind": "categorical", "levels": ("a",), "direction": "increase"}, "no order"),
+        ({"kind": "categorical", "levels": ("a",), "range": (0, 1)}, "no order"),
+        ({"kind": "categorical", "levels": ("a", "b"), "transitions": {"a": ("c",)}}, "'c'"),
+        ({"kind": "categorical", "levels": ("a", "b"), "transitions": {"a": "b"}}, "list of levels"),
+    ],
+)
+def test_a_feature_that_contradicts_itself_is_refused(properties: dict[str, Any], words: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Feature(**{"name": "x", "kind": "real", **properties})
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("features", "rules", "words"),
+    [
+        ((), (), "at least one"),
+        (None, (), "list of features"),
+        (("x",), (), "not of str"),
+        ((Feature("x", "real"), Feature("x", "real")), (), "same name: 'x'"),
+        ((Feature("x", "real"),), (5,), "rules is"),
+        ((Feature("x", "real"),), None, "rules is"),
+        ((Feature("x", "real"),), "y <= 1", "'y'"),
+        ((Feature("x", "real", derived="y"),), (), "'y'"),
+        ((Feature("x", "real", derived="y"), Feature("y", "real", derived="x")), (), "circle"),
+        ((Feature("x", "real", derived="y"), Feature("y", "categorical", levels=("a",))), (), "no column of numbers"),
+    ],
+)
+def test_a_schema_that_contradicts_itself_is_refused(features: Any, rules: Any, words: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema(features, rules)
+    assert words in str(caught.value)
+
+
+def schema() -> Schema:
+    return Schema(
+        (
+            Feature("age", "count", immutable=True),
+            Feature("debt", "positive"),
+            Feature("ratio", "real", derived="total / age"),
+            Feature("total", "real", derived="debt * 2"),
+            Feature("house", "categorical", levels=("rents", "owns")),
+        ),
+        rules="debt <= 100",
+    )
+
+
+def test_a_schema_knows_its_columns() -> None:
+    made = schema()
+    assert made.names == ("age", "debt", "ratio", "total", "house")
+    assert made.free == ("debt", "house")
+    assert made.immutable == ("age",)
+    assert made.free_columns.tolist() == [1, 4]
+    assert made.immutable_columns.tolist() == [0]
+    assert made["house"] is made.features[made.position("house")]
+    assert "age" in made
+    assert "height" not in made
+    assert [position for position, _ in made.derivations] == [3, 2]
+    assert "rule: debt <= 100" in str(made)
+    assert made.with_rules("age <= 99").rules == ("debt <= 100", "age <= 99")
+
+
+def test_a_change_makes_a_copy() -> None:
+    made = schema()
+    changed = made.change(["debt", "house"], immutable=True, label="L")
+    assert made.free == ("debt", "house")
+    assert changed.free == ()
+    assert changed["debt"].label == "L"
+    assert made.change("age", immutable=False).free == ("age", "debt", "house")
+    for names, properties, words in (("height", {"cost": 1}, "'height'"), ("age", {"colour": 1}, "'colour'")):
+        with pytest.raises(AttainError, match=words):
+            made.change(names, **properties)

@@ -1,0 +1,113 @@
+"""A round trip through TOML is exact, and a text that is no schema says where."""
+
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attain.core.errors import SchemaError
+from attain.datasets import load_german
+from attain.schema.schema import Feature, Schema
+from attain.testing import people
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+NUMBERS = st.floats(-1e12, 1e12)
+LEVELS = st.lists(TEXTS | st.integers(-(10**18), 10**18) | NUMBERS, min_size=1, max_size=5, unique=True)
+
+
+@st.composite
+def features(draw: st.DrawFn, name: str) -> Feature:
+    common: dict[str, Any] = {
+        "immutable": draw(st.booleans()),
+        "fillable": draw(st.booleans()),
+        "cost": draw(st.floats(0, 1e9)),
+        "label": draw(st.none() | TEXTS),
+        "unit": draw(st.none() | st.just("") | TEXTS),
+        "description": draw(st.none() | TEXTS),
+        "likelihood": draw(st.none() | TEXTS),
+    }
+    reach = (draw(st.none() | st.floats(-1e6, 0)), draw(st.none() | st.floats(0, 1e6)))
+    if draw(st.booleans()):
+        levels = tuple(draw(LEVELS))
+        transitions = draw(st.dictionaries(st.sampled_from(levels), st.lists(st.sampled_from(levels)), max_size=2))
+        kind = draw(st.sampled_from(["ordinal", "categorical"]))
+        return Feature(name, kind, levels=levels, transitions=transitions, **common)  # type: ignore[arg-type]
+    low = draw(st.none() | st.floats(0, 10))
+    special = draw(st.dictionaries(st.integers(-99, -1), TEXTS, max_size=3))
+    return Feature(
+        name,
+        draw(st.sampled_from(["real", "positive"])),
+        bounds=(low, draw(st.none() | st.floats(10, 1e9))),
+        step=draw(st.none() | st.floats(1e-9, 1e9)),
+        special=special,
+        direction=draw(st.sampled_from(["any", "increase", "decrease"])),
+        range=reach,
+        transitions={float(code): ("value",) for code in special},
+        **common,
+    )
+
+
+@given(st.data(), st.lists(TEXTS, min_size=1, max_size=4, unique=True))
+def test_any_schema_comes_back_exactly(data: st.DataObject, names: list[str]) -> None:
+    schema = Schema(tuple(data.draw(features(name)) for name in names))
+    text = schema.to_toml()
+    again = Schema.from_toml(text)
+    assert again == schema
+    assert again.to_toml() == text
+    for one, two in zip(again, schema, strict=True):
+        assert [type(level) for level in one.levels] == [type(level) for level in two.levels]
+
+
+@pytest.mark.parametrize("schema", [people.schema(), load_german().schema], ids=["all parts", "german"])
+def test_real_schemas_come_back_exactly(schema: Schema) -> None:
+    assert Schema.from_toml(schema.to_toml()) == schema
+    tomllib.loads(schema.to_toml())
+
+
+def test_what_a_person_writes_is_read() -> None:
+    schema = Schema.from_toml("""
+        rules = ["debt <= 100"]
+        [[feature]]
+        name = "debt"
+        kind = "positive"
+        bounds = { upper = 500 }
+        special = [{ code = -9, meaning = "none" }, { code = -8 }]
+        transitions = [{ from = -9, to = ["value"] }]
+    """)
+    assert schema.rules == ("debt <= 100",)
+    expected = Feature("debt", "positive", bounds=(0, 500), special={-9: "none", -8: ""}, transitions={-9: ("value",)})
+    assert schema["debt"] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[feature]", "no valid TOML"),
+        ('format = "other"', "no schema of this version"),
+        ("colour = 1", "'colour'"),
+        ("feature = 1", "double brackets"),
+        ("feature = [1]", "double brackets"),
+        ("rules = 1", "rules takes a list"),
+        ("rules = [1]", "rules takes a list"),
+        ("", "at least one feature"),
+        ("[[feature]]\nkind = 'real'", "no name"),
+        ("[[feature]]\nname = 'x'", "'x' has no kind"),
+        ("[[feature]]\nname = 'x'\nkind = 'real'\ncolour = 1", "'colour'"),
+        ("[[feature]]\nname = 'x'\nkind = 'real'\nstep = '1'", "'x': step"),
+        ("[[feature]]\nname = 'x'\nkind = 'real'\nstep = nan", "'x': step"),
+        ("[[feature]]\nname = 'x'\nkind = 'real'\nimmutable = 1", "'x': immutable"),
+        ("[[feature]]\nname = 'x'\nkind = 'real'\nbounds = [0, 1]", "'x': bounds"),
+        ("[[feature]]\nname = 'x'\nkind = 'real'\nbounds = { low = 1 }", "'x': bounds"),
+        ("[[feature]]\nname = 'x'\nkind = 'real'\nspecial = [1]", "'x': special"),
+        ("[[feature]]\nname = 'x'\nkind = 'real'\nlabel = 1979-05-27", "'x': label"),
+        ("[[feature]]\nname = 'x'\nkind = 'ordinal'\nlevels = 'ab'", "'x': levels"),
+        ("[[feature]]\nname = 'x'\nkind = 'ordinal'\nlevels = [1979-05-27]", "cannot be a level"),
+        ("[[feature]]\nname = 'x'\nkind = 3", "'x': kind"),
+    ],
+)
+def test_a_text_that_is_no_schema_says_where(text: str, words: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_toml(text)
+    assert words in str(caught.value)

@@ -1,0 +1,189 @@
+"""What each person may reach: final form and violations, against a second check that shares no code with them."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attain.schema.constraints import Constraints
+from attain.schema.schema import Feature, Schema
+from attain.tables.region import NOT_A_RULE, Region
+from attain.tables.table import Table
+from attain.testing import people
+from attain.testing.rules import broken_rules
+
+SCHEMA = people.schema()
+FRAME = people.frame(40)
+TABLE = Table.read(FRAME, SCHEMA)
+RULE_FREE = [kind for kind in NOT_A_RULE if kind != "max_changes"]
+
+CELLS = (
+    st.floats(-1e4, 1e5).map(lambda x: round(x, 3))
+    | st.integers(-10, 15).map(float)
+    | st.just(math.nan)
+    | st.sampled_from([-8.0, -9.0, 0.5])
+)
+ROWS = st.lists(st.tuples(st.integers(0, 39), *[CELLS] * len(SCHEMA)), min_size=1, max_size=8)
+
+
+def unpacked(drawn: list[tuple[Any, ...]]) -> tuple[np.ndarray, np.ndarray]:
+    array = np.array(drawn, dtype=np.float64)
+    return array[:, 1:], array[:, 0].astype(np.intp)
+
+
+def record(values: np.ndarray) -> dict[str, Any]:
+    return {name: TABLE.layout.value(name, float(cell)) for name, cell in zip(SCHEMA.names, values, strict=True)}
+
+
+def same(left: np.ndarray, right: np.ndarray) -> bool:
+    return np.array_equal(left, right, equal_nan=True)
+
+
+@settings(max_examples=80)
+@given(ROWS)
+def test_final_form_is_a_record_that_could_exist(drawn: list[tuple[Any, ...]]) -> None:
+    rows, owners = unpacked(drawn)
+    region = Region.of(TABLE, Constraints())
+    made = region.final_form(rows, owners)
+    assert same(region.final_form(made, owners), made)
+    broken = region.violations(made, owners)
+    for kind in RULE_FREE:
+        if kind != "derived":
+            assert not broken[kind].any(), kind
+    for i, owner in enumerate(owners):
+        assert not broken_rules(SCHEMA, record(TABLE.values[owner]), record(made[i]))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 39), min_size=1, max_size=5))
+def test_a_persons_own_record_is_in_final_form(owners: list[int]) -> None:
+    region = Region.of(TABLE, Constraints())
+    own = TABLE.values[owners]
+    assert region.final_form(own, np.array(owners)).tobytes() == own.tobytes()
+    assert not region.changed(own, np.array(owners)).any()
+
+
+@settings(max_examples=30)
+@given(ROWS)
+def test_what_violations_allow_the_second_check_allows_and_no_more(drawn: list[tuple[Any, ...]]) -> None:
+    rows, owners = unpacked(drawn)
+    region = Region.of(TABLE, Constraints())
+    for j, feature in enumerate(SCHEMA):
+        cells = TABLE.values[owners].copy()
+        cells[:, j] = rows[:, j]
+        if feature.derived is not None:
+            continue
+        if not feature.numeric:
+            cells[:, j] = np.clip(np.rint(cells[:, j]), 0, len(feature.levels) - 1)
+        broken = np.logical_or.reduce(
+            [region.violations(cells, owners)[kind] for kind in RULE_FREE if kind != "derived"]
+        )
+        for i, owner in enumerate(owners):
+            complaints = broken_rules(SCHEMA, record(TABLE.values[owner]), record(cells[i]))
+            off_grid = feature.step is None and cells[i, j] != float(f"{cells[i, j]:.5e}")
+            if not off_grid:
+                assert broken[i] == bool(complaints), (feature.name, record(cells[i]), complaints)
+
+
+CONSTRAINTS: list[dict[str, Any]] = [
+    {"immutable": ["debt", "housing"]},
+    {"direction": {"score": "increase", "income": "decrease", "education": "decrease"}},
+    {"range": {"cards": (-1, 5), "score": (-0.5, None), "education": (0, 1)}},
+    {"bounds": {"debt": (None, 500), "score": (0, 1), "education": (None, "school")}},
+    {"max_changes": 2},
+    {"people": {"p3": {"immutable": ["score"]}, "p4": {"max_changes": 1}}},
+]
+
+
+@pytest.mark.parametrize("given_", CONSTRAINTS, ids=[next(iter(given_)) for given_ in CONSTRAINTS])
+def test_constraints_only_tighten(given_: dict[str, Any]) -> None:
+    random = np.random.default_rng(0)
+    owners = random.integers(0, 40, 3000)
+    rows = TABLE.values[owners].copy()
+    moves = random.random(rows.shape) < 0.2
+    rows[moves] = TABLE.values[random.integers(0, 40, 3000)][moves]
+    open_, tight = Region.of(TABLE, Constraints()), Region.of(TABLE, Constraints.of(given_))
+    rows = open_.final_form(rows, owners)
+    allowed, still = open_.allows(rows, owners), tight.allows(rows, owners)
+    assert not (still & ~allowed).any()
+    assert still.sum() < allowed.sum()
+    made = tight.final_form(rows, owners)
+    assert not any(tight.violations(made, owners)[kind].any() for kind in RULE_FREE if kind != "derived")
+    fewer = tight.allows(made, owners)
+    assert open_.allows(made, owners)[fewer].all()
+
+
+def region(*features: Feature, rows: list[list[float]], rules: tuple[str, ...] = (), **constraints: Any) -> Region:
+    schema = Schema(features, rules)
+    frame = pd.DataFrame({f.name: [row[j] for row in rows] for j, f in enumerate(features)}).astype(float)
+    return Region.of(Table.read(frame, schema), Constraints.of(constraints))
+
+
+def test_a_person_off_the_grid_stays_there_until_moved() -> None:
+    made = region(Feature("x", "real", step=1.0, direction="increase"), rows=[[10.4]])
+    forms = made.final_form(np.array([[10.4], [10.6], [10.45], [9.0], [11.2]]), np.zeros(5, dtype=np.intp))
+    assert forms[:, 0].tolist() == [10.4, 11.0, 10.4, 10.4, 11.0]
+
+
+def test_a_number_that_rounds_to_a_special_code_does_not_become_it() -> None:
+    made = region(Feature("x", "real", step=1.0, special={5: "five"}), rows=[[3.0]])
+    assert made.final_form(np.array([[5.2], [5.0], [6.2]]), np.zeros(3, dtype=np.intp))[:, 0].tolist() == [
+        3.0,
+        3.0,
+        6.0,
+    ]
+
+
+def test_ranges_reach_as_far_as_they_say() -> None:
+    made = region(Feature("x", "real", step=0.1, range=(-0.1, 0.1)), rows=[[0.7], [0.3]])
+    far = made.final_form(np.array([[9.0], [-9.0], [9.0], [-9.0]]), np.array([0, 0, 1, 1]))
+    assert far[:, 0].tolist() == [0.8, 0.6, 0.4, 0.2]
+    assert made.allows(far, np.array([0, 0, 1, 1])).all()
+
+
+def test_special_codes_are_left_only_by_their_transitions() -> None:
+    feature = Feature("x", "count", special={-8: "no account", -9: "no record"}, transitions={-8: ("value", -9)})
+    made = region(feature, rows=[[-8], [-9], [4]])
+    rows, owners = np.array([[v] for v in (3.0, -9.0, -8.0)] * 3), np.repeat(np.arange(3), 3)
+    assert made.final_form(rows, owners)[:, 0].tolist() == [3, -9, -8, -9, -9, -9, 3, 4, 4]
+    assert made.frozen[:, 0].tolist() == [False, True, False]
+
+
+def test_missing_cells_are_filled_only_where_they_may_be() -> None:
+    nan = math.nan
+    made = region(Feature("x", "real"), Feature("y", "real", fillable=True), rows=[[nan, nan], [1, 2]])
+    forms = made.final_form(np.array([[5.0, 6.0], [nan, nan]]), np.array([0, 1]))
+    assert same(forms, np.array([[nan, 6.0], [1.0, 2.0]]))
+
+
+def test_derived_columns_follow_and_keep_their_bounds() -> None:
+    made = region(
+        Feature("a", "real"),
+        Feature("b", "real"),
+        Feature("r", "real", derived="a / b", bounds=(0, 2), step=0.01),
+        Feature("s", "real", derived="r * 2"),
+        rows=[[1.0, 3.0, 0.3333333, 9.0]],
+    )
+    rows, owners = np.array([[1.0, 3.0, 7, 7], [2.0, 3.0, 7, 7], [9.0, 3.0, 7, 7], [2.0, 0.0, 7, 7]]), np.zeros(4, int)
+    forms = made.final_form(rows, owners)
+    assert forms[0].tolist() == [1.0, 3.0, 0.3333333, 9.0]
+    assert forms[1].tolist() == [2.0, 3.0, 0.67, 1.33333]
+    assert made.allows(forms, owners).tolist() == [True, True, False, False]
+
+
+def test_outside_the_training_range_one_may_stay_and_come_back() -> None:
+    table = Table.read(pd.DataFrame({"x": [12.5, 5.5]}), Schema((Feature("x", "real"),)))
+    made = Region.of(table, Constraints(), (np.array([0.0]), np.array([10.0])))
+    assert made.high[:, 0].tolist() == [12.5, 10.0]
+    assert made.low[:, 0].tolist() == [0.0, 0.0]
+
+
+def test_cells_with_nowhere_to_go_are_frozen() -> None:
+    level = Feature("l", "categorical", levels=("a", "b"), transitions={"a": ()})
+    schema = Schema((Feature("x", "count", direction="decrease"), level))
+    table = Table.read(pd.DataFrame({"x": [0, 3], "l": ["a", "b"]}), schema)
+    assert Region.of(table, Constraints()).frozen.tolist() == [[True, True], [False, False]]
