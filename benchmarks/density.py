@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from attain.datasets import load_gmsc, load_heloc
 from attain.density import CHVAE, CVAE, VAE
 from attain.density.columns import Columns
-from attain.tables.table import Table
+from attain.tables import Table
 from benchmarks import report
 
 SIZES = {

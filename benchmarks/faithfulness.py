@@ -14,8 +14,7 @@ import numpy as np
 
 from attain import CCHVAE, metrics
 from attain.population.reference import Reference
-from attain.tables.cells import ordinary
-from attain.tables.table import Table
+from attain.tables import Table, ordinary
 from benchmarks import report
 from benchmarks.tasks import Task, paper_task
 

@@ -38,9 +38,8 @@ from attain.methods.guarded.guarding import held_out
 from attain.population.percentiles import Percentiles
 from attain.population.reference import QUANTILES, Reference
 from attain.population.space import MeasuringSpace
-from attain.schema.constraints import Constraints
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints
+from attain.tables import Region, Table
 from experiments import CLASSIFIERS
 
 DATA: dict[str, Callable[[], Dataset]] = {

@@ -30,10 +30,8 @@ from attain import metrics
 from attain.core.errors import MissingExtraError
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Schema
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints, Schema
+from attain.tables import Region, Table
 from benchmarks.guarded import CONNECTED, DATA, FIRST, SPHERES, TYPICAL, Part, methods
 from benchmarks.methods import ONE_THREAD
 from benchmarks.peers_nice import FrozenNICE

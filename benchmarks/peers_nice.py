@@ -18,10 +18,8 @@ import pandas as pd
 from sklearn.decomposition import PCA
 
 from attain.population.space import MeasuringSpace
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Schema
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints, Schema
+from attain.tables import Region, Table
 from experiments.bench.methods import installed
 from experiments.outside.people import Outcome, each, quiet
 

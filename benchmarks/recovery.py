@@ -12,7 +12,7 @@ import numpy as np
 
 from attain.datasets import Dataset, make_blobs, make_moons
 from attain.density import CHVAE
-from attain.tables.table import Table
+from attain.tables import Table
 from benchmarks import report
 
 PEOPLE = 3000

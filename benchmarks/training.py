@@ -30,7 +30,7 @@ def main() -> None:
     from attain.datasets import load_gmsc
     from attain.density import CHVAE
     from attain.density.columns import Columns
-    from attain.tables.table import Table
+    from attain.tables import Table
     from benchmarks import report, torch_model
 
     data = load_gmsc(version="paper")

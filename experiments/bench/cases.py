@@ -20,8 +20,8 @@ from attain.population.faithfulness import nearest_distance, outlier
 from attain.population.measuring import BoolArray, FloatArray, measured
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Neighbours, Reference
-from attain.schema.schema import Schema
-from attain.tables.table import Table
+from attain.schema import Schema
+from attain.tables import Table
 
 NEIGHBOURS: Final = (5, 10, 20, 40)
 HELD_OUT_NEIGHBOURS: Final = (10, 20)

@@ -17,9 +17,8 @@ import pandas as pd
 from attain.core.errors import ModelError
 from attain.population.measuring import BoolArray, FloatArray
 from attain.results.status import Status
-from attain.schema.constraints import Constraints
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints
+from attain.tables import Region, Table
 from attain.testing.rules import broken_rules
 from experiments.bench.cases import Case
 from experiments.store import Part

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 SUPPORT_ROWS: Final = 10_000
 """On so many training rows the support vector machine is trained: its cost grows with their square."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from attain.core.errors import AttainError, MissingExtraError
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 
 class Recipe(Protocol):

@@ -17,7 +17,7 @@ import attain
 from attain.core.errors import AttainError, listed
 from attain.core.progress import track
 from attain.datasets import Dataset
-from attain.schema.schema import Schema
+from attain.schema import Schema
 from experiments.bench.cases import MEASURES
 from experiments.bench.cells import BROKEN, FAILED, FOUND, NONE, REFUSED, STOPPED, Cell
 from experiments.bench.classifiers import CLASSIFIERS

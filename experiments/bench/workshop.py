@@ -17,8 +17,8 @@ import pandas as pd
 from attain.core.errors import AttainError
 from attain.core.files import write_atomically
 from attain.datasets import Dataset
-from attain.schema.schema import Schema
-from attain.tables.table import Table
+from attain.schema import Schema
+from attain.tables import Table
 from experiments.bench.cases import Case, Split, content
 from experiments.bench.cells import FAILED, STOPPED, Cell, Fitted, measured, unmeasured, without_people
 from experiments.bench.methods import Recipe

@@ -8,7 +8,7 @@ the last bit. Each function here makes a method for a schema and a seed.
 
 from __future__ import annotations
 
-from attain.schema.schema import Schema
+from attain.schema import Schema
 from experiments.outside.dice import DiceML
 from experiments.outside.treecf import TreeCF
 

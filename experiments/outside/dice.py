@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.errors import ModelError
-from attain.schema.schema import Schema
+from attain.schema import Schema
 from experiments.bench.methods import installed
 from experiments.outside.people import Outcome, each, movable, quiet, reachable, seed
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 
 @dataclass(frozen=True, eq=False)

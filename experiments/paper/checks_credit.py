@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from attain.tables.cells import unchanged
+from attain.tables import unchanged
 from experiments.paper.credit import COMMON, OWN, Results
 from experiments.paper.findings import Finding, Verdict, finding
 from experiments.paper.settings import CCHVAE, CORRECTED, NEIGHBOURS, PRINTED, RELEASED, TITLES

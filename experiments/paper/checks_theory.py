@@ -12,7 +12,7 @@ from attain.methods import ActionableRecourse, BudgetedInverseClassification
 from attain.methods.search.sphere import radii
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 from experiments.paper.classifiers import above
 from experiments.paper.findings import Finding, finding
 from experiments.paper.settings import CCHVAE

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 
 def above(column: str, boundary: float) -> Callable[[pd.DataFrame], np.ndarray]:

@@ -16,7 +16,7 @@ from attain.datasets import Dataset
 from attain.methods import ActionableRecourse, BudgetedInverseClassification, GrowingSpheres
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
-from attain.tables.table import Table
+from attain.tables import Table
 from experiments.paper import measures
 from experiments.paper.answers import Answers, kept
 from experiments.paper.classifiers import logistic_regression, support_vector_machine

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from attain.tables.cells import unchanged
+from attain.tables import unchanged
 from experiments.drawing import COLOURS, panels
 from experiments.paper.credit import Results
 from experiments.paper.person import Person, told

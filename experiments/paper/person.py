@@ -11,8 +11,8 @@ import pandas as pd
 
 from attain.core.errors import AttainError
 from attain.results.status import Status
-from attain.schema.schema import Feature
-from attain.tables.cells import ordinary, unchanged
+from attain.schema import Feature
+from attain.tables import ordinary, unchanged
 from experiments.paper.credit import LINEAR, Results
 from experiments.paper.settings import CCHVAE
 from experiments.store import Part

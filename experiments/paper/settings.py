@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from attain.datasets import GMSC_DIRECTIONS, HELOC_DIRECTIONS
-from attain.schema.schema import Direction
+from attain.schema import Direction
 
 Name = Literal["gmsc", "heloc", "german"]
 

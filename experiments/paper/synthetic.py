@@ -15,7 +15,7 @@ from attain import metrics
 from attain.datasets import Dataset, make_blobs, make_moons
 from attain.methods import ActionableRecourse, GrowingSpheres
 from attain.population.reference import Reference
-from attain.tables.table import Table
+from attain.tables import Table
 from experiments.paper.answers import Answers, kept
 from experiments.paper.classifiers import above, linear_above
 from experiments.paper.settings import CCHVAE, Example

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from attain.schema.schema import Feature
+from attain.schema import Feature
 from experiments.drawing import COLOURS, panels
 from experiments.paper.credit import BEFORE, COMMON, LINEAR, MACHINE, OWN, REAL, Results
 from experiments.paper.measures import Line, averaged

@@ -9,7 +9,7 @@ import numpy as np
 from attain.methods.cchvae.cchvae import CCHVAE
 from attain.methods.cchvae.shells import Latent
 from attain.results.counterfactuals import Counterfactuals
-from attain.tables.region import Region
+from attain.tables import Region
 
 
 class TracedCCHVAE(CCHVAE):

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from attain.models import Model
     from attain.results.counterfactuals import Counterfactuals
     from attain.results.status import Status
-    from attain.schema.constraints import Constraints
-    from attain.schema.schema import Feature, Schema
+    from attain.schema import Constraints, Feature, Schema
 
 __version__ = "0.1.0"
 
@@ -47,12 +46,12 @@ __all__ = [
 _HOMES = {
     "CCHVAE": "attain.methods",
     "AttainError": "attain.core.errors",
-    "Constraints": "attain.schema.constraints",
+    "Constraints": "attain.schema",
     "Counterfactuals": "attain.results.counterfactuals",
-    "Feature": "attain.schema.schema",
+    "Feature": "attain.schema",
     "GrowingSpheres": "attain.methods",
     "Model": "attain.models",
-    "Schema": "attain.schema.schema",
+    "Schema": "attain.schema",
     "Status": "attain.results.status",
     "load": "attain.methods.persistence",
 }

@@ -18,8 +18,8 @@ from attain.datasets import (
     make_blobs,
     make_moons,
 )
-from attain.schema.schema import Schema
-from attain.tables.table import Table
+from attain.schema import Schema
+from attain.tables import Table
 
 EMBEDDED: dict[str, Callable[[], Dataset]] = {
     "german": load_german,

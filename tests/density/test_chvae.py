@@ -11,7 +11,7 @@ from sklearn.base import clone
 from attain.core.errors import AttainError, DataError
 from attain.datasets import make_blobs, make_moons
 from attain.density import CHVAE, CVAE, TILE, VAE
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 from attain.testing.autoencoder import check_autoencoder
 
 BLOBS = np.array([[-5.0, 9.0], [0.0, 4.5], [6.0, 1.0]])

@@ -7,7 +7,7 @@ import pytest
 
 from attain.core.errors import DataError
 from attain.density.columns import Columns
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 SCHEMA = Schema(
     (

@@ -17,7 +17,7 @@ from attain.density.columns import Columns
 from attain.density.likelihoods import Likelihood, Support, register
 from attain.density.mixture import Mixture
 from attain.density.training import Plan, train
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 from attain.testing.likelihood import check_likelihood
 
 SCHEMA = Schema((Feature("x", "real"), Feature("n", "count")))

@@ -15,7 +15,7 @@ import pytest
 
 from attain.core.errors import AttainError, FileError, MissingDataSetError
 from attain.datasets import load_german, make_moons
-from attain.tables.table import Table
+from attain.tables import Table
 from experiments.paper import FULL, QUICK, run, synthetic
 from experiments.paper.classifiers import above, linear_above
 from experiments.paper.credit import BEFORE, COMMON, REAL, Credit

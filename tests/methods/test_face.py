@@ -12,8 +12,8 @@ from attain.methods import Face, GrowingSpheres
 from attain.methods.face.graph import Density, PeopleGraph, admissible_rows
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Table
+from attain.schema import Feature, Schema
+from attain.tables import Table
 from attain.testing import people
 
 PLANE = Schema((Feature("x", "real"), Feature("y", "real")))
@@ -58,8 +58,8 @@ def test_path_lengths_are_the_shortest_ones_through_the_rows_each_person_may_be(
     fitted = Face(schema, neighbours=6, density=density, figures=False).fit(X)
     graph = fitted.graph_
     asked = Table.read(plane(12, seed=3), fitted.schema_).values
-    from attain.schema.constraints import Constraints
-    from attain.tables.region import Region
+    from attain.schema import Constraints
+    from attain.tables import Region
 
     region = Region.of(Table.read(plane(12, seed=3), fitted.schema_), Constraints(), fitted.observed_)
     lengths, before = fitted._routes(region)
@@ -85,8 +85,8 @@ def test_the_answer_is_the_end_with_the_shortest_path():
     asked = plane(30, seed=5)
     asked = asked[asked["x"] <= 1]
     result = explained(fitted, asked)
-    from attain.schema.constraints import Constraints
-    from attain.tables.region import Region
+    from attain.schema import Constraints
+    from attain.tables import Region
 
     lengths, _ = fitted._routes(Region.of(result.table, Constraints(), fitted.observed_))
     ends = right(pd.DataFrame(fitted.graph_.values, columns=["x", "y"])) == 1
@@ -176,8 +176,8 @@ def test_rows_a_person_could_become_are_those_the_rules_allow_cell_by_cell():
             Feature("pay", "real", range=(0, 2)),
         )
     )
-    from attain.schema.constraints import Constraints
-    from attain.tables.region import Region
+    from attain.schema import Constraints
+    from attain.tables import Region
 
     frame = pd.DataFrame({"age": [30.0, 30.0], "sex": ["f", "f"], "late": [2, -9], "pay": [5.0, np.nan]})
     region = Region.of(Table.read(frame, schema), Constraints())

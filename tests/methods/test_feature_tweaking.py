@@ -17,7 +17,7 @@ from attain.core.errors import AttainError, ModelError
 from attain.methods import FeatureTweaking
 from attain.methods.tweaking.tree_paths import outward
 from attain.results.status import Status
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 REAL = Schema(tuple(Feature(name, "real") for name in "abc"))
 

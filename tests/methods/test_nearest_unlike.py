@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from attain.core.errors import AttainError
 from attain.methods import NearestUnlike
 from attain.results.status import Status
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 from attain.testing import people
 
 SCHEMA = Schema(

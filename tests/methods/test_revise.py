@@ -15,8 +15,7 @@ from attain.methods import Revise
 from attain.methods.revise.latent_descent import LatentDescent, Loss
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Ledger, Problem
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.tables import Region, Table
 
 BOUNDARY = 6.0
 

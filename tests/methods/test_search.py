@@ -12,10 +12,8 @@ from attain.methods.search.pool import Pool, first_of_each
 from attain.methods.search.sparsity import sparse
 from attain.methods.search.sphere import directions, volume_uniform_radii
 from attain.methods.search.streams import normals, person_key, streams, uniforms
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Feature, Schema
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints, Feature, Schema
+from attain.tables import Region, Table
 
 
 @pytest.mark.parametrize("k", [2, 3, 10])

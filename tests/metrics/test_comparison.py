@@ -13,7 +13,7 @@ from attain.metrics.comparison import compare, holm
 from attain.metrics.evaluation import Evaluation
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(tuple(Feature(name, "real") for name in "abcd"))

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from attain.core.errors import AttainError
 from attain.density import CVAE
 from attain.metrics import density_rank, log_density, log_density_with_error
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema((Feature("x", "real"), Feature("y", "real")))

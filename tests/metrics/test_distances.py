@@ -20,7 +20,7 @@ from attain.metrics import (
     range_distance,
 )
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(

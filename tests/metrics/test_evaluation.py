@@ -11,8 +11,8 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from attain.core.errors import AttainError, DataError
 from attain.metrics import evaluate
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Table
+from attain.schema import Feature, Schema
+from attain.tables import Table
 
 
 @dataclass

@@ -16,9 +16,8 @@ from attain.metrics import evaluate
 from attain.metrics.catalogue import MEASURES
 from attain.models import Goal
 from attain.population.percentiles import Percentiles
-from attain.schema.constraints import Constraints
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints
+from attain.tables import Region, Table
 from attain.testing import people
 
 TRAIN, TEST = people.frame(150), people.frame(80, seed=7)

@@ -7,7 +7,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from attain.metrics import held_out_outlier, held_out_outlier_factor, held_out_reference, outlier
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(tuple(Feature(f"x{j}", "real") for j in range(3)))

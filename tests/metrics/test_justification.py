@@ -14,8 +14,8 @@ from attain.metrics import justification_score, justified
 from attain.metrics.justification import _asked, _ball
 from attain.models import Goal, Model
 from attain.population.reference import Reference
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Table
+from attain.schema import Feature, Schema
+from attain.tables import Table
 
 NAN = float("nan")
 PLANE = Schema((Feature("x", "real"), Feature("y", "real")))

@@ -5,8 +5,8 @@ import pytest
 
 from attain.metrics import correlation, mean_correlation, median_spread, spread
 from attain.population.reference import Reference
-from attain.schema.schema import Feature, Schema
-from attain.tables.cells import ordinary
+from attain.schema import Feature, Schema
+from attain.tables import ordinary
 
 NAN = float("nan")
 SCHEMA = Schema(

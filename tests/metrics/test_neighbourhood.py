@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from attain.core.errors import AttainError, DataError
 from attain.metrics import relative_distance, y_nearest
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from attain.metrics import closest_training_distance, copies
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(

@@ -11,10 +11,8 @@ from attain.core.errors import AttainError, DataError
 from attain.metrics.robustness import retrained, valid_after_inexact_execution, valid_after_retraining
 from attain.models import Goal
 from attain.population.percentiles import Percentiles
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Feature, Schema
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints, Feature, Schema
+from attain.tables import Region, Table
 
 NAN = float("nan")
 SCHEMA = Schema(

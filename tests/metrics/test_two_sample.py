@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from attain.core.errors import AttainError, DataError
 from attain.metrics.two_sample import _auc_within, _folds, two_sample_test, weighted_auc
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema((Feature("age", "real", immutable=True), Feature("income", "real"), Feature("debt", "real")))

@@ -9,10 +9,8 @@ import pytest
 from attain.core.errors import DataError
 from attain.metrics import redundant, success, type_valid, valid, violations
 from attain.models import Goal, Model
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Feature, Schema
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints, Feature, Schema
+from attain.tables import Region, Table
 from attain.testing import people as made_up
 from attain.testing.rules import broken_rules
 

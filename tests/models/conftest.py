@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Table
+from attain.schema import Feature, Schema
+from attain.tables import Table
 
 SCHEMA = Schema(
     (

@@ -6,8 +6,8 @@ import pytest
 
 from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Table
+from attain.schema import Feature, Schema
+from attain.tables import Table
 
 xgboost = pytest.importorskip("xgboost")
 lightgbm = pytest.importorskip("lightgbm")

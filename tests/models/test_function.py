@@ -8,7 +8,7 @@ import pytest
 
 from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.tables.table import Table
+from attain.tables import Table
 
 
 def likely(frame):

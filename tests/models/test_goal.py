@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from attain.core.errors import ModelError
 from attain.models import Goal, Judgement, Model
 from attain.models.answers import decision, lead
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Table
+from attain.schema import Feature, Schema
+from attain.tables import Table
 
 
 def good(frame):

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from attain.core.errors import MissingExtraError, ModelError
 from attain.models import Goal, Model
-from attain.tables.table import Table
+from attain.tables import Table
 
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")

@@ -19,7 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.tables.table import Table
+from attain.tables import Table
 
 
 def mixed_pipeline():

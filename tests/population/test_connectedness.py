@@ -13,7 +13,7 @@ from attain.core.errors import AttainError
 from attain.metrics import connected, nearest_distance
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 

@@ -16,7 +16,7 @@ from attain.metrics import connected, connected_over, connecting_distance, in_la
 from attain.population.connectedness import components
 from attain.population.reference import Neighbours, Reference
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 

@@ -5,7 +5,7 @@ import pytest
 
 from attain.metrics import changed, max_shift, total_shift
 from attain.population.percentiles import Percentiles
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(

@@ -9,7 +9,7 @@ from attain.core.errors import DataError
 from attain.methods.figures import diversity
 from attain.metrics import count_diversity, determinant_diversity, distinct_changes, mean_pairwise_distance
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(

@@ -11,7 +11,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from attain.core.errors import AttainError, DataError
 from attain.metrics import local_outlier_factor, nearest_distance, outlier, proximity
 from attain.population.reference import Reference
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 

@@ -19,7 +19,7 @@ from attain.population import guard
 from attain.population.guard import CLOSENESS, LEAST, NEIGHBOURS, Guard, thinned
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.tables.table import Table
+from attain.tables import Table
 
 NUMBERS = Schema(tuple(Feature(name, "real") for name in ("a", "b", "c")))
 RATES = (0.05, 0.1, 0.15, 0.3)

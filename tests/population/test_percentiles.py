@@ -9,7 +9,7 @@ from scipy import stats
 
 from attain.core.errors import AttainError, DataError
 from attain.population.percentiles import Percentiles, max_shift, total_shift
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 ONE = Schema((Feature("x", "real"),))

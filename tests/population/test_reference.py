@@ -8,7 +8,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from attain.core.errors import DataError
 from attain.population.reference import CONTAMINATION, Neighbours, Reference, distinct
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 
 def real_schema(number: int) -> Schema:

@@ -6,7 +6,7 @@ from sklearn.preprocessing import StandardScaler
 
 from attain.core.errors import DataError
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 NAN = float("nan")
 SCHEMA = Schema(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from attain.core.errors import ConstraintError
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Feature, Schema
+from attain.schema import Constraints, Feature, Schema
 
 SCHEMA = Schema(
     (

@@ -10,8 +10,8 @@ import pytest
 
 from attain.core.errors import DataError
 from attain.datasets import load_german
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Table
+from attain.schema import Feature, Schema
+from attain.tables import Table
 
 RANDOM = np.random.default_rng(0)
 MANY = RANDOM.integers(0, 60, 500)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attain.core.errors import AttainError, SchemaError
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 
 def test_kinds_imply_what_they_say() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from attain.core.errors import SchemaError
 from attain.datasets import load_german
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 from attain.testing import people
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attain.tables.grid import is_on_grid, on_grid, snapped
+from attain.tables import is_on_grid, on_grid, snapped
 
 STEPS = st.sampled_from([None, 1.0, 5.0, 100.0, 0.1, 0.01, 0.5, 0.25, 1e-6, 1 / 3, 1e-20, 12.5])
 NUMBERS = st.floats(-1e12, 1e12)

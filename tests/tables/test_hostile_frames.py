@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Model, Schema
-from attain.tables.table import Table
+from attain.tables import Table
 
 SCHEMA = Schema(
     (

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from attain.core.errors import DataError
-from attain.tables.labels import desired_labels, read_labels
+from attain.tables import desired_labels, read_labels
 
 
 def test_labels_of_the_same_people_in_another_order_are_put_in_order() -> None:

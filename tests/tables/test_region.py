@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Feature, Schema
-from attain.tables.region import NOT_A_RULE, Region
-from attain.tables.table import Table
+from attain.schema import Constraints, Feature, Schema
+from attain.tables import NOT_A_RULE, Region, Table
 from attain.testing import people
 from attain.testing.rules import broken_rules
 

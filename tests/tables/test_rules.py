@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from attain.schema.schema import Feature, Schema
-from attain.tables.rules import RuleBook
+from attain.schema import Feature, Schema
+from attain.tables import RuleBook
 
 NAN = math.nan
 

@@ -12,8 +12,8 @@ import pytest
 
 from attain.core.errors import DataError
 from attain.core.frames import library_of
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Layout, Table
+from attain.schema import Feature, Schema
+from attain.tables import Layout, Table
 
 NUMBER = Schema((Feature("x", "real"),))
 TEXT = Schema((Feature("x", "categorical", levels=("a", "b", "c")),))

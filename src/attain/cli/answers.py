@@ -14,8 +14,8 @@ from attain.cli.frames import columns_of, read_any, read_people
 from attain.core.errors import AttainError, DataError, FileError, listed
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.schema.schema import Schema
-from attain.tables.table import Table
+from attain.schema import Schema
+from attain.tables import Table
 
 _NAMES = 5
 """So many people are named in a message."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from attain.models import Model
     from attain.population.reference import Reference
     from attain.results.counterfactuals import Counterfactuals
-    from attain.schema.schema import Schema
-    from attain.tables.table import Table
+    from attain.schema import Schema
+    from attain.tables import Table
 
 _MOST_LEVELS = 8
 """Numbers with more values than this are cut into bands before groups are compared."""
@@ -151,7 +151,7 @@ def _answers(given: argparse.Namespace, path: str, schema: Schema, model: Model,
     from attain.cli.frames import read_people
     from attain.core.errors import AttainError
     from attain.models.reader import Reader
-    from attain.tables.table import Table
+    from attain.tables import Table
 
     if given.people is None or given.target is None:
         raise AttainError(f"--against {path!r} is a table of answers; compare tables with tables, or .json with .json")
@@ -204,7 +204,7 @@ def _gap(given: argparse.Namespace, table: Table, evaluation: Evaluation) -> Rec
     from attain.core.errors import AttainError, listed
     from attain.metrics import bands, recourse_gap
     from attain.results.text import with_unit
-    from attain.tables.cells import ordinary
+    from attain.tables import ordinary
 
     if given.groups not in table.schema:
         raise AttainError(

@@ -18,7 +18,7 @@ from attain.core.files import write_atomically
 from attain.metrics import Evaluation, RecourseGap
 from attain.metrics.catalogue import MEASURES
 from attain.results.text import plain, table, width_of
-from attain.tables.table import Table
+from attain.tables import Table
 
 _ROOM = 58
 """From this width on, intervals fit beside both averages."""

@@ -15,7 +15,7 @@ import pandas as pd
 
 from attain.core.errors import DataError, FileError, MissingExtraError, listed
 from attain.core.files import check_writable, write_atomically
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
 _PARQUET: Final = (".parquet", ".pq")

@@ -15,7 +15,7 @@ from attain.methods.persistence import autoencoder_named, class_named
 
 if TYPE_CHECKING:
     from attain.methods import Explainer
-    from attain.schema.schema import Schema
+    from attain.schema import Schema
 
 _OWN_FLAG = {"schema": "--schema", "random_state": "--seed"}
 _DEFAULT_AUTOENCODER = "CHVAE"

@@ -9,7 +9,7 @@ import pandas as pd
 
 from attain.cli.frames import written
 from attain.core.files import write_atomically
-from attain.tables.table import Table
+from attain.tables import Table
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals

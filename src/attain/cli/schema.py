@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attain.cli.arguments import add_command, add_json, add_reading, names
 
 if TYPE_CHECKING:
-    from attain.schema.schema import Schema
+    from attain.schema import Schema
 
 _HELP = "guess what a file's columns are, or show a schema"
 _INFER = (
@@ -49,7 +49,7 @@ def register(commands: Any) -> None:
 def read_schema(path: str) -> Schema:
     """The schema in a TOML file."""
     from attain.core.errors import FileError, SchemaError
-    from attain.schema.schema import Schema
+    from attain.schema import Schema
 
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def _infer(given: argparse.Namespace) -> None:
     from attain.cli.terminal import note, say
     from attain.core.errors import FileError
     from attain.core.files import check_writable, write_atomically
-    from attain.schema.schema import Schema
+    from attain.schema import Schema
 
     if given.out is not None:
         target = check_writable(given.out)

@@ -10,7 +10,7 @@ import pandas as pd
 from attain.core.errors import MissingDataSetError
 from attain.datasets import files, openml
 from attain.datasets.dataset import Dataset
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 LABEL: Final = "income"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.errors import DataError, listed
-from attain.schema.schema import Level, Schema
+from attain.schema import Level, Schema
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pandas as pd
 
 from attain.datasets.dataset import Dataset
-from attain.schema.schema import Feature, Level, Schema
+from attain.schema import Feature, Level, Schema
 
 Transitions: TypeAlias = dict[Level, tuple[Level, ...]]
 

@@ -11,7 +11,7 @@ import pandas as pd
 from attain.core.errors import DataError, MissingDataSetError
 from attain.datasets import files, openml
 from attain.datasets.dataset import Dataset
-from attain.schema.schema import Direction, Feature, Level, Schema
+from attain.schema import Direction, Feature, Level, Schema
 
 LABEL: Final = "SeriousDlqin2yrs"
 

@@ -10,7 +10,7 @@ import pandas as pd
 from attain.core.errors import DataError
 from attain.datasets import files
 from attain.datasets.dataset import Dataset
-from attain.schema.schema import Direction, Feature, Kind, Level, Schema
+from attain.schema import Direction, Feature, Kind, Level, Schema
 
 LABEL: Final = "RiskPerformance"
 

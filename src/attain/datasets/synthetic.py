@@ -9,7 +9,7 @@ import pandas as pd
 
 from attain.core.errors import DataError
 from attain.datasets.dataset import Dataset
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 Geometry: TypeAlias = Literal["diagonal", "triangle"]
 Reading: TypeAlias = Literal["interleaved", "printed"]

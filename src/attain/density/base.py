@@ -12,14 +12,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from attain.core.errors import AttainError, DataError
+from attain.core.frames import Frame
 from attain.core.progress import track
 from attain.density import compiled
 from attain.density.columns import Columns
 from attain.density.mixture import Mixture
 from attain.density.tiles import in_tiles
 from attain.density.training import History, Plan, Trained, train
-from attain.schema.schema import Schema
-from attain.tables.table import Frame, Table
+from attain.schema import Schema
+from attain.tables import Table
 
 ACTIVE = 0.01
 """A latent unit is active if the variance over rows of its posterior mean, relative to its prior mean, exceeds this."""

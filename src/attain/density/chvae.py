@@ -7,7 +7,7 @@ from typing import Any
 
 from attain.density.base import Autoencoder
 from attain.density.mixture import Estimator
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 
 class CHVAE(Autoencoder):

@@ -19,7 +19,7 @@ import numpy as np
 
 from attain.core.errors import DataError
 from attain.density.likelihoods import Categorical, Likelihood, likelihood_of
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 INPUT_LIMIT = 10.0
 """Network inputs are cut off at this many standard deviations, so that one odd cell cannot throw a code far out."""

@@ -21,7 +21,7 @@ from attain.density.training import History
 
 if TYPE_CHECKING:
     from attain.density.base import Autoencoder
-    from attain.schema.schema import Schema
+    from attain.schema import Schema
 
 
 def to_arrays(autoencoder: Autoencoder) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from attain.core.errors import AttainError, DataError
+from attain.core.frames import Frame
 from attain.core.progress import track
 from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.search.problem import Answers, Ledger, Problem
@@ -28,11 +29,8 @@ from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Schema
-from attain.tables.labels import desired_labels, read_labels
-from attain.tables.region import Region
-from attain.tables.table import Frame, Layout, Table
+from attain.schema import Constraints, Schema
+from attain.tables import Layout, Region, Table, desired_labels, read_labels
 
 _PROBE_ROWS = 256
 """How many training rows the model is asked about to recognise it, and to see that it answers the same twice."""

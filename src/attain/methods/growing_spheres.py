@@ -11,7 +11,7 @@ from attain.methods.search.pool import Pool
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
 from attain.results.status import Status
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 _ROWS_AT_ONCE = 200_000
 _SMALLEST_BALL = 1e-3

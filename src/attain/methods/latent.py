@@ -16,7 +16,7 @@ from attain.density.tiles import in_tiles
 from attain.methods.base import Explainer
 from attain.methods.cchvae.shells import Latent
 from attain.methods.search.moves import Scale, fewest_changes
-from attain.tables.region import Region
+from attain.tables import Region
 
 _SLOPE_TILE = 256
 

@@ -15,8 +15,8 @@ import numpy as np
 from attain.core import container
 from attain.core.errors import AttainError, MissingExtraError
 from attain.core.frames import library_named
-from attain.schema.schema import Schema
-from attain.tables.table import Layout, Table
+from attain.schema import Schema
+from attain.tables import Layout, Table
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer

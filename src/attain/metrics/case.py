@@ -22,14 +22,14 @@ from attain.population.faithfulness import local_outlier_factor, nearest_distanc
 from attain.population.measuring import BoolArray, FloatArray
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Neighbours, Reference
-from attain.schema.constraints import Constraints
-from attain.tables.labels import read_labels
-from attain.tables.region import Region
+from attain.schema import Constraints
+from attain.tables import Region, read_labels
 
 if TYPE_CHECKING:
+    from attain.core.frames import Frame
     from attain.models import Goal
-    from attain.schema.schema import Schema
-    from attain.tables.table import Frame, Table
+    from attain.schema import Schema
+    from attain.tables import Table
 
 IndexArray: TypeAlias = NDArray[np.intp]
 
@@ -88,7 +88,7 @@ class Case:
         constraints: Constraints | Mapping[str, Any] | None,
         reference: Reference | None,
     ) -> Case:
-        from attain.tables.table import Table
+        from attain.tables import Table
 
         schema = result.table.schema
         train = Table.read(X_train, schema, "X_train")

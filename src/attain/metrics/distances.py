@@ -18,8 +18,8 @@ from attain.population.difficulty import changed
 from attain.population.measuring import BoolArray, FloatArray, measured, own_rows
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Schema
-from attain.tables.cells import ordinary, unchanged
+from attain.schema import Schema
+from attain.tables import ordinary, unchanged
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder

@@ -26,10 +26,10 @@ from attain.population.measuring import BoolArray, FloatArray
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
-from attain.schema.constraints import Constraints
+from attain.schema import Constraints
 
 if TYPE_CHECKING:
-    from attain.tables.table import Frame
+    from attain.core.frames import Frame
 
 MOST_REAL: Final = 5000
 """So many real people at most take part in the two-sample test."""

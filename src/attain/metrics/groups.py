@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attain.core.errors import DataError, listed
+from attain.core.frames import is_missing
 from attain.metrics.catalogue import is_share
 from attain.metrics.intervals import (
     CONFIDENCE,
@@ -26,7 +27,6 @@ from attain.metrics.intervals import (
     share_interval,
 )
 from attain.population.measuring import BoolArray, FloatArray
-from attain.tables.table import is_missing
 
 if TYPE_CHECKING:
     from attain.metrics.evaluation import Evaluation

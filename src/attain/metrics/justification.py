@@ -17,8 +17,7 @@ from attain.methods.search.streams import streams
 from attain.population.connectedness import LINKS, components
 from attain.population.measuring import BoolArray, FloatArray, mean_of_answered, measured, positive_whole
 from attain.population.reference import Neighbours, Reference
-from attain.tables.cells import ordinary
-from attain.tables.rules import RuleBook
+from attain.tables import RuleBook, ordinary
 
 if TYPE_CHECKING:
     from attain.models import Goal

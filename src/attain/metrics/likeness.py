@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from attain.population.measuring import FloatArray, answered, mean_of_answered, own_rows
 from attain.population.percentiles import as_matrix
 from attain.population.reference import Reference
-from attain.schema.schema import Schema
-from attain.tables.cells import ordinary
+from attain.schema import Schema
+from attain.tables import ordinary
 
 FEWEST = 3
 """A column needs so many answers for a figure."""

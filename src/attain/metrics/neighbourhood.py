@@ -10,7 +10,7 @@ from attain.population.measuring import BoolArray, FloatArray, booleans, measure
 from attain.population.percentiles import as_matrix
 from attain.population.reference import Neighbours, Reference
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 
 def y_nearest(

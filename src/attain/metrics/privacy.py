@@ -12,7 +12,7 @@ from attain.population.measuring import BoolArray, FloatArray, measured
 from attain.population.percentiles import as_matrix
 from attain.population.reference import Neighbours
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 
 class Copied(NamedTuple):

@@ -13,13 +13,12 @@ from attain.core.frames import library_of, not_a_frame
 from attain.methods.search.streams import streams, uniforms
 from attain.population.measuring import BoolArray, FloatArray, measured, positive_whole
 from attain.population.percentiles import Percentiles, as_matrix
-from attain.tables.cells import ordinary, unchanged
-from attain.tables.labels import read_labels
+from attain.tables import ordinary, read_labels, unchanged
 
 if TYPE_CHECKING:
+    from attain.core.frames import Frame
     from attain.models import Goal
-    from attain.tables.region import Region
-    from attain.tables.table import Frame, Table
+    from attain.tables import Region, Table
 
 PROBE: Final = 256
 """How many training rows a model is tried out on before it is asked."""

@@ -11,9 +11,7 @@ from numpy.typing import ArrayLike
 from attain.core.errors import DataError
 from attain.population.measuring import BoolArray, FloatArray, answered, measured, own_rows
 from attain.population.percentiles import as_matrix
-from attain.tables.cells import ordinary, unchanged
-from attain.tables.grid import on_grid
-from attain.tables.region import Region
+from attain.tables import Region, on_grid, ordinary, unchanged
 
 if TYPE_CHECKING:
     from attain.models import Goal

@@ -14,7 +14,7 @@ from attain.models.model import Model
 from attain.models.reader import Reader
 
 if TYPE_CHECKING:
-    from attain.tables.table import Layout
+    from attain.tables import Layout
 
 STEADY = 1e-6
 """How far two answers to the same question may lie apart: more than a model's last bits, less than a decision."""

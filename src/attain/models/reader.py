@@ -13,7 +13,7 @@ from attain.models.answers import checked, seen_classes
 from attain.models.model import Model
 
 if TYPE_CHECKING:
-    from attain.tables.table import Layout
+    from attain.tables import Layout
 
 
 class Reader:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from attain.population import percentiles as shifts
 from attain.population.measuring import BoolArray, FloatArray, measured, own_rows
 from attain.population.percentiles import Percentiles
-from attain.schema.schema import Schema
-from attain.tables.cells import unchanged
+from attain.schema import Schema
+from attain.tables import unchanged
 
 
 def total_shift(

@@ -16,8 +16,8 @@ from attain.core.errors import DataError
 from attain.population.measuring import FloatArray
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Schema
-from attain.tables.cells import unchanged
+from attain.schema import Schema
+from attain.tables import unchanged
 
 
 def mean_pairwise_distance(rows: ArrayLike, owners: ArrayLike, people: int, space: MeasuringSpace) -> FloatArray:

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from attain.core.errors import AttainError, DataError
-from attain.schema.schema import Feature, Schema
-from attain.tables.cells import ordinary, unchanged
+from attain.schema import Feature, Schema
+from attain.tables import ordinary, unchanged
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Method: TypeAlias = Literal["ecdf", "midrank", "kde"]

@@ -19,7 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 from attain.core.errors import DataError
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attain.population.percentiles import as_matrix
-from attain.schema.schema import Schema
-from attain.tables.cells import ordinary, unchanged
+from attain.schema import Schema
+from attain.tables import ordinary, unchanged
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from attain.core.frames import Frame
 from attain.results.status import Level, Status
-from attain.tables.cells import unchanged
-from attain.tables.table import Frame, Table
+from attain.tables import Table, unchanged
 
 
 @dataclass(frozen=True, eq=False)

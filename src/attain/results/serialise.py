@@ -15,8 +15,8 @@ import pandas as pd
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_named
 from attain.results.status import Status
-from attain.schema.schema import Schema
-from attain.tables.table import Table
+from attain.schema import Schema
+from attain.tables import Table
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attain.results.status import Level, Status
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals

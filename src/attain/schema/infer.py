@@ -16,9 +16,8 @@ import narwhals as nw
 import numpy as np
 
 from attain.core.errors import DataError, SchemaError, listed
-from attain.core.frames import frame_of_array, library_of, library_of_column, not_a_frame
+from attain.core.frames import frame_of_array, is_missing, library_of, library_of_column, not_a_frame
 from attain.schema.schema import KINDS, Feature, Kind, Schema
-from attain.tables.table import is_missing
 
 MAX_LEVELS = 1000
 """More levels than this are no category but an identifier or a free text."""

@@ -19,7 +19,7 @@ from attain.core.errors import SchemaError, listed
 from attain.schema.expressions import Clause, Expression, parse_rule
 
 if TYPE_CHECKING:
-    from attain.tables.table import Frame
+    from attain.core.frames import Frame
 
 Kind: TypeAlias = Literal["real", "positive", "count", "interval", "ordinal", "categorical"]
 Direction: TypeAlias = Literal["any", "increase", "decrease"]

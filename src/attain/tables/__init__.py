@@ -1,0 +1,24 @@
+"""Frames as one float64 matrix, and the region of it that each row may reach."""
+
+from attain.tables.cells import FloatArray, ordinary, unchanged
+from attain.tables.grid import is_on_grid, on_grid, snapped
+from attain.tables.labels import desired_labels, read_labels
+from attain.tables.region import NOT_A_RULE, Region
+from attain.tables.rules import RuleBook
+from attain.tables.table import Layout, Table
+
+__all__ = [
+    "NOT_A_RULE",
+    "FloatArray",
+    "Layout",
+    "Region",
+    "RuleBook",
+    "Table",
+    "desired_labels",
+    "is_on_grid",
+    "on_grid",
+    "ordinary",
+    "read_labels",
+    "snapped",
+    "unchanged",
+]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import DataError
-from attain.tables.table import is_missing
+from attain.core.frames import is_missing
 
 
 def read_labels(y: Any, people: Sequence[Any]) -> np.ndarray:

@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from attain.core.errors import DataError, listed
 from attain.core.frames import (
+    Frame,
     Library,
     frame_of_array,
+    is_missing,
     library_named,
     library_of,
     library_of_column,
@@ -26,10 +28,6 @@ from attain.core.frames import (
 )
 from attain.schema.schema import Feature, Schema
 from attain.tables.cells import unchanged
-
-Frame: TypeAlias = Any
-"""A pandas, polars or pyarrow table, or a two-dimensional numpy array."""
-
 
 _LARGEST = 1e150
 """The squares of larger numbers are infinite, and with them every spread and distance."""
@@ -200,18 +198,6 @@ def _complain(feature: Feature, labels: Sequence[Any], at: int, value: object, r
     found = repr(value)
     found = found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
     return DataError(f"column {feature.name!r}, row {labels[at]!r}: found {found}; {remedy}")
-
-
-def is_missing(value: object) -> bool:
-    """None, NaN, NaT and pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas' NA refuses to be a boolean
-        return True
-    except (ValueError, ArithmeticError):  # an array has no one truth, a signalling decimal none at all
-        return False
 
 
 def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:

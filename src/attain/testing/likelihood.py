@@ -10,7 +10,7 @@ import numpy as np
 from scipy import integrate, stats
 
 from attain.density.likelihoods import Likelihood, Support
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 DRAWS = 4000
 

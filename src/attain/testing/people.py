@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from attain.schema.schema import Feature, Schema
+from attain.schema import Feature, Schema
 
 DESIRED = "granted"
 REFUSED = "refused"

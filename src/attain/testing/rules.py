@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from attain.schema.schema import VALUE, Feature, Schema
+from attain.schema import VALUE, Feature, Schema
 
 
 def broken_rules(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

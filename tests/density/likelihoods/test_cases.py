@@ -18,7 +18,7 @@ from attain.density.likelihoods import (
     likelihood_of,
     register,
 )
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 
 def marginal(likelihood, rows: int):  # type: ignore[no-untyped-def]

@@ -25,7 +25,7 @@ from attain.density.likelihoods import (
     Poisson,
     TruncatedNormal,
 )
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 TOLERANCE = {np.float32: 1e-5, np.float64: 1e-10}
 PRECISIONS = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -21,8 +21,7 @@ from attain.population.guard import Guard
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.tables import Region, Table
 
 SCHEMA = Schema(
     (

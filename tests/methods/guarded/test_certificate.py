@@ -24,9 +24,8 @@ from attain.models.structure.linear import linear_score
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.schema.constraints import Constraints
-from attain.tables.region import Region
-from attain.tables.table import Table
+from attain.schema import Constraints
+from attain.tables import Region, Table
 
 RADIUS = 1.2
 LEVELS = ("rents", "owns", "other")

@@ -22,7 +22,7 @@ from attain.methods import ActionableRecourse
 from attain.methods.guarded.guarding import OWN_ROWS
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.tables.table import Table
+from attain.tables import Table
 from attain.testing import people
 from attain.testing.explainer import digest
 

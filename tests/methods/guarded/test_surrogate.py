@@ -10,7 +10,7 @@ from attain import Feature, Model, Schema
 from attain.methods.guarded.surrogate import Surrogate
 from attain.models import Goal
 from attain.population.space import MeasuringSpace
-from attain.tables.table import Table
+from attain.tables import Table
 
 SCHEMA = Schema(
     (

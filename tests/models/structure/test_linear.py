@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain.models import Goal
 from attain.models.structure.linear import NotLinearError, linear_score
-from attain.tables.table import Table
+from attain.tables import Table
 from attain.testing import people
 
 X = people.frame()

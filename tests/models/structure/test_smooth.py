@@ -16,7 +16,7 @@ from attain import Feature, Schema
 from attain.core.errors import ModelError
 from attain.models import Goal, Model
 from attain.models.structure.smooth import smooth_score
-from attain.tables.table import Table
+from attain.tables import Table
 from attain.testing import people
 
 TABLE = Table.read(people.frame(), people.schema())

@@ -21,8 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 from attain.core.errors import ModelError
 from attain.models import Goal
 from attain.models.structure.trees import boxes, read_ensemble
-from attain.schema.schema import Feature, Schema
-from attain.tables.table import Table
+from attain.schema import Feature, Schema
+from attain.tables import Table
 from attain.testing import people
 
 X = people.frame(240)

@@ -8,7 +8,7 @@ their frames is there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -20,7 +20,19 @@ from attain.core.frames.base import Library
 from attain.core.frames.pandas import Pandas
 from attain.core.frames.polars import Polars
 
-__all__ = ["Library", "frame_of_array", "library_named", "library_of", "library_of_column", "not_a_frame"]
+__all__ = [
+    "Frame",
+    "Library",
+    "frame_of_array",
+    "is_missing",
+    "library_named",
+    "library_of",
+    "library_of_column",
+    "not_a_frame",
+]
+
+Frame: TypeAlias = Any
+"""A pandas, polars or pyarrow table, or a two-dimensional numpy array."""
 
 _LIBRARIES: dict[str, Library] = {library.name: library for library in (Pandas(), Polars(), Arrow())}
 
@@ -68,3 +80,15 @@ def frame_of_array(array: np.ndarray, names: Sequence[str] | None, name: str = "
     if array.shape[1] != len(names):
         raise DataError(f"{name} has {array.shape[1]} columns, but the schema has {len(names)}")
     return pd.DataFrame(array, columns=names)
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA refuses to be a boolean
+        return True
+    except (ValueError, ArithmeticError):  # an array has no one truth, a signalling decimal none at all
+        return False

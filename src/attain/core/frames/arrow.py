@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from attain.core.frames.base import Cells, Edit, Library, imported, portable, scalar
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 
 class Arrow(Library):

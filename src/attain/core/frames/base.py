@@ -14,8 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from attain.core.errors import MissingExtraError
-from attain.schema.schema import Feature
-from attain.tables.grid import is_on_grid
+from attain.schema import Feature
 
 Cells = tuple[np.ndarray, Feature, Any]
 """A column of the matrix, its feature, and the dtype it shall have (None: the library's own choice)."""
@@ -72,8 +71,12 @@ class Library(ABC):
         if self.is_integer(dtype):
             low, high = _integer_range(str(dtype))
             return bool(((present >= low) & (present < high) & (present == np.rint(present))).all())
-        step = self.step(dtype)
-        return step is None or bool(is_on_grid(present, step).all())
+        scale = self.scale(dtype)
+        if scale is None:
+            return True
+        # beyond 2⁵⁰ units in the last place, floats are about as coarse as the decimals
+        exact = (np.round(present, scale) == present) | (np.abs(present) >= 2.0**50 / 10.0**scale)
+        return bool(exact.all())
 
     def floats(self, column: nw.Series[Any]) -> np.ndarray:
         """A column of numbers as floats, NaN where one is missing."""

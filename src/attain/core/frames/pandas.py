@@ -14,7 +14,7 @@ import pandas as pd
 
 from attain.core.frames.arrow import Arrow
 from attain.core.frames.base import Cells, Edit, Library, codes, scalar
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 _OBJECT = np.dtype(object)
 _MARKERS = {type(marker): marker for marker in (None, pd.NA, pd.NaT)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.errors import DataError
 from attain.core.frames.base import Cells, Edit, Library, codes, imported, portable, scalar
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 
 class Polars(Library):

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from attain.core.errors import DataError, SchemaError, listed
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 Parameters: TypeAlias = Any
 """What `parameters` returns: a named tuple of arrays, each with the columns of the block on one axis."""

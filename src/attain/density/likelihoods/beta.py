@@ -12,7 +12,7 @@ import numpy as np
 from attain.density.likelihoods.base import register
 from attain.density.likelihoods.numerics import HALF_LOG_TWO_PI, deviance_term, inverse_softplus, stirling_error
 from attain.density.likelihoods.truncated_normal import IntervalLikelihood, interval_constants
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 
 class MeanAndConcentration(NamedTuple):

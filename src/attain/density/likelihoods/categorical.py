@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from attain.density.likelihoods.base import Likelihood, Support, register
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 IMPOSSIBLE = -1e9
 """The logit of a padded level: its probability is exactly 0 in float32 and float64."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from attain.density.likelihoods.base import Likelihood, Support, column_constants, register
 from attain.density.likelihoods.numerics import HALF_LOG_TWO_PI, inverse_softplus
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 
 class Normal(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from attain.density.likelihoods.base import Likelihood, Support, column_constants, refuse_outside, register
 from attain.density.likelihoods.gaussian import Normal, normal_log_density, normal_sample
 from attain.density.likelihoods.numerics import inverse_softplus
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 
 @register

@@ -12,7 +12,7 @@ import numpy as np
 from attain.density.likelihoods.base import register
 from attain.density.likelihoods.numerics import deviance_term, inverse_softplus, stirling_error
 from attain.density.likelihoods.poisson import CountLikelihood, count_constants
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 
 class MeanAndSize(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from attain.density.likelihoods.base import Likelihood, Support, column_constants, refuse_outside, register
 from attain.density.likelihoods.numerics import count_log_base, deviance_term
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 
 class Rate(NamedTuple):

@@ -17,7 +17,7 @@ from attain.density.likelihoods.numerics import (
     inverse_softplus,
     scaled_log_ndtr,
 )
-from attain.schema.schema import Feature
+from attain.schema import Feature
 
 LARGEST_SCALE = 4.0
 

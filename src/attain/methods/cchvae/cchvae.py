@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from attain.core.errors import AttainError
+from attain.core.frames import Frame
 from attain.density import Autoencoder
 from attain.methods.cchvae.shells import Latent, Shells
 from attain.methods.guarded import GuardedSearch, guarding
@@ -28,10 +29,8 @@ from attain.population.guard import Setting
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Level
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Schema
-from attain.tables.region import Region
-from attain.tables.table import Frame
+from attain.schema import Constraints, Schema
+from attain.tables import Region
 
 _PEOPLE_AT_ONCE = 50_000
 _ROWS_AT_ONCE = 50_000

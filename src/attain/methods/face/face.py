@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from attain.core.errors import AttainError
+from attain.core.frames import Frame
 from attain.methods.base import Explainer
 from attain.methods.face.graph import Density, PeopleGraph, admissible_rows
 from attain.methods.search.moves import Scale
@@ -19,10 +20,8 @@ from attain.models import Goal
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.reference import distinct
 from attain.results.counterfactuals import Counterfactuals
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Schema
-from attain.tables.region import Region
-from attain.tables.table import Frame
+from attain.schema import Constraints, Schema
+from attain.tables import Region
 
 Kernel = Literal["kde", "knn"]
 

@@ -8,9 +8,8 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.special import logsumexp
 
 from attain.population.reference import Neighbours
-from attain.schema.schema import Schema
-from attain.tables.cells import ordinary
-from attain.tables.region import Region
+from attain.schema import Schema
+from attain.tables import Region, ordinary
 
 _TILE = 4096
 _SPARE = 8

@@ -19,8 +19,7 @@ from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.surrogate import Surrogate
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
-from attain.tables.cells import ordinary, unchanged
-from attain.tables.region import Region
+from attain.tables import Region, ordinary, unchanged
 
 _HALVINGS: Final = 10
 _LOOSEST, _TIGHTEST = -6.0, 10.0

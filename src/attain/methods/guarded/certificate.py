@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from attain.core.errors import AttainError
+from attain.core.frames import Frame
 from attain.methods.guarded.balls import Coordinates
 from attain.methods.guarded.certificate_program import BallProgram, Column, Proof
 from attain.methods.guarded.guarding import Guarding
@@ -24,10 +25,7 @@ from attain.models.structure.linear import LinearScore, NotLinearError, decision
 from attain.population.guard import Guard
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
-from attain.tables.cells import ordinary, unchanged
-from attain.tables.grid import on_grid
-from attain.tables.region import NOT_A_RULE
-from attain.tables.table import Frame
+from attain.tables import NOT_A_RULE, on_grid, ordinary, unchanged
 
 _VALUES: Final = 1_000
 """A number takes at most so many values: every multiple of its step, or else what training people have."""

@@ -10,7 +10,7 @@ from attain.methods.recourse.actionable_recourse import ActionableRecourse
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models import Goal
 from attain.models.structure.linear import NotLinearError, linear_score
-from attain.tables.table import Table
+from attain.tables import Table
 
 _VALUES: Final = 1024
 """Of a column with more observed values so many are kept, evenly by their rank: a shift is then off by 0.1 points."""

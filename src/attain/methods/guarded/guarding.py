@@ -9,15 +9,15 @@ from typing import Any, Final
 import numpy as np
 
 from attain.core.errors import AttainError, DataError, FileError
+from attain.core.frames import Frame
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.streams import person_key
 from attain.models import Goal
 from attain.population.guard import LEAST, Guard, Setting
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.schema.schema import Schema
-from attain.tables.labels import desired_labels, read_labels
-from attain.tables.table import Frame, Table
+from attain.schema import Schema
+from attain.tables import Table, desired_labels, read_labels
 
 HELD_OUT: Final = 0.2
 """The share of the training rows that neither guard nor autoencoder sees, where no calibration rows are given."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attain.population.percentiles import Percentiles
-from attain.tables.region import Region
+from attain.tables import Region
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal
 from attain.models.structure.smooth import smooth_score
-from attain.schema.schema import Direction, Schema
+from attain.schema import Direction, Schema
 
 _PEOPLE_AT_ONCE = 1_000
 

@@ -10,7 +10,7 @@ from attain.methods.lash.climb import Climb
 from attain.methods.search.costs import Costs, units
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
-from attain.schema.schema import Direction, Schema
+from attain.schema import Direction, Schema
 
 _ROWS_AT_ONCE = 200_000
 

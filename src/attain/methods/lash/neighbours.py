@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attain.methods.search.costs import Costs, switches
-from attain.tables.cells import ordinary
-from attain.tables.region import Region
+from attain.tables import Region, ordinary
 
 _SHARES = np.array([2.0**-k for k in range(1, 6)])
 _BACK = (0.0, 0.5, 0.75, 0.9)

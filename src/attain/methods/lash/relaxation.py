@@ -11,8 +11,7 @@ from attain.methods.lash.kernel_regression import KernelRegression
 from attain.methods.search.costs import Costs
 from attain.models.structure.smooth import Smooth
 from attain.population.space import MeasuringSpace
-from attain.tables.cells import ordinary
-from attain.tables.region import Region
+from attain.tables import Region, ordinary
 
 _DIFFERENCE = 1e-5
 """The step, in ranges, of the differences by which derived columns are differentiated."""

@@ -16,7 +16,7 @@ from attain.methods.search.ranked import ranked_hits
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.percentiles import total_shift
 from attain.results.counterfactuals import Counterfactuals
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 _ROWS_AT_ONCE = 100_000
 _SPARE_OPTIONS = 4

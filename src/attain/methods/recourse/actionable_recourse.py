@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from attain.core.errors import AttainError
+from attain.core.frames import Frame
 from attain.methods.base import Explainer
 from attain.methods.recourse.actions import Actions, Cost, Grid, Program
 from attain.methods.recourse.flip_set import Check, Item, Solver, certainly_none, flip_set
@@ -23,9 +24,7 @@ from attain.methods.search.sparsity import sparse
 from attain.models.structure.linear import LinearScore, NotLinearError, decision_scores, linear_score
 from attain.population.percentiles import Percentiles
 from attain.results.status import Status
-from attain.schema.constraints import Constraints
-from attain.schema.schema import Schema
-from attain.tables.table import Frame
+from attain.schema import Constraints, Schema
 
 _NUDGES = (1e-10, 1e-7, 1e-4)
 """How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""

@@ -16,11 +16,9 @@ import numpy as np
 
 from attain.models.structure.linear import LinearScore
 from attain.population.percentiles import Percentiles
+from attain.schema import Schema
 from attain.schema.expressions import Comparison, Expression
-from attain.schema.schema import Schema
-from attain.tables.cells import ordinary, unchanged
-from attain.tables.grid import on_grid, snapped
-from attain.tables.region import NOT_A_RULE, Region
+from attain.tables import NOT_A_RULE, Region, on_grid, ordinary, snapped, unchanged
 
 Cost: TypeAlias = Literal["total", "max", "local"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import DataError
+from attain.core.frames import Frame
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.tables.table import Frame
 
 _QUANTILES = {"least": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "largest": 1.0}
 

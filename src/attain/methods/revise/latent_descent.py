@@ -18,7 +18,7 @@ from attain.methods.search.streams import streams
 from attain.methods.wachter.wachter import boundary
 from attain.models.structure.smooth import Smooth
 from attain.results.status import Status
-from attain.tables.cells import ordinary
+from attain.tables import ordinary
 
 if TYPE_CHECKING:
     from attain.methods.latent import Pull

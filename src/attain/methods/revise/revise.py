@@ -12,7 +12,7 @@ from attain.methods.search.costs import units
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal
 from attain.models.structure.smooth import Smooth, smooth_if_possible
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 _PEOPLE_AT_ONCE = 2_000
 _BOUNDARY_ROWS = 2_000

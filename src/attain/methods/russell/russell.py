@@ -13,8 +13,8 @@ from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal
 from attain.models.structure.linear import TAKEN, LinearScore, NotLinearError, decision_scores, linear_score
 from attain.results.status import Status
-from attain.schema.schema import Schema
-from attain.tables.cells import unchanged
+from attain.schema import Schema
+from attain.tables import unchanged
 
 _NUDGE = 1e-7
 """How much more than needed is asked for, relative to the score: the solver's tolerance and a number's last digit."""

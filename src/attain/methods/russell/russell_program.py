@@ -15,10 +15,8 @@ from scipy.sparse import csr_array
 
 from attain.methods.recourse.actions import linear_rule
 from attain.models.structure.linear import LinearScore
-from attain.schema.schema import Rule, Schema
-from attain.tables.cells import ordinary
-from attain.tables.grid import snapped
-from attain.tables.region import Region
+from attain.schema import Rule, Schema
+from attain.tables import Region, ordinary, snapped
 
 OWN = "own"
 VALUE = "value"

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from attain.schema.schema import Direction, Schema
-from attain.tables.cells import ordinary
-from attain.tables.region import Region
+from attain.schema import Direction, Schema
+from attain.tables import Region, ordinary
 
 
 def units(schema: Schema, observed: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 
 from attain.methods.search.sphere import directions, volume_uniform_radii
 from attain.methods.search.streams import normals, streams, uniforms
-from attain.schema.schema import Schema
-from attain.tables.region import Region
+from attain.schema import Schema
+from attain.tables import Region
 
 SWITCH = math.sqrt(2.0)
 """How far away another level, special code or filled cell is: in indicators, one falls and one rises."""

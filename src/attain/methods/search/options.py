@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attain.methods.search.pool import first_of_each
-from attain.tables.region import Region
+from attain.tables import Region
 
 
 def diverse(

@@ -9,7 +9,7 @@ import numpy as np
 
 from attain.models import Goal
 from attain.results.status import Status
-from attain.tables.region import Region
+from attain.tables import Region
 
 
 class Ledger:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attain.tables.region import Region
+from attain.tables import Region
 
 Accept = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(rows, whose candidate each is) → which rows are answers."""

@@ -19,7 +19,7 @@ from attain.models import Goal
 from attain.models.structure.trees import read_ensemble
 from attain.population.percentiles import total_shift
 from attain.results.status import Status
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 Cost = Literal["euclidean", "changes", "total_shift"]
 

@@ -7,9 +7,8 @@ import numpy as np
 from attain.methods.search.moves import SWITCH, Scale
 from attain.models.structure.trees import Ensemble, boxes
 from attain.population.percentiles import Percentiles
-from attain.schema.schema import Feature
-from attain.tables.cells import ordinary
-from attain.tables.region import Region
+from attain.schema import Feature
+from attain.tables import Region, ordinary
 
 
 class Paths:

@@ -16,7 +16,7 @@ from attain.methods.wachter.penalised_distance import PenalisedDistance
 from attain.models import Goal
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.results.status import Status
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 _PEOPLE_AT_ONCE = 500
 _BOUNDARY_ROWS = 2_000

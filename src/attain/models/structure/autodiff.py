@@ -11,7 +11,7 @@ import numpy as np
 from attain.core.errors import ModelError
 from attain.models import torch as torch_modules
 from attain.models.goal import Goal
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 _SMALLEST = 1e-12
 """Probabilities below this have the same logarithm, so that none is infinite."""

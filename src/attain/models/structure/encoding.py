@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attain.core.errors import ModelError
-from attain.schema.schema import Feature, Schema
-from attain.tables.cells import ordinary
+from attain.schema import Feature, Schema
+from attain.tables import ordinary
 
 _TOLERANCE = 1e-7
 _CHECKED_ROWS = 256

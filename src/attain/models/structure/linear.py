@@ -40,8 +40,8 @@ from sklearn.svm import SVC, LinearSVC
 from attain.core.errors import ModelError, listed
 from attain.models.goal import Goal
 from attain.models.reader import Reader
-from attain.schema.schema import Schema
-from attain.tables.cells import ordinary
+from attain.schema import Schema
+from attain.tables import ordinary
 
 _CLASSIFIERS: Final = (
     LogisticRegression,

@@ -15,7 +15,7 @@ from attain.core.errors import ModelError
 from attain.models.adapter import plain_classes
 from attain.models.goal import Goal
 from attain.models.structure.encoding import Encoding
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 _KERNEL_CELLS = 4_000_000
 """How many kernel values are held at once."""

@@ -15,7 +15,7 @@ from attain.core.errors import ModelError
 from attain.models.goal import Goal
 from attain.models.structure.encoding import Encoding
 from attain.models.structure.tree_readers import Growth, grown
-from attain.schema.schema import Schema
+from attain.schema import Schema
 
 _TOLERANCE = 1e-4
 _CHECKED_ROWS = 256
