@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from attain.datasets import Dataset
 from attain.metrics.neighbourhood import held_out_outlier, held_out_reference
-from attain.models import Goal
+from attain.models import Goal, probe_rows
 from attain.population.connectedness import LINKS, components, connected
 from attain.population.difficulty import changed, max_shift, total_shift
 from attain.population.faithfulness import nearest_distance, outlier
@@ -26,8 +26,6 @@ from attain.tables import Table
 NEIGHBOURS: Final = (5, 10, 20, 40)
 HELD_OUT_NEIGHBOURS: Final = (10, 20)
 QUANTILES: Final = (0.9, 0.95)
-_PROBE: Final = 256
-"""How many training rows the classifier is tried out on before it is asked about all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +70,7 @@ class Yardstick:
         """The yardstick of a fitted classifier; whatever is costly is computed now."""
         data = split.data
         train, test = Table.read(split.train, data.schema), Table.read(split.test, data.schema)
-        goal = Goal(model, train.layout, target=data.desired, margin=0.0, probe=train.values[:_PROBE])
+        goal = Goal(model, train.layout, target=data.desired, margin=0.0, probe=probe_rows(train.values))
 
         def real(table: Table, y: pd.Series) -> tuple[BoolArray, BoolArray]:
             labelled = np.array([label == data.desired for label in y], dtype=np.bool_)

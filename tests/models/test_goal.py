@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from attain.core.errors import ModelError
-from attain.models import Goal, Judgement, Model
+from attain.models import Goal, JointGoal, Judgement, Model, probe_rows
 from attain.models.answers import decision, lead
 from attain.schema import Feature, Schema
 from attain.tables import Table
@@ -293,3 +294,70 @@ def test_no_library_is_imported_before_one_of_its_models_is_there():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def threshold(column, value):
+    return Model(lambda frame: (frame[column] > value).to_numpy(), classes=[False, True])
+
+
+def test_a_joint_goal_is_met_where_all_goals_are_and_asks_the_others_only_where_needed(numbers):
+    first, second, third = (
+        Goal(threshold(column, value), numbers.layout, target=True, probe=numbers.probe)
+        for column, value in (("income", 2), ("income", 4), ("visits", 4))
+    )
+    joint = JointGoal(first, [second, third])
+    income, visits = numbers.frame["income"].to_numpy(), numbers.frame["visits"].to_numpy()
+    before = [goal.rows_asked for goal in (first, second, third)]
+    for judge in (joint.judge, joint.decide):
+        met, score, asked = judge(numbers.rows)
+        np.testing.assert_array_equal(met, (income > 4) & (visits > 4))
+        np.testing.assert_array_equal(score, income > 2)
+        np.testing.assert_array_equal(asked, 1 + (income > 2) + (income > 4))
+    spent = [goal.rows_asked - earlier for goal, earlier in zip((first, second, third), before, strict=True)]
+    assert spent == [2 * 240, 2 * (income > 2).sum(), 2 * (income > 4).sum()]
+    assert joint.rows_asked == first.rows_asked + second.rows_asked + third.rows_asked
+    assert (first.most_questions, joint.most_questions, JointGoal(joint, [first]).most_questions) == (1, 3, 4)
+    np.testing.assert_array_equal(joint.share(numbers.rows), ((income > 4) + 1.0 * (visits > 4)) / 2)
+    assert (joint.model, joint.layout, joint.classes) == (first.model, first.layout, first.classes)
+    assert joint.fingerprint() not in {goal.fingerprint() for goal in (first, second, third)}
+
+
+def test_every_row_asked_is_counted_by_goal_and_by_model(numbers):
+    model = Model(LogisticRegression().fit(numbers.frame, numbers.y))
+    goals = [Goal(model, numbers.layout, target=target, probe=numbers.probe) for target in ("good", "bad")]
+    probed = goals[0].rows_asked
+    assert probed >= len(numbers.probe)
+    goals[0].judge(numbers.rows)  # probabilities
+    assert goals[0].rows_asked == probed + 240
+    goals[0].decide(numbers.rows)  # probabilities and labels
+    assert goals[0].rows_asked == probed + 3 * 240
+    assert goals[0].rows_asked + goals[1].rows_asked == model.rows
+    assert goals[0].judge(numbers.rows[:3]).asked.tolist() == [1, 1, 1]
+
+
+def test_counts_are_right_when_threads_share_a_model(numbers):
+    goal = Goal(threshold("income", 3), numbers.layout, target=True, probe=numbers.probe)
+    calls, rows = goal.model.calls, goal.rows_asked
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: goal.judge(numbers.rows[:2]), range(400)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert goal.model.calls - calls == 400
+    assert goal.model.rows == goal.rows_asked == rows + 800
+
+
+def test_the_probe_is_spread_over_sorted_training_rows():
+    """A model that gives labels only shows its classes on the probe."""
+    frame = pd.DataFrame({"income": np.sort(np.random.default_rng(0).uniform(0, 6, 1000))})
+    table = Table.read(frame, Schema((Feature("income", "real"),)))
+    goal = Goal(good, table.layout, target="good", probe=probe_rows(table.values))
+    assert goal.classes == ("bad", "good")
+    with pytest.raises(ModelError, match="target is 'good'"):
+        Goal(good, table.layout, target="good", probe=table.values[:256])
+    rows = probe_rows(table.values, n=7)
+    assert rows.shape == (7, 1)
+    assert (rows[0], rows[-1]) == (table.values[0], table.values[-1])
+    np.testing.assert_array_equal(probe_rows(table.values[:5]), table.values[:5])

@@ -150,6 +150,7 @@ def _answers(given: argparse.Namespace, path: str, schema: Schema, model: Model,
     from attain.cli.classifiers import find_target
     from attain.cli.frames import read_people
     from attain.core.errors import AttainError
+    from attain.models import probe_rows
     from attain.models.reader import Reader
     from attain.tables import Table
 
@@ -157,7 +158,7 @@ def _answers(given: argparse.Namespace, path: str, schema: Schema, model: Model,
         raise AttainError(f"--against {path!r} is a table of answers; compare tables with tables, or .json with .json")
     people = read_people(given.people, schema, index=given.index, separator=given.separator).frame
     known = Table.read(train, schema, "--train")
-    classes = model.adapter.classes or Reader(model, known.layout, known.values[:256]).classes
+    classes = model.adapter.classes or Reader(model, known.layout, probe_rows(known.values)).classes
     return read_table(
         path,
         Table.read(people, schema, "--people"),

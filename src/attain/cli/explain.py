@@ -124,10 +124,11 @@ def run(given: argparse.Namespace) -> int:
 
 def _classes(model: Model, explainer: Explainer) -> tuple[Any, ...]:
     """The model's classes; one that does not tell them is asked about some training rows."""
+    from attain.models import probe_rows
     from attain.models.reader import Reader
 
     known = model.adapter.classes
-    return known if known is not None else Reader(model, explainer.layout_, explainer.table_.values[:256]).classes
+    return known or Reader(model, explainer.layout_, probe_rows(explainer.table_.values)).classes
 
 
 def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, seconds: float, config: str) -> None:

@@ -23,7 +23,7 @@ from attain.core.frames import Frame
 from attain.core.progress import track
 from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.search.problem import Answers, Ledger, Problem
-from attain.models import Goal, Model
+from attain.models import Goal, GoalLike, Model
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
@@ -124,7 +124,7 @@ class Explainer(BaseEstimator, ABC):
     def _prepare(self) -> None:
         """Learns what the method needs from `table_`."""
 
-    def _accept(self, goal: Goal) -> None:
+    def _accept(self, goal: GoalLike) -> None:
         """Refuses, in words, a model the method cannot take; any other hook into the model belongs here too."""
 
     @abstractmethod
@@ -199,7 +199,7 @@ class Explainer(BaseEstimator, ABC):
             Model.of(model), self.layout_, target=target, probability=probability, margin=self.margin, probe=probe
         )
 
-    def _reference(self, goal: Goal) -> Reference:
+    def _reference(self, goal: GoalLike) -> Reference:
         key = goal.fingerprint()
         if key not in self._references:
             values = self.table_.values

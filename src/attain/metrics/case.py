@@ -14,7 +14,6 @@ from attain.metrics.catalogue import CONNECTED, NEIGHBOURS
 from attain.metrics.distances import distance, gower_distance, mad_distance
 from attain.metrics.neighbourhood import held_out_outlier, held_out_reference, y_nearest
 from attain.metrics.privacy import closest_training_distance, copies
-from attain.metrics.robustness import probe_rows
 from attain.metrics.validity import redundant, type_valid, valid, violations
 from attain.population.connectedness import connected_over, in_largest_component
 from attain.population.difficulty import changed, max_shift, total_shift
@@ -213,7 +212,7 @@ def _neighbourhood(case: Case) -> dict[str, FloatArray]:
 
 
 def _goal(result: Answers, model: Any, train: Table) -> Goal:
-    from attain.models import Goal
+    from attain.models import Goal, probe_rows
 
     return Goal(
         model,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from attain.core.frames import Frame
     from attain.models import Goal
     from attain.tables import Region, Table
-
-PROBE: Final = 256
-"""How many training rows a model is tried out on before it is asked."""
-
-
-def probe_rows(values: FloatArray) -> FloatArray:
-    """Some rows from all over the training data, which may be sorted, for a model to be tried out on."""
-    return values[np.linspace(0, len(values) - 1, min(len(values), PROBE)).astype(np.intp)]
 
 
 def retrained(
@@ -87,7 +79,7 @@ def valid_after_retraining(
     """
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        from attain.models import Goal
+        from attain.models import Goal, probe_rows
 
         met, number, probe = np.zeros(len(rows)), 0, probe_rows(train.values)
         for model in models:

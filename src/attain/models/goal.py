@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,25 +17,88 @@ from attain.models.reader import Reader
 if TYPE_CHECKING:
     from attain.tables import Layout
 
-STEADY = 1e-6
-"""How far two answers to the same question may lie apart: more than a model's last bits, less than a decision."""
+REPEATABLE = 1e-6
+"""How far two answers about one row may differ, relative to their size: more than rounding, less than a decision."""
+
+
+def probe_rows(values: np.ndarray, n: int = 256) -> np.ndarray:
+    """At most `n` rows spread evenly over the training rows, which may be sorted by label."""
+    return np.asarray(values[np.linspace(0, len(values) - 1, min(len(values), n)).astype(np.intp)])
 
 
 class Judgement(NamedTuple):
-    """For each row whether the goal is met, and a score that is larger when the row is closer to it."""
+    """One entry per row.
+
+    Attributes
+    ----------
+    met
+        Whether the goal is met.
+    score
+        Larger when the row is closer to the goal.
+    asked
+        How many models were asked about the row.
+    """
 
     met: np.ndarray
     score: np.ndarray
+    asked: np.ndarray
 
 
-class Goal:
+class GoalLike(Protocol):
+    """What searches need of a goal: one model's (`Goal`), or that of several models at once (`JointGoal`)."""
+
+    reader: Reader
+    """The model whose score guides a search, and whose structure a method may look into."""
+    target: Label
+    probability: float | None
+    margin: float
+
+    @property
+    def most_questions(self) -> int:
+        """The largest value of `Judgement.asked`."""
+        ...
+
+    @property
+    def rows_asked(self) -> int:
+        """How many rows the models were asked about so far on behalf of this goal, for whatever purpose.
+
+        A row of which both the probability and the label are asked counts twice, as in `Model.rows`.
+        """
+        ...
+
+    def judge(self, rows: np.ndarray) -> Judgement:
+        """Whether each row meets the goal, with as few calls as the probe allows; for searches."""
+        ...
+
+    def decide(self, rows: np.ndarray) -> Judgement:
+        """Whether each row meets the goal, by the model's own decision and the score; for the last check."""
+        ...
+
+    def fingerprint(self) -> str:
+        """A string that is equal for equal predictions on the probe and an equal request."""
+        ...
+
+    @property
+    def model(self) -> Model:
+        return self.reader.model
+
+    @property
+    def layout(self) -> Layout:
+        return self.reader.layout
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        return self.reader.classes
+
+
+class Goal(GoalLike):
     """A model asked for a target class, or for at least a probability of it.
 
     With `probability` unset the model must decide for the target. The score is by how much the target leads the best
     other class, in probability where the model gives one, or else in `decision_function`; the goal is met when the
     lead is at least `margin` and, in `decide`, the model's own `predict` says the same. Where no score decides like
     `predict`, that alone decides, and the score is only a guide. A model that gives labels only scores 1 where it
-    decides for the target and 0 elsewhere, and knows no margin.
+    decides for the target and 0 elsewhere, and has no margin.
 
     With `probability` set the score is the target's probability, and the goal is met when that is at least
     `probability + margin` (or 1, where that would be more than 1). The decision of `predict` is not asked then: at
@@ -47,15 +111,18 @@ class Goal:
     layout
         How the training frame looked: rows reach the model in that form.
     target
-        The wanted class, as the model names it.
+        The desired class, as the model names it.
     probability
         The least probability of the target, above 0 and at most 1.
     margin
         The distance in score that keeps answers off the boundary, where a model's last bits would decide.
     probe
-        Rows of the matrix, at least one, on which the model is tried out: it is asked twice and must not change its
-        mind, and if its scores decide like its `predict` on every one of them, `judge` asks for scores alone.
+        Rows of the matrix, at least one, such as `probe_rows` gives. The model is asked about them twice and must give
+        the same answer. If its scores decide like its `predict` on all of them, `judge` asks for scores alone. A model
+        that does not list its classes has those that it predicts for these rows.
     """
+
+    most_questions = 1
 
     def __init__(
         self,
@@ -68,57 +135,54 @@ class Goal:
         probe: np.ndarray,
     ) -> None:
         _check_numbers(probability, margin, probe)
-        self.model = Model.of(model)
-        self.layout = layout
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
-        self._reader = Reader(self.model, layout, probe)
+        self.reader = Reader(Model.of(model), layout, probe)
         self._probe = probe
         self._tried: dict[Kind, np.ndarray] = {}
-        self.classes = self._reader.classes
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
         self._guide: Kind = self._chosen_guide()
-        own = "labels" in self._reader.kinds and self.probability is None
+        own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
         self._decisive = not own or self._agrees(self._guide)
         self._judge_kinds = (self._guide,) if self._decisive else self._decide_kinds
         self._fingerprint = self._hashed()
 
+    @property
+    def rows_asked(self) -> int:
+        return self.reader.count.rows
+
     def judge(self, rows: np.ndarray) -> Judgement:
-        """Whether each row meets the goal, by as few questions to the model as its probe allowed; for searches."""
         return self._judgement(rows, self._judge_kinds)
 
     def decide(self, rows: np.ndarray) -> Judgement:
-        """Whether each row meets the goal, by the model's own decision and the score; for the last check."""
         return self._judgement(rows, self._decide_kinds)
 
-    def batch(self, rows: np.ndarray) -> Any:
-        """Rows of the matrix in the form the model takes, for methods that look inside it."""
-        return self._reader.batch(rows)
-
     def fingerprint(self) -> str:
-        """A text that is the same for equal predictions on the probe and the same request, and else differs."""
         return self._fingerprint
 
     def _judgement(self, rows: np.ndarray, kinds: tuple[Kind, ...]) -> Judgement:
         if not len(rows):
-            return Judgement(np.zeros(0, dtype=bool), np.zeros(0))
-        answers = self._reader.read(rows, kinds)
+            return Judgement(np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0, dtype=np.int64))
+        return Judgement(*self._met_and_score(rows, kinds), np.ones(len(rows), dtype=np.int64))
+
+    def _met_and_score(self, rows: np.ndarray, kinds: tuple[Kind, ...]) -> tuple[np.ndarray, np.ndarray]:
+        answers = self.reader.read(rows, kinds)
         decided = answers["labels"] == self._position if "labels" in answers else True
         if self._guide == "labels":
-            return Judgement(np.asarray(decided), np.asarray(decided, dtype=np.float64))
+            return np.asarray(decided), np.asarray(decided, dtype=np.float64)
         values = answers[self._guide]
         if self.probability is not None:
             score = np.ascontiguousarray(values[:, self._position])
-            return Judgement(score >= min(self.probability + self.margin, 1.0), score)
+            return score >= min(self.probability + self.margin, 1.0), score
         score = lead(values, self._position)
         if not self._decisive:  # the score is only a guide where the model decides by something else
-            return Judgement(np.asarray(decided), score)
+            return np.asarray(decided), score
         met = (score >= self.margin) & decided
         if self.margin == 0:  # a tie is decided by the order of the classes
             met &= decision(values) == self._position
-        return Judgement(met, score)
+        return met, score
 
     def _position_of(self, target: Label) -> int:
         wanted = plain(target)
@@ -134,16 +198,16 @@ class Goal:
         else:
             hint = "pass one of them"
         raise ModelError(
-            f"target is {wanted!r}, but the classes of {self._reader.title} are {listed(self.classes)}; {hint}"
+            f"target is {wanted!r}, but the classes of {self.reader.title} are {listed(self.classes)}; {hint}"
         )
 
     def _chosen_guide(self) -> Kind:
         """The answer that scores rows: the first whose decisions are those of `predict`, or else the first."""
-        kinds = self._reader.kinds
+        kinds = self.reader.kinds
         if self.probability is not None:
             if "probabilities" not in kinds:
                 raise ModelError(
-                    f"probability is {self.probability}, but {self._reader.title} gives only {' and '.join(kinds)}; "
+                    f"probability is {self.probability}, but {self.reader.title} gives only {' and '.join(kinds)}; "
                     "ask for the target class alone, or calibrate the model (CalibratedClassifierCV of scikit-learn)"
                 )
             return "probabilities"
@@ -154,7 +218,7 @@ class Goal:
 
     def _agrees(self, kind: Kind) -> bool:
         """Whether deciding by this answer is deciding like `predict` on the whole probe, near ties aside."""
-        if kind == "labels" or "labels" not in self._reader.kinds:
+        if kind == "labels" or "labels" not in self.reader.kinds:
             return True
         values, labels = self._try(kind), self._try("labels")
         return bool(np.all((decision(values) == labels) | (winning_lead(values) < self.margin)))
@@ -162,13 +226,13 @@ class Goal:
     def _try(self, kind: Kind) -> np.ndarray:
         """The answer about the probe, after making sure that the model gives it twice."""
         if kind not in self._tried:
-            first = self._reader.read(self._probe, (kind,))[kind]
-            again = self._reader.read(self._probe, (kind,))[kind]
-            apart = np.abs(first - again) > STEADY * np.maximum(1.0, np.abs(first))
+            first = self.reader.read(self._probe, (kind,))[kind]
+            again = self.reader.read(self._probe, (kind,))[kind]
+            apart = np.abs(first - again) > REPEATABLE * np.maximum(1.0, np.abs(first))
             changed = int(apart.reshape(len(first), -1).any(axis=1).sum())
             if changed:
                 raise ModelError(
-                    f"{self._reader.title} gave other {kind} when asked again about the same {len(first)} rows "
+                    f"{self.reader.title} gave other {kind} when asked again about the same {len(first)} rows "
                     f"({changed} of them changed); a randomised model has no counterfactuals: switch its randomness "
                     "off, or fix its seed inside predict"
                 )
@@ -184,6 +248,50 @@ class Goal:
             digest.update(f"{kind}{rounded.shape}".encode())
             digest.update(np.ascontiguousarray(rounded, dtype="<f8").tobytes())
         return digest.hexdigest()
+
+
+class JointGoal(GoalLike):
+    """A goal that is met where a first goal and all others are met; its score, target and model are the first's.
+
+    The others are asked only about rows that meet the goals before them.
+    """
+
+    def __init__(self, first: GoalLike, others: Sequence[GoalLike]) -> None:
+        self._first, self._others = first, tuple(others)
+        self.reader, self.target = first.reader, first.target
+        self.probability, self.margin = first.probability, first.margin
+
+    @property
+    def most_questions(self) -> int:
+        return sum(goal.most_questions for goal in (self._first, *self._others))
+
+    @property
+    def rows_asked(self) -> int:
+        return sum(goal.rows_asked for goal in (self._first, *self._others))
+
+    def judge(self, rows: np.ndarray) -> Judgement:
+        return _jointly([goal.judge for goal in (self._first, *self._others)], rows)
+
+    def decide(self, rows: np.ndarray) -> Judgement:
+        return _jointly([goal.decide for goal in (self._first, *self._others)], rows)
+
+    def fingerprint(self) -> str:
+        return "+".join(goal.fingerprint() for goal in (self._first, *self._others))
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """The share of the other goals that each row meets, (n,)."""
+        return np.mean([other.judge(rows).met for other in self._others], axis=0)
+
+
+def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarray) -> Judgement:
+    met, score, asked = judges[0](rows)
+    met, asked = met.copy(), asked.copy()
+    for judge in judges[1:]:
+        left = np.flatnonzero(met)
+        judged = judge(rows[left])
+        met[left] = judged.met
+        asked[left] += judged.asked
+    return Judgement(met, score, asked)
 
 
 def _check_numbers(probability: object, margin: object, probe: np.ndarray) -> None:

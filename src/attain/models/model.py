@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
 from typing import Any, get_args
 
 import numpy as np
@@ -11,6 +12,22 @@ from attain.core.errors import AttainError, ModelError
 from attain.models.adapter import Accepts, Adapter, Kind, Label, Options, Returns, plain_classes
 from attain.models.answers import as_array
 from attain.models.detection import adapter_for
+
+
+class RowCounter:
+    """Calls and rows, counted safely when several threads ask one model."""
+
+    def __init__(self, calls: int = 0, rows: int = 0) -> None:
+        self.calls, self.rows = calls, rows
+        self._lock = Lock()
+
+    def add(self, rows: int) -> None:
+        with self._lock:
+            self.calls += 1
+            self.rows += rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowCounter, (self.calls, self.rows)  # a lock cannot be pickled
 
 
 class Model:
@@ -63,8 +80,7 @@ class Model:
             raise ModelError(f"batch_rows is {batch_rows!r}; it takes a whole number from 1 upward")
         self.model = model
         self.batch_rows = batch_rows
-        self.calls = 0
-        self.rows = 0
+        self._count = RowCounter()
         self.options = Options(accepts, _distinct(classes), returns)
         self.adapter = adapter_for(model, self.options)
 
@@ -72,6 +88,14 @@ class Model:
     def of(cls, model: Any) -> Model:
         """The model itself where it is wrapped already, or else wrapped."""
         return model if isinstance(model, Model) else cls(model)
+
+    @property
+    def calls(self) -> int:
+        return self._count.calls
+
+    @property
+    def rows(self) -> int:
+        return self._count.rows
 
     def __repr__(self) -> str:
         return f"Model({self.adapter.title}, calls={self.calls}, rows={self.rows})"
@@ -85,9 +109,17 @@ class Model:
         self.adapter = adapter_for(self.model, self.options)
 
     def ask(
-        self, adapter: Adapter, kinds: Iterable[Kind], rows: np.ndarray, batch_of: Callable[[np.ndarray], Any]
+        self,
+        adapter: Adapter,
+        kinds: Iterable[Kind],
+        rows: np.ndarray,
+        batch_of: Callable[[np.ndarray], Any],
+        count: RowCounter,
     ) -> dict[Kind, np.ndarray]:
-        """The model's raw answers of these kinds, one entry a row; `batch_of` turns rows into what the model takes."""
+        """The model's raw answers of these kinds, one entry per row; `batch_of` turns rows into what the model takes.
+
+        Calls and rows are added to `count` too.
+        """
         parts = []
         for start in range(0, len(rows), self.batch_rows):
             some = rows[start : start + self.batch_rows]
@@ -95,22 +127,23 @@ class Model:
             answers: dict[Kind, np.ndarray] = {}
             for kind in kinds:
                 if kind not in answers:
-                    answers.update(self._call(adapter, kind, batch, len(some)))
+                    self._count.add(len(some))
+                    count.add(len(some))
+                    answers.update(_call(adapter, kind, batch, len(some)))
             parts.append(answers)
         return {kind: _joined([part[kind] for part in parts], adapter.title) for kind in parts[0]}
 
-    def _call(self, adapter: Adapter, kind: Kind, batch: Any, length: int) -> dict[Kind, np.ndarray]:
-        self.calls += 1
-        self.rows += length
-        try:
-            raw = adapter.ask(kind, batch)
-        except AttainError:
-            raise
-        except Exception as error:
-            raise ModelError(
-                f"{adapter.title} raised {type(error).__name__} when asked for {kind} of {length} rows: {error}"
-            ) from error
-        return {given: as_array(answer, length, adapter.title) for given, answer in raw.items()}
+
+def _call(adapter: Adapter, kind: Kind, batch: Any, length: int) -> dict[Kind, np.ndarray]:
+    try:
+        raw = adapter.ask(kind, batch)
+    except AttainError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{adapter.title} raised {type(error).__name__} when asked for {kind} of {length} rows: {error}"
+        ) from error
+    return {given: as_array(answer, length, adapter.title) for given, answer in raw.items()}
 
 
 def _distinct(classes: Sequence[Label] | None) -> tuple[Label, ...] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from attain.core.errors import ModelError, listed
 from attain.models.adapter import Answers, Kind, Label
 from attain.models.answers import checked, seen_classes
-from attain.models.model import Model
+from attain.models.model import Model, RowCounter
 
 if TYPE_CHECKING:
     from attain.tables import Layout
@@ -26,6 +26,7 @@ class Reader:
     def __init__(self, model: Model, layout: Layout, probe: np.ndarray) -> None:
         self.model = model
         self.layout = layout
+        self.count = RowCounter()
         self._columns = self._wanted_columns()
         position = {column: j for j, column in enumerate(layout.columns)}
         self._positions = None if self._columns is None else [position[name] for name in self._columns]
@@ -53,7 +54,7 @@ class Reader:
         """The model's answers of these kinds; `rows` are not empty."""
         wanted = tuple(kinds)
         adapter = self._adapter
-        raw = self.model.ask(adapter, wanted, rows, self.batch)
+        raw = self.model.ask(adapter, wanted, rows, self.batch, self.count)
         answers: dict[Kind, np.ndarray] = {}
         for kind in wanted:
             classes = adapter.spoken if kind == "labels" and adapter.spoken is not None else self.classes
@@ -61,7 +62,7 @@ class Reader:
         return answers
 
     def _ask(self, kinds: tuple[Kind, ...], rows: np.ndarray) -> dict[Kind, np.ndarray]:
-        return self.model.ask(self.model.adapter, kinds, rows, self.batch)
+        return self.model.ask(self.model.adapter, kinds, rows, self.batch, self.count)
 
     def _shown_classes(self, kind: Kind, first: Answers) -> tuple[Label, ...]:
         answer = first.get(kind, first.get("output"))

@@ -18,13 +18,13 @@ from attain.methods.guarded.certificate import certificate
 from attain.methods.guarded.easiest import Easiest
 from attain.methods.guarded.guarding import Calibration, Guarding
 from attain.methods.guarded.objective import Objective
-from attain.methods.guarded.robust import JointGoal, Refit, other_goals
+from attain.methods.guarded.robust import Refit, other_goals
 from attain.methods.latent import LatentExplainer
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sphere import Radius, check_norm
 from attain.methods.search.streams import streams
-from attain.models import Goal
+from attain.models import Goal, GoalLike, JointGoal
 from attain.population.guard import Setting
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
@@ -341,7 +341,7 @@ class CCHVAE(LatentExplainer):
         }
         return Answers(rows, owners, distance, status, figures)
 
-    def _guarding(self, goal: Goal) -> Guarding:
+    def _guarding(self, goal: GoalLike) -> Guarding:
         """The guard for a setting, model and target, built once."""
         if self._fitted_refine is None:
             raise AttainError(

@@ -16,7 +16,7 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse_order
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.ranked import ranked_hits
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.reference import distinct
 from attain.results.counterfactuals import Counterfactuals
@@ -156,7 +156,7 @@ class Face(Explainer):
         self._copies = Copies(values[:, self.schema_.free_columns])
         self._ends: dict[tuple[object, ...], np.ndarray] = {}
 
-    def _accept(self, goal: Goal) -> None:
+    def _accept(self, goal: GoalLike) -> None:
         """Finds out once per goal who may stand at the end of a path."""
         if self._key(goal) in self._ends:
             return
@@ -167,7 +167,7 @@ class Face(Explainer):
             good &= surer.judge(graph.values).met
         self._ends[self._key(goal)] = good
 
-    def _key(self, goal: Goal) -> tuple[object, ...]:
+    def _key(self, goal: GoalLike) -> tuple[object, ...]:
         return goal.fingerprint(), self.least_probability, self.least_density
 
     def _batch_size(self, options: int) -> int:

@@ -10,11 +10,10 @@ import numpy as np
 
 from attain.methods.cchvae.shells import Latent
 from attain.methods.guarded import Guarded, GuardedSearch
-from attain.methods.guarded.robust import JointGoal
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.methods.search.sphere import directions
 from attain.methods.search.streams import normals, streams, uniforms
-from attain.models import Goal
+from attain.models import Goal, JointGoal
 from attain.results.status import Status
 
 _CODES: Final = 16
@@ -85,7 +84,7 @@ def _robust(
     # half the budget is kept for those whom it finds nothing for
     half = Ledger(problem.people, problem.ledger.budget // 2)
     half.spent[:] = problem.ledger.spent
-    found = search.search(replace(problem, goal=joint, ledger=half), latent_of(problem))  # type: ignore[arg-type]
+    found = search.search(replace(problem, goal=joint, ledger=half), latent_of(problem))
     problem.ledger.spent[:] = half.spent
     rest = np.setdiff1d(np.arange(problem.people), found.owners)
     if rest.size:

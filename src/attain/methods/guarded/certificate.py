@@ -20,7 +20,7 @@ from attain.methods.guarded.balls import Coordinates
 from attain.methods.guarded.certificate_program import BallProgram, Column, Proof
 from attain.methods.guarded.guarding import Guarding
 from attain.methods.guarded.objective import Objective
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.models.structure.linear import LinearScore, NotLinearError, decision_scores, linear_score
 from attain.population.guard import Guard
 from attain.population.reference import Reference
@@ -38,7 +38,7 @@ _DECIMALS: Final = 6
 
 def certificate(
     result: Counterfactuals,
-    goal: Goal,
+    goal: GoalLike,
     guarding: Guarding,
     rates: tuple[float, float],
     objective: Objective,
@@ -77,7 +77,7 @@ def certificate(
 def _proofs(
     answers: np.ndarray,
     people: np.ndarray,
-    goal: Goal,
+    goal: GoalLike,
     guarding: Guarding,
     rates: tuple[float, float],
     objective: Objective,
@@ -102,7 +102,7 @@ def _proofs(
         yield proof, _unfinished(proof, limit)
 
 
-def _check(result: Counterfactuals, goal: Goal, objective: Objective, people: np.ndarray) -> None:
+def _check(result: Counterfactuals, goal: GoalLike, objective: Objective, people: np.ndarray) -> None:
     """Refuses answers that were made for something else."""
     rows, labels = result.answers[people], result.table.labels
     refused = people[~goal.decide(rows).met]
@@ -119,7 +119,7 @@ def _check(result: Counterfactuals, goal: Goal, objective: Objective, people: np
         )
 
 
-def _obstacle(goal: Goal, guarding: Guarding, values: np.ndarray) -> str:
+def _obstacle(goal: GoalLike, guarding: Guarding, values: np.ndarray) -> str:
     """Why nobody's answer can be certified; empty where some can."""
     if guarding.guard is None:
         return "too few real people of the desired class are known for a guard"
@@ -158,7 +158,7 @@ def _radii(guard: Guard, rates: Sequence[float], rows: np.ndarray) -> np.ndarray
     return radii
 
 
-def _own_scores(score: LinearScore, goal: Goal, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _own_scores(score: LinearScore, goal: GoalLike, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The score of each person, by the model itself where a cell is missing that no training person misses."""
     own = score(rows)
     unknown = np.flatnonzero(np.isnan(own))

@@ -8,7 +8,7 @@ import numpy as np
 
 from attain.methods.recourse.actionable_recourse import ActionableRecourse
 from attain.methods.search.problem import Answers, Ledger, Problem
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.models.structure.linear import NotLinearError, linear_score
 from attain.tables import Table
 
@@ -26,7 +26,7 @@ class Easiest:
         grid = self._recourse.grid_
         grid.points = [_thinned(points) for points in grid.points]
 
-    def fits(self, goal: Goal) -> bool:
+    def fits(self, goal: GoalLike) -> bool:
         """Whether the model is linear."""
         try:
             linear_score(goal, self._recourse.table_.values)

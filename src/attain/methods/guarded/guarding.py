@@ -12,7 +12,7 @@ from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.streams import person_key
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.population.guard import LEAST, Guard, Setting
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
@@ -80,7 +80,7 @@ class Guarding:
     @classmethod
     def of(
         cls,
-        goal: Goal,
+        goal: GoalLike,
         setting: Setting,
         values: np.ndarray,
         labels: np.ndarray | None,
@@ -109,7 +109,7 @@ class Guarding:
         return cls(guard, surrogate, reference, notes if guard.held_out else (TOO_FEW_HELD_OUT,))
 
 
-def _wanted(calibration: Calibration, goal: Goal, labels: np.ndarray | None) -> np.ndarray:
+def _wanted(calibration: Calibration, goal: GoalLike, labels: np.ndarray | None) -> np.ndarray:
     """The calibration rows that are real people of the desired class, chosen like the guard's own."""
     met = goal.judge(calibration.values).met
     if labels is not None and calibration.labels is not None:

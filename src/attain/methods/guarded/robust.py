@@ -1,4 +1,4 @@
-"""Answers that hold under other models too: several goals as one, and models fitted again."""
+"""The other models that answers shall hold under: given ones, or models fitted on resampled rows."""
 
 from __future__ import annotations
 
@@ -9,36 +9,11 @@ import numpy as np
 
 from attain.core.errors import AttainError
 from attain.models import Goal
-from attain.models.goal import Judgement
 
 Refit: TypeAlias = Callable[[Any, Any, int], Any]
 """A frame, its labels and a seed, to a fitted model."""
 REFITS: Final = 5
 """How many models a function is asked for; each is fitted on rows drawn with replacement."""
-
-
-class JointGoal:
-    """A goal that is met when the first model's is and all others' are; the others are asked only where it is."""
-
-    def __init__(self, first: Goal, others: Sequence[Goal]) -> None:
-        self._first = first
-        self._others = tuple(others)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._first, name)
-
-    def judge(self, rows: np.ndarray) -> Judgement:
-        """Whether every model gives each row what is asked for; the score is that of the model that asked it last."""
-        met, score = self._first.judge(rows)
-        met = met.copy()
-        for other in self._others:
-            left = np.flatnonzero(met)
-            met[left] = other.judge(rows[left]).met
-        return Judgement(met, score)
-
-    def share(self, rows: np.ndarray) -> np.ndarray:
-        """Under which share of the other models each row gets what is asked for."""
-        return np.mean([other.judge(rows).met for other in self._others], axis=0)
 
 
 def other_goals(

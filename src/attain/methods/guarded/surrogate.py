@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.population.space import MeasuringSpace
 
 _ROWS: Final = 20_000
@@ -40,7 +40,7 @@ class Surrogate:
         return hopeful
 
     @classmethod
-    def fit(cls, goal: Goal, values: np.ndarray, space: MeasuringSpace) -> Surrogate:
+    def fit(cls, goal: GoalLike, values: np.ndarray, space: MeasuringSpace) -> Surrogate:
         """The line of least squares through the scores of training rows."""
         chosen = np.linspace(0, len(values) - 1, min(len(values), _ROWS)).astype(np.intp)
         judged = goal.judge(values[chosen])

@@ -13,7 +13,7 @@ from attain.methods.lash.relaxation import IndirectFeatures
 from attain.methods.search.costs import units
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.models.structure.smooth import smooth_score
 from attain.schema import Direction, Schema
 
@@ -171,7 +171,7 @@ class BudgetedInverseClassification(Explainer):
             raise AttainError(f"indirect names {name!r}, which has no ordinary value in the training data")
         return column
 
-    def _accept(self, goal: Goal) -> None:
+    def _accept(self, goal: GoalLike) -> None:
         try:
             smooth_score(goal, self.schema_, self.table_.values)
         except ModelError as error:

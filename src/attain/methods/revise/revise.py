@@ -10,7 +10,7 @@ from attain.methods.latent import LatentExplainer
 from attain.methods.revise.latent_descent import LatentDescent, Loss
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Answers, Problem
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.schema import Schema
 
@@ -126,11 +126,11 @@ class Revise(LatentExplainer):
         for name in ("rounds", "iterations", "pairs"):
             self._check_whole(name, getattr(self, name), 1)
 
-    def _accept(self, goal: Goal) -> None:
+    def _accept(self, goal: GoalLike) -> None:
         if self.method == "gradient":
             self._smooth(goal)
 
-    def _smooth(self, goal: Goal) -> Smooth | None:
+    def _smooth(self, goal: GoalLike) -> Smooth | None:
         return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
 
     def _batch_size(self, options: int) -> int:
@@ -140,7 +140,7 @@ class Revise(LatentExplainer):
         unit = units(self.schema_, self.observed_)
         descent = LatentDescent(self, problem, self._latent(problem.region), self._pull(problem.region), unit)
         some = self.table_.values[:_BOUNDARY_ROWS]
-        met, judged = problem.goal.judge(some)
+        met, judged, _ = problem.goal.judge(some)
         smooth = self._smooth(problem.goal)
         if smooth is not None:
             descent.follow_slope(smooth, Loss(smooth.score(some), met))
@@ -149,7 +149,7 @@ class Revise(LatentExplainer):
         return descent.answers()
 
 
-def _ends(goal: Goal, score: np.ndarray) -> tuple[float, float] | None:
+def _ends(goal: GoalLike, score: np.ndarray) -> tuple[float, float] | None:
     """Between what a probability, or a lead in probability, lies; None for other scores."""
     if goal.probability is not None:
         return 0.0, 1.0

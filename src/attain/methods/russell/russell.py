@@ -10,7 +10,7 @@ from attain.core.errors import ModelError
 from attain.methods.base import Explainer
 from attain.methods.russell.russell_program import MixedPolytope, Spread, in_program
 from attain.methods.search.problem import Answers, Problem
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.models.structure.linear import TAKEN, LinearScore, NotLinearError, decision_scores, linear_score
 from attain.results.status import Status
 from attain.schema import Schema
@@ -85,7 +85,7 @@ class Russell(Explainer):
     def _prepare(self) -> None:
         self.spread_ = Spread(self.schema_, self.table_.values)
 
-    def _accept(self, goal: Goal) -> None:
+    def _accept(self, goal: GoalLike) -> None:
         try:
             linear_score(goal, self.table_.values)
         except NotLinearError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.results.status import Status
 from attain.tables import Region
 
@@ -40,7 +40,7 @@ class Problem:
     `ask` judges candidates in final form, each charged to the person it is for.
     """
 
-    goal: Goal
+    goal: GoalLike
     region: Region
     ledger: Ledger
     options: int
@@ -53,7 +53,7 @@ class Problem:
     def ask(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which rows meet the goal, and how clearly; the rows are charged to their owners."""
         self.ledger.charge(owners)
-        met, score = self.goal.judge(rows)
+        met, score, _ = self.goal.judge(rows)
         return met, score
 
     def accepts(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.ranked import ranked_hits
 from attain.methods.search.sparsity import sparse
 from attain.methods.tweaking.tree_paths import Paths
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.models.structure.trees import read_ensemble
 from attain.population.percentiles import total_shift
 from attain.results.status import Status
@@ -124,7 +124,7 @@ class FeatureTweaking(Explainer):
         state: dict[str, Any] = super().__getstate__()
         return state | {"_paths": None} if "_paths" in state else state
 
-    def _accept(self, goal: Goal) -> None:
+    def _accept(self, goal: GoalLike) -> None:
         ensemble = read_ensemble(goal, self.table_.values)
         self._paths = Paths(ensemble, self.scale_, self.percentiles_, self.epsilon)
 

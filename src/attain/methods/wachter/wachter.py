@@ -13,7 +13,7 @@ from attain.methods.search.costs import Costs
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.methods.wachter.penalised_distance import PenalisedDistance
-from attain.models import Goal
+from attain.models import GoalLike
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.results.status import Status
 from attain.schema import Schema
@@ -146,11 +146,11 @@ class Wachter(Explainer):
         self.scale_ = Scale(self.schema_, self.table_.values)
         self.deviation_ = np.array([absolute_deviation(cells) for cells in self.scale_.pools])
 
-    def _accept(self, goal: Goal) -> None:
+    def _accept(self, goal: GoalLike) -> None:
         if self.method == "gradient":
             self._smooth(goal)
 
-    def _smooth(self, goal: Goal) -> Smooth | None:
+    def _smooth(self, goal: GoalLike) -> Smooth | None:
         return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "search")
 
     def _batch_size(self, options: int) -> int:
@@ -159,7 +159,7 @@ class Wachter(Explainer):
     def _search(self, problem: Problem) -> Answers:
         smooth = self._smooth(problem.goal)
         some = self.table_.values[:_BOUNDARY_ROWS]
-        met, judged = problem.goal.judge(some)
+        met, judged, _ = problem.goal.judge(some)
         if smooth is None:
             return self._pattern_search(problem, self._beyond(judged, met))
         answers = PenalisedDistance(self, problem, smooth, self._beyond(smooth.score(some), met)).answers()

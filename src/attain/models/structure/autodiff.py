@@ -10,14 +10,14 @@ import numpy as np
 
 from attain.core.errors import ModelError
 from attain.models import torch as torch_modules
-from attain.models.goal import Goal
+from attain.models.goal import GoalLike
 from attain.schema import Schema
 
 _SMALLEST = 1e-12
 """Probabilities below this have the same logarithm, so that none is infinite."""
 
 
-def differentiated(goal: Goal, schema: Schema, rows: np.ndarray) -> DifferentiatedScore:
+def differentiated(goal: GoalLike, schema: Schema, rows: np.ndarray) -> DifferentiatedScore:
     """The score of a JAX function or a torch module with its slope, or a `ModelError` that says why it has none."""
     model = goal.model.model
     texts = [feature.name for feature in schema if not all(isinstance(level, int | float) for level in feature.levels)]
@@ -44,7 +44,9 @@ def differentiated(goal: Goal, schema: Schema, rows: np.ndarray) -> Differentiat
 class DifferentiatedScore:
     """By how much the target class leads the best other one, in log-odds or scores, and its slope."""
 
-    def __init__(self, goal: Goal, schema: Schema, lead: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> None:
+    def __init__(
+        self, goal: GoalLike, schema: Schema, lead: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    ) -> None:
         self._schema = schema
         self._positions = goal.layout.positions
         self._lead = lead
@@ -70,12 +72,12 @@ class DifferentiatedScore:
         return lead.astype(np.float64), np.where(spacing == 0, 0.0, slope * spacing)
 
 
-def _returns_probabilities(goal: Goal) -> bool:
+def _returns_probabilities(goal: GoalLike) -> bool:
     returns = goal.model.options.returns
     return returns == "probabilities" or (returns is None and not torch_modules.recognises(goal.model.model))
 
 
-def _jax_lead(goal: Goal) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def _jax_lead(goal: GoalLike) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     import jax
     import jax.numpy as jnp
 
@@ -104,7 +106,7 @@ def _jax_lead(goal: Goal) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray
     return answer
 
 
-def _torch_lead(goal: Goal) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def _torch_lead(goal: GoalLike) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     import torch
 
     model, position = goal.model.model, goal.classes.index(goal.target)

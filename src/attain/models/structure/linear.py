@@ -38,8 +38,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 
 from attain.core.errors import ModelError, listed
-from attain.models.goal import Goal
-from attain.models.reader import Reader
+from attain.models.goal import GoalLike
 from attain.schema import Schema
 from attain.tables import ordinary
 
@@ -123,10 +122,10 @@ class LinearScore:
         return result
 
 
-_FOLDED: WeakKeyDictionary[Goal, LinearScore | NotLinearError] = WeakKeyDictionary()
+_FOLDED: WeakKeyDictionary[GoalLike, LinearScore | NotLinearError] = WeakKeyDictionary()
 
 
-def linear_score(goal: Goal, values: np.ndarray) -> LinearScore:
+def linear_score(goal: GoalLike, values: np.ndarray) -> LinearScore:
     """The goal's model as weights of cells, or a `NotLinearError` in words; `values` is the training matrix.
 
     The score is the model's `decision_function`, turned so that more is closer to the target.
@@ -143,12 +142,12 @@ def linear_score(goal: Goal, values: np.ndarray) -> LinearScore:
     return folded
 
 
-def decision_scores(goal: Goal, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def decision_scores(goal: GoalLike, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The model's own score of rows of the matrix, turned so that more is closer to the target."""
     return _Scores(goal, values)(rows)
 
 
-def _fold(goal: Goal, values: np.ndarray) -> LinearScore:
+def _fold(goal: GoalLike, values: np.ndarray) -> LinearScore:
     model, layout = goal.model.model, goal.layout
     schema = layout.schema
     names = goal.model.adapter.names
@@ -171,8 +170,8 @@ def _fold(goal: Goal, values: np.ndarray) -> LinearScore:
 class _Scores:
     """The model's `decision_function` on rows of the matrix, larger when closer to the target."""
 
-    def __init__(self, goal: Goal, values: np.ndarray) -> None:
-        self._reader = Reader(goal.model, goal.layout, values[:1])
+    def __init__(self, goal: GoalLike, values: np.ndarray) -> None:
+        self._reader = goal.reader
         self._sign = 1.0 if goal.classes.index(goal.target) == 1 else -1.0
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
@@ -308,9 +307,9 @@ def _shuffled(values: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _threshold(goal: Goal, rows: np.ndarray, asked: np.ndarray) -> float:
+def _threshold(goal: GoalLike, rows: np.ndarray, asked: np.ndarray) -> float:
     """The least score that meets the goal, by the link between the model's score and what the goal is judged by."""
-    met, score = goal.judge(rows)
+    met, score, _ = goal.judge(rows)
     if goal.probability is None:
         if np.allclose(score, asked, rtol=1e-9, atol=1e-9):
             return goal.margin

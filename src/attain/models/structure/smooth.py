@@ -13,7 +13,7 @@ import numpy as np
 
 from attain.core.errors import ModelError
 from attain.models.adapter import plain_classes
-from attain.models.goal import Goal
+from attain.models.goal import GoalLike
 from attain.models.structure.encoding import Encoding
 from attain.schema import Schema
 
@@ -37,7 +37,7 @@ class Smooth(Protocol):
         ...
 
 
-def smooth_if_possible(goal: Goal, schema: Schema, rows: np.ndarray, method: str, without: str) -> Smooth | None:
+def smooth_if_possible(goal: GoalLike, schema: Schema, rows: np.ndarray, method: str, without: str) -> Smooth | None:
     """The smooth score a method asks for: none for `without`; for `auto` none where there is none; else it must be."""
     if method == without:
         return None
@@ -49,7 +49,7 @@ def smooth_if_possible(goal: Goal, schema: Schema, rows: np.ndarray, method: str
         raise ModelError(f"method is {method!r}, but {error}; method={without!r} needs none") from error
 
 
-def smooth_score(goal: Goal, schema: Schema, rows: np.ndarray) -> Smooth:
+def smooth_score(goal: GoalLike, schema: Schema, rows: np.ndarray) -> Smooth:
     """The score of the goal's model with its slope, or a `ModelError` that says why it has none.
 
     `rows` are real ones, some hundred, on which the preprocessing is learned.
@@ -62,7 +62,7 @@ def smooth_score(goal: Goal, schema: Schema, rows: np.ndarray) -> Smooth:
     weights, intercept = _weights(estimator)
 
     def transform(asked: np.ndarray) -> np.ndarray:
-        batch = goal.batch(asked)
+        batch = goal.reader.batch(asked)
         for step in steps:
             batch = step.transform(batch)
         return _dense(batch)
@@ -175,7 +175,7 @@ def _weights(estimator: Any) -> tuple[np.ndarray | None, np.ndarray]:
     return weights, np.broadcast_to(intercept, weights.shape[1:])
 
 
-def _target_position(goal: Goal, estimator: Any) -> int:
+def _target_position(goal: GoalLike, estimator: Any) -> int:
     """Which class of the estimator the target is; the caller may have given the classes other names."""
     position = goal.classes.index(goal.target)
     spoken = goal.model.adapter.spoken or goal.classes

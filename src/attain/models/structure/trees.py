@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import ModelError
-from attain.models.goal import Goal
+from attain.models.goal import GoalLike
 from attain.models.structure.encoding import Encoding
 from attain.models.structure.tree_readers import Growth, grown
 from attain.schema import Schema
@@ -71,7 +71,7 @@ class Ensemble:
     schema: Schema
     sources: np.ndarray
     _encoding: Encoding
-    _goal: Goal
+    _goal: GoalLike
     _steps: tuple[Any, ...]
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ class Ensemble:
         return float(self._encoding.constant[encoded] - slope * self._encoding.origin[column]), slope
 
 
-def read_ensemble(goal: Goal, rows: np.ndarray) -> Ensemble:
+def read_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
     """The trees of the goal's model; `rows` are real ones, on which they are checked against it.
 
     Raises a `ModelError` for a model that is no tree ensemble, or whose trees see the columns in a way that cannot be
@@ -149,8 +149,8 @@ def _opened(model: Any) -> tuple[tuple[Any, ...], Any]:
             return tuple(steps), model
 
 
-def _encoded(goal: Goal, steps: tuple[Any, ...], rows: np.ndarray) -> np.ndarray:
-    batch = goal.batch(rows)
+def _encoded(goal: GoalLike, steps: tuple[Any, ...], rows: np.ndarray) -> np.ndarray:
+    batch = goal.reader.batch(rows)
     if not steps:
         columns = list(batch.columns) if hasattr(batch, "columns") else list(goal.layout.columns)
         places = [goal.layout.columns.index(name) for name in columns]
@@ -190,7 +190,7 @@ def _sources(encoding: Encoding, schema: Schema, growth: Growth, last: Any) -> n
     return np.where(depends.any(axis=0), depends.argmax(axis=0), -1)
 
 
-def _verify(ensemble: Ensemble, goal: Goal, rows: np.ndarray, last: Any) -> None:
+def _verify(ensemble: Ensemble, goal: GoalLike, rows: np.ndarray, last: Any) -> None:
     """Makes sure that the arrays say what the model does: the same shares, or the same margins up to their unit."""
     rows = rows[:_CHECKED_ROWS]
     own = ensemble.growth.scores(ensemble.encode(rows))
@@ -198,7 +198,7 @@ def _verify(ensemble: Ensemble, goal: Goal, rows: np.ndarray, last: Any) -> None
     kind = "probabilities" if "probabilities" in adapter.kinds else "scores"
     if kind not in adapter.kinds:
         raise _unreadable(last, "it gives neither probabilities nor scores to check them by")
-    said = np.asarray(goal.model.ask(adapter, (kind,), rows, goal.batch)[kind], dtype=np.float64).reshape(len(rows), -1)
+    said = np.asarray(goal.reader.read(rows, (kind,))[kind], dtype=np.float64).reshape(len(rows), -1)
     if ensemble.growth.votes and kind == "probabilities":
         good = said.shape == own.shape and bool(np.allclose(said, own / len(ensemble.growth.roots), atol=_TOLERANCE))
     else:
