@@ -99,6 +99,6 @@ def test_german_credit_is_guessed_as_a_person_would() -> None:
 
 def test_a_text_that_differs_in_every_row_is_a_name_and_refused() -> None:
     people = pd.DataFrame({"id": [f"p{i}" for i in range(40)], "income": range(40)})
-    with pytest.raises(DataError, match="column 'id' has another text in every row, such as 'p0'"):
+    with pytest.raises(DataError, match="column 'id' has a different string in every row, such as 'p0'"):
         Schema.infer(people)
     assert Schema.infer(people, kinds={"id": "categorical"})["id"].kind == "categorical"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.errors import AttainError, DataError
-from attain.core.frames import library_of, not_a_frame
+from attain.core.frames import library_of
 from attain.methods.search.streams import streams, uniforms
 from attain.population.measuring import BoolArray, FloatArray, measured, positive_whole
 from attain.population.percentiles import Percentiles, as_matrix
@@ -44,8 +44,6 @@ def retrained(
     """
     positive_whole("number", number)
     library = None if isinstance(X, np.ndarray) else library_of(X)
-    if library is None and not isinstance(X, np.ndarray):
-        raise not_a_frame(X)
     people = range(len(X)) if library is None else library.labels(X)
     labels = np.array(read_labels(y, people).tolist())
     generator = np.random.default_rng(random_state)

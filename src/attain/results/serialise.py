@@ -35,11 +35,11 @@ def to_json(result: Counterfactuals) -> str:
         "columns": {
             name: {
                 "dtype": library.dtype_text(table.layout.dtypes[name]),
-                "cells": [_cell(cell, library.name == "pandas") for cell in source[name].to_list()],
+                "cells": [_cell(cell, library.nan_is_missing) for cell in source[name].to_list()],
             }
             for name in table.layout.columns
         },
-        "index": _index_to_json(table.source) if library.name == "pandas" else None,
+        "index": _index_to_json(library.index(table.source)),
         "method": result.method,
         "target": _plain(result.target),
         "probability": result.probability,
@@ -134,16 +134,17 @@ def _read_matrix(rows: Sequence[Sequence[Any]], width: int) -> np.ndarray:
 def _frame(content: Mapping[str, Any]) -> Any:
     """The frame of the factuals, in the library it came from."""
     library = library_named(content["library"])
-    columns = {}
-    for name, stored in content["columns"].items():
-        cells = [_read_cell(cell) for cell in stored["cells"]]
-        columns[name] = library.restored(name, cells, library.dtype_named(stored["dtype"]))
-    return library.assembled(columns, _index_from_json(content["index"]))
+    columns = {
+        name: ([_read_cell(cell) for cell in stored["cells"]], library.dtype_named(stored["dtype"]))
+        for name, stored in content["columns"].items()
+    }
+    return library.restored(columns, _index_from_json(content["index"]))
 
 
-def _index_to_json(frame: pd.DataFrame) -> dict[str, Any]:
+def _index_to_json(index: pd.Index[Any] | None) -> dict[str, Any] | None:
     """Each level of the index: its name, its dtype, and the labels as texts where JSON has no such value."""
-    index = frame.index
+    if index is None:
+        return None
     several = isinstance(index, pd.MultiIndex)
     levels = [index.get_level_values(k) for k in range(index.nlevels)]
     library = library_named("pandas")

@@ -1,13 +1,12 @@
-"""A first guess at a schema, to be looked at by a person.
+"""A first guess at a schema, to be reviewed and edited.
 
-The guess goes by what a column holds and, for percentages, by its name. It never guesses what may change: everything
-is free but for the names passed as `immutable`.
+The guess depends on what a column holds and, for percentages, on its name. It does not guess what may change: every
+feature is free except those passed as `immutable`.
 """
 
 from __future__ import annotations
 
 import decimal
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -15,17 +14,21 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from attain.core.arrays import plain
 from attain.core.errors import DataError, SchemaError, listed
-from attain.core.frames import frame_of_array, is_missing, library_of, library_of_column, not_a_frame
+from attain.core.frames import Library, is_missing, open_frame
 from attain.schema.schema import KINDS, Feature, Kind, Schema
 
 MAX_LEVELS = 1000
-"""More levels than this are no category but an identifier or a free text."""
+"""A column with more distinct values is an identifier or free text rather than a category."""
 _FEW = 10
+"""Consecutive positive integers with at most this many values are ordinal."""
 _NAMES = 30
-"""A column of texts that all differ, over more rows than this, names people."""
+"""A column of strings that all differ, over more rows than this, identifies rows."""
 _MANY = 20
+"""A step other than 1 is inferred from at least this many distinct values."""
 _LARGE = 1000
+"""Non-negative integers up to this are counts, larger ones positive numbers."""
 _PERCENT = re.compile(r"percent|pct|%", re.IGNORECASE)
 _DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d.*)?\s*$")
 _SENTINELS = np.array([-7, -8, -9, -77, -88, -99, -777, -888, -999, -7777, -8888, -9999], dtype=np.float64)
@@ -38,54 +41,41 @@ def infer(
     kinds: Mapping[str, Kind] | None = None,
     rules: Sequence[str] = (),
 ) -> Schema:
-    """The schema a frame seems to have.
+    """The schema that a frame seems to have.
 
-    Booleans, texts and the whole numbers 0 and 1 are taken as categorical; few whole numbers from 1 upward as ordinal;
-    whole numbers from 0 upward as counts, large ones as positive; fractions from 0 to 1, and columns called percent, as
-    intervals; codes such as −9 among numbers from 0 upward as special. `kinds` overrides the guess, column by column.
+    Booleans, strings and the integers 0 and 1 become categorical; a few consecutive integers ≥ 1 ordinal; integers ≥ 0
+    counts, or positive if they are large; fractions from 0 to 1, and columns named percent, intervals; codes such as −9
+    among numbers ≥ 0 special. `kinds` overrides the guess for single columns.
     """
-    if isinstance(frame, np.ndarray):
-        frame = frame_of_array(frame, None, "the frame")
-    library = library_of(frame)
-    if library is None:
-        raise not_a_frame(frame)
-    columns = library.columns(frame)
-    _check_names(columns, immutable, kinds or {})
-    opened = nw.from_native(frame, eager_only=True)
+    native, library, columns = open_frame(frame, "frame")
     fixed = {immutable} if isinstance(immutable, str) else set(immutable)
-    features = [_feature(opened[name], name, (kinds or {}).get(name), name in fixed) for name in columns]
+    kinds = kinds or {}
+    _check_names(columns, fixed, kinds)
+    opened = library.read(native)
+    features = [_feature(opened[name], name, kinds.get(name), name in fixed, library) for name in columns]
     return Schema(tuple(features), tuple(rules))
 
 
-def _check_names(columns: Sequence[Any], immutable: Iterable[str], kinds: Mapping[str, str]) -> None:
+def _check_names(columns: Sequence[str], immutable: Iterable[str], kinds: Mapping[str, str]) -> None:
     if not columns:
         raise DataError("the frame has no columns")
-    odd = [name for name in columns if not isinstance(name, str)]
-    if odd:
-        raise DataError(f"the frame has column names that are no texts: {listed(odd)}; rename them")
-    twice = [name for name in dict.fromkeys(columns) if list(columns).count(name) > 1]
-    if twice:
-        raise DataError(f"the frame has several columns with the same name: {listed(twice)}; keep one of each")
-    for word, names in (
-        ("immutable", [immutable] if isinstance(immutable, str) else list(immutable)),
-        ("kinds", kinds),
-    ):
+    for parameter, names in (("immutable", immutable), ("kinds", kinds)):
         unknown = [name for name in names if name not in columns]
         if unknown:
             raise SchemaError(
-                f"{word} names {listed(unknown)}, which the frame does not have; it has {listed(columns)}"
+                f"{parameter} names {listed(unknown)}, which the frame does not have; it has {listed(columns)}"
             )
     for name, kind in kinds.items():
         if kind not in KINDS:
-            raise SchemaError(f"kinds[{name!r}] is {kind!r}; it takes one of {', '.join(KINDS)}")
+            raise SchemaError(f"kinds[{name!r}] must be one of {', '.join(KINDS)}, got {kind!r}")
 
 
-def _feature(series: nw.Series[Any], name: str, kind: Kind | None, immutable: bool) -> Feature:
+def _feature(series: nw.Series[Any], name: str, kind: Kind | None, immutable: bool, library: Library) -> Feature:
     dtype = series.dtype
     if dtype.is_temporal():
         raise DataError(
-            f"column {name!r} holds {str(dtype).lower()} values; turn them into numbers first, such as days or years "
-            "until today, or leave the column out"
+            f"column {name!r} holds {str(dtype).lower()} values; convert them to numbers first, such as days or years "
+            "until today, or drop the column"
         )
     present = series.drop_nulls()
     if dtype.is_float():
@@ -93,85 +83,81 @@ def _feature(series: nw.Series[Any], name: str, kind: Kind | None, immutable: bo
     if len(present) == 0:
         raise _no_value(name)
     if dtype.is_numeric():
-        values = library_of_column(present).floats(present)
+        values = library.floats(present)
     else:
-        items = [_plain(item) for item in present.to_list() if not is_missing(item)]
+        items = [plain(item) for item in present.to_list() if not is_missing(item)]
         if not items:
             raise _no_value(name)
         categories = isinstance(dtype, nw.Categorical | nw.Enum)
         try:
             numbers = None if categories else _as_numbers(items)
         except OverflowError:
-            raise DataError(f"column {name!r} holds numbers too large to compute with; divide them first") from None
+            raise DataError(f"column {name!r} holds numbers that a float cannot represent; use a larger unit") from None
         if numbers is None:
-            return _of_levels(items, series, name, kind, immutable)
+            return _of_levels(items, len(series), library.categories(series), name, kind, immutable)
         values = numbers
     if np.isinf(values).any():
-        raise DataError(f"column {name!r} holds infinite values; correct them, or leave the cells empty")
+        raise DataError(f"column {name!r} holds infinite values; correct the cells, or leave them empty")
     return _of_numbers(values, name, kind, immutable)
 
 
 def _no_value(name: str) -> DataError:
-    return DataError(f"column {name!r} has no value at all, so nothing can be said of it; leave it out")
-
-
-def _plain(item: Any) -> Any:
-    """A Python scalar for one of numpy's."""
-    return item.item() if isinstance(item, np.generic) else item
+    return DataError(f"column {name!r} has no values; drop it")
 
 
 def _as_numbers(items: list[Any]) -> np.ndarray | None:
-    """The items as floats where each is a number, though the column's dtype does not say so."""
+    """The items as floats if each is a number, whatever the column's dtype."""
     if all(isinstance(item, int | float | decimal.Decimal) and not isinstance(item, bool) for item in items):
         return np.array(items, dtype=np.float64)
     return None
 
 
-def _of_levels(items: list[Any], series: nw.Series[Any], name: str, kind: Kind | None, immutable: bool) -> Feature:
+def _of_levels(
+    items: list[Any],
+    rows: int,
+    declared: tuple[list[Any], bool] | None,
+    name: str,
+    kind: Kind | None,
+    immutable: bool,
+) -> Feature:
+    """A feature whose levels are the items; `declared` are the dtype's own categories and whether they are ordered."""
     odd = next((item for item in items if not isinstance(item, str | bool | int | float)), None)
     if odd is not None:
         found = f"{odd!r:.80}, a {type(odd).__name__}"
-        raise DataError(f"column {name!r} holds {found}; a cell takes a number, a text or a boolean")
+        raise DataError(f"column {name!r} holds {found}; a cell must be a number, a string or a boolean")
     if kind is not None and kind not in ("ordinal", "categorical"):
-        raise DataError(f"kinds[{name!r}] is {kind!r}, but the column holds {items[0]!r}; turn it into numbers first")
-    levels = _ordered_levels(items, series)
+        raise DataError(f"kinds[{name!r}] is {kind!r}, but the column holds {items[0]!r}; convert it to numbers first")
+    levels = _ordered_levels(items, declared)
     if len(levels) > MAX_LEVELS:
         raise DataError(
-            f"column {name!r} has {len(levels):,} different values; that is an identifier or a free text, not a "
-            f"category (at most {MAX_LEVELS:,}); leave it out, or group its values"
+            f"column {name!r} has {len(levels):,} distinct values (at most {MAX_LEVELS:,} for a category), so it looks "
+            "like an identifier or free text; drop it, or group its values"
         )
     if all(isinstance(level, str) and _DATE.match(level) for level in levels):
         raise DataError(
-            f"column {name!r} holds dates written as text, such as {levels[0]!r}; turn them into numbers first, such "
-            "as days or years until today, or leave the column out"
+            f"column {name!r} holds dates written as strings, such as {levels[0]!r}; convert them to numbers first, "
+            "such as days or years until today, or drop the column"
         )
-    if len(levels) == len(items) == len(series) > _NAMES and kind is None:
+    if len(levels) == len(items) == rows > _NAMES and kind is None:
         raise DataError(
-            f"column {name!r} has another text in every row, such as {levels[0]!r}; that is a name and no property of "
-            "a person: leave it out, or make it the index"
+            f"column {name!r} has a different string in every row, such as {levels[0]!r}, so it looks like an "
+            "identifier; drop it, or make it the index"
         )
-    ordered = kind or ("ordinal" if _is_ordered(series) else "categorical")
-    return Feature(name, ordered, levels=levels, immutable=immutable)
+    ordered = declared is not None and declared[1]
+    return Feature(name, kind or ("ordinal" if ordered else "categorical"), levels=levels, immutable=immutable)
 
 
-def _ordered_levels(items: list[Any], series: nw.Series[Any]) -> tuple[Any, ...]:
-    """The levels: in the column's own order where it has one, else booleans, numbers and texts, each sorted."""
+def _ordered_levels(items: list[Any], declared: tuple[list[Any], bool] | None) -> tuple[Any, ...]:
+    """The levels: in the dtype's order where it declares one, else booleans, numbers and strings, each sorted."""
     seen = dict.fromkeys(items)
-    declared = library_of_column(series).categories(series.to_native())
     if declared is not None:
-        return tuple(level for level in map(_plain, declared) if level in seen)
+        return tuple(level for level in map(plain, declared[0]) if level in seen)
     groups: list[Callable[[Any], bool]] = [
         lambda item: isinstance(item, bool),
         lambda item: isinstance(item, int | float) and not isinstance(item, bool),
         lambda item: isinstance(item, str),
     ]
     return tuple(level for group in groups for level in sorted(filter(group, seen)))
-
-
-def _is_ordered(series: nw.Series[Any]) -> bool:
-    native = series.to_native()
-    dtype = getattr(native, "dtype", None) or getattr(native, "type", None)
-    return bool(getattr(dtype, "ordered", False))
 
 
 def _of_numbers(values: np.ndarray, name: str, kind: Kind | None, immutable: bool) -> Feature:
@@ -186,7 +172,7 @@ def _of_numbers(values: np.ndarray, name: str, kind: Kind | None, immutable: boo
         guess = "count" if (distinct == np.floor(distinct)).all() else "positive"
     if guess in ("ordinal", "categorical"):
         if len(distinct) > MAX_LEVELS:
-            raise DataError(f"kinds[{name!r}] is {guess!r}, but the column has {len(distinct):,} different numbers")
+            raise DataError(f"kinds[{name!r}] is {guess!r}, but the column has {len(distinct):,} distinct numbers")
         levels = tuple(int(v) if float(v).is_integer() else float(v) for v in distinct)
         return Feature(name, guess, levels=levels, immutable=immutable)
     bounds: tuple[float | None, float | None] = (None, None)
@@ -219,9 +205,9 @@ def _number_kind(distinct: np.ndarray, name: str) -> Kind:
 
 
 def _step(distinct: np.ndarray) -> float | None:
-    """The grid of the values: 1 for whole numbers, more where many all share a factor, decimals where all have few."""
+    """The grid of the values: 1 for integers or a larger common divisor, a power of ten for short decimals."""
     if _whole(distinct):
-        factor = math.gcd(*(int(abs(value)) for value in distinct[:100_000])) if np.abs(distinct).max() < 2**53 else 1
+        factor = int(np.gcd.reduce(distinct.astype(np.int64))) if np.abs(distinct).max() < 2**53 else 1
         return float(factor) if factor >= 5 and len(distinct) >= _MANY else 1.0
     if len(distinct) >= _MANY:
         for decimals in (1, 2, 3):

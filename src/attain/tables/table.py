@@ -1,38 +1,29 @@
-"""Frames in, the one float64 matrix between, frames of the same kind out.
+"""Frames as a float64 matrix, and rows of the matrix as frames of the same kind.
 
-`Table.read` checks a frame against a schema and holds it as a matrix; a `Layout` remembers how the frame looked
-(library, column order, dtypes), so that rows of the matrix can be written the same way: for the model, and for the
-person who asked. See `docs/architecture.md` for what a cell of the matrix stands for.
+`Table.read` checks a frame against a schema and holds it as a matrix. A `Layout` remembers how the frame looked
+(library, column order, dtypes), so that rows of the matrix can be written the same way, for the model and for the
+result. See `docs/architecture.md` for what a cell of the matrix stands for.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from attain.core.errors import DataError, listed
-from attain.core.frames import (
-    Frame,
-    Library,
-    frame_of_array,
-    is_missing,
-    library_named,
-    library_of,
-    library_of_column,
-    not_a_frame,
-)
+from attain.core.frames import Frame, Library, is_missing, library_named, open_frame
 from attain.schema.schema import Feature, Schema
 from attain.tables.cells import unchanged
 
 _LARGEST = 1e150
-"""The squares of larger numbers are infinite, and with them every spread and distance."""
+"""The squares of larger numbers overflow, and with them every variance and distance."""
 _LONGEST = 80
-"""So many characters of a cell are shown in a message."""
+"""The number of characters of a cell that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +37,13 @@ class Layout:
 
     @property
     def positions(self) -> np.ndarray:
-        """Which column of the matrix each column of the frame is."""
+        """The matrix column of each column of the frame."""
         return np.array([self.schema.position(name) for name in self.columns], dtype=np.intp)
 
     def frame(self, values: np.ndarray, library: str | None = None, columns: Sequence[str] | None = None) -> Frame:
         """Rows of the matrix as a frame with the dtypes and the column order of the one that was read.
 
-        `library` asks for another kind of frame ("pandas", "polars", "pyarrow"); `columns` for other columns.
+        `library` names another kind of frame ("pandas", "polars", "pyarrow"), `columns` other columns.
         """
         target = self.library if library is None else library_named(library)
         dtypes = self.dtypes if target is self.library else {}
@@ -63,7 +54,7 @@ class Layout:
         )
 
     def array(self, values: np.ndarray) -> np.ndarray:
-        """Rows of the matrix in the frame's column order: an array of floats, or of objects where levels are texts."""
+        """Rows of the matrix in the frame's column order: an array of floats, or of objects if levels are strings."""
         ordered = values[:, self.positions]
         features = [self.schema[name] for name in self.columns]
         if all(f.numeric for f in features):
@@ -81,17 +72,14 @@ class Layout:
         return objects
 
     def value(self, name: str, cell: float) -> Any:
-        """One cell of the matrix as a person reads it: a number, a level, or None where it is missing."""
+        """One cell of the matrix for display: a number, a level, or None where it is missing."""
         feature = self.schema[name]
         if math.isnan(cell):
             return None
         if not feature.numeric:
             return feature.levels[int(cell)]
-        return (
-            int(cell)
-            if cell.is_integer() and (feature.integral or self.library.is_integer(self.dtypes[name]))
-            else cell
-        )
+        integral = feature.integral or self.library.is_integer(self.dtypes[name])
+        return int(cell) if integral and cell.is_integer() else cell
 
 
 def _gathered(levels_then_missing: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -115,27 +103,22 @@ class Table:
     def read(cls, frame: Frame, schema: Schema, name: str = "X") -> Table:
         """The frame as a table, or a `DataError` that names the column, the row, the value and the remedy.
 
-        A column of whole numbers gets the step 1, and one of decimals their last digit, where the schema gives none, so
-        that answers fit it.
+        A feature without a step takes that of its dtype: 1 for integers, one unit in the last place for decimals.
         """
-        native, library = _opened(frame, schema, name)
-        columns = _checked_columns(library.columns(native), schema, name)
-        labels = library.labels(native)
-        dtypes = {column: library.dtype(native, column) for column in columns}
-        for feature in schema:
-            step = library.step(dtypes[feature.name])
-            if feature.numeric and feature.step is None and step is not None:
-                schema = schema.change(feature.name, step=step)
-        opened = nw.from_native(native, eager_only=True)
+        native, library, columns = open_frame(frame, name, schema.names)
+        _check_columns(columns, schema, name)
+        labels, opened = library.labels(native), library.read(native)
+        dtypes = {column: library.dtype(opened[column]) for column in columns}
+        schema = _with_steps(schema, {column: library.step(dtype) for column, dtype in dtypes.items()})
         values = np.empty((len(labels), len(schema)), dtype=np.float64)
         for j, feature in enumerate(schema):
-            values[:, j] = read_column(opened[feature.name], feature, labels)
+            values[:, j] = _read_column(opened[feature.name], feature, labels, library)
         return cls(schema, values, Layout(schema, library, columns, dtypes), labels, native)
 
     def replaced(self, rows: np.ndarray, answered: np.ndarray) -> Frame:
         """The frame with these rows of the matrix in it; only cells that differ are written.
 
-        A person who is not `answered` has a row of missing cells: never the factual.
+        Rows that are not `answered` become missing in every cell; they never hold the factual.
         """
         missing = np.flatnonzero(~answered)
         columns = {}
@@ -147,7 +130,7 @@ class Table:
         return self.layout.library.replace(self.source, columns)
 
     def take(self, positions: np.ndarray, rows: np.ndarray) -> Frame:
-        """A frame with one row for each position, holding these rows of the matrix instead of the person's own."""
+        """A frame with one row for each position, holding these rows of the matrix instead of the original ones."""
         chosen = Table(
             self.schema,
             self.values[positions],
@@ -158,24 +141,20 @@ class Table:
         return chosen.replaced(rows, np.ones(len(rows), dtype=bool))
 
 
-def _opened(frame: Frame, schema: Schema, name: str) -> tuple[Frame, Library]:
-    """A native frame and its library; an array takes its column names from the schema."""
-    if isinstance(frame, np.ndarray):
-        frame = frame_of_array(frame, schema.names, name)
-    library = library_of(frame)
-    if library is None:
-        raise not_a_frame(frame, name)
-    return frame, library
+def _with_steps(schema: Schema, steps: Mapping[str, float | None]) -> Schema:
+    """The schema in which features of numbers without a step take the step of their dtype."""
+    features = tuple(
+        replace(feature, step=steps[feature.name])
+        if feature.numeric and feature.step is None and steps[feature.name] is not None
+        else feature
+        for feature in schema
+    )
+    return schema if features == schema.features else replace(schema, features=features)
 
 
-def _checked_columns(columns: Sequence[Any], schema: Schema, name: str) -> tuple[str, ...]:
-    odd = [column for column in columns if not isinstance(column, str)]
-    if odd:
-        raise DataError(f"{name} has column names that are no texts: {listed(odd)}; rename them, as in the schema")
-    twice = [column for column in dict.fromkeys(columns) if list(columns).count(column) > 1]
-    if twice:
-        raise DataError(f"{name} has several columns with the same name: {listed(twice)}; keep one of each")
-    absent = [feature.name for feature in schema if feature.name not in columns]
+def _check_columns(columns: Sequence[str], schema: Schema, name: str) -> None:
+    known = set(columns)
+    absent = [feature.name for feature in schema if feature.name not in known]
     if absent:
         raise DataError(
             f"{name} lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}"
@@ -183,15 +162,13 @@ def _checked_columns(columns: Sequence[Any], schema: Schema, name: str) -> tuple
     extra = [column for column in columns if column not in schema]
     if extra:
         raise DataError(
-            f"{name} has columns that the schema does not have: {listed(extra)}; leave them out, or add them to the "
-            "schema (immutable, if they only describe the person)"
+            f"{name} has columns that the schema does not have: {listed(extra)}; drop them, or add them to the schema "
+            "(as immutable, if they only describe the row)"
         )
-    return tuple(columns)
 
 
-def read_column(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
-    """One column of the matrix."""
-    return _numbers(series, feature, labels) if feature.numeric else _codes(series, feature, labels)
+def _read_column(series: nw.Series[Any], feature: Feature, labels: Sequence[Any], library: Library) -> np.ndarray:
+    return _numbers(series, feature, labels, library) if feature.numeric else _codes(series, feature, labels)
 
 
 def _complain(feature: Feature, labels: Sequence[Any], at: int, value: object, remedy: str) -> DataError:
@@ -200,27 +177,24 @@ def _complain(feature: Feature, labels: Sequence[Any], at: int, value: object, r
     return DataError(f"column {feature.name!r}, row {labels[at]!r}: found {found}; {remedy}")
 
 
-def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
+def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any], library: Library) -> np.ndarray:
     dtype = series.dtype
     if dtype.is_temporal():
         raise DataError(
-            f"column {feature.name!r} holds {str(dtype).lower()} values; turn them into numbers first, such as days or "
-            "years until today"
+            f"column {feature.name!r} holds {str(dtype).lower()} values; convert them to numbers first, such as days "
+            "or years until today"
         )
     if dtype == nw.Boolean:
         raise DataError(
             f"column {feature.name!r} holds booleans, but the schema says {feature.kind}; make it "
-            "kind='categorical' with levels (False, True), or turn the column into numbers"
+            "kind='categorical' with levels (False, True), or convert the column to numbers"
         )
     if isinstance(dtype, nw.Categorical | nw.Enum):
         raise DataError(
-            f"column {feature.name!r} is of a categorical type, but the schema says {feature.kind}; make it "
-            "kind='ordinal' or 'categorical', or turn the column into numbers"
+            f"column {feature.name!r} has a categorical dtype, but the schema says {feature.kind}; make it "
+            "kind='ordinal' or 'categorical', or convert the column to numbers"
         )
-    if dtype.is_numeric():
-        values = library_of_column(series).floats(series)
-    else:
-        values = _numbers_one_by_one(series, feature, labels)
+    values = library.floats(series) if dtype.is_numeric() else _numbers_one_by_one(series, feature, labels)
     _check_numbers(values, feature, labels)
     return values
 
@@ -235,7 +209,7 @@ def _numbers_one_by_one(series: nw.Series[Any], feature: Feature, labels: Sequen
                 raise TypeError
             values[i] = float(value)
         except (TypeError, ValueError, OverflowError):
-            remedy = f"the schema says {feature.kind}, so it takes numbers; correct the cell, or the kind in the schema"
+            remedy = f"the schema says {feature.kind}, so it must be a number; correct the cell, or the schema's kind"
             raise _complain(feature, labels, i, value, remedy) from None
     return values
 
@@ -252,22 +226,22 @@ def _check_numbers(values: np.ndarray, feature: Feature, labels: Sequence[Any]) 
             more = f" ({at.size - 1} more rows like it)" if at.size > 1 else ""
             raise _complain(feature, labels, int(at[0]), float(values[at[0]]), remedy + more)
 
-    refuse(np.isinf(values), "an infinite value is no number; correct it, or leave the cell empty")
-    refuse(np.abs(values) > _LARGEST, f"numbers beyond {_LARGEST:g} cannot be computed with; take a larger unit")
+    refuse(np.isinf(values), "infinite values are not allowed; correct the cell, or leave it empty")
+    refuse(np.abs(values) > _LARGEST, f"numbers beyond {_LARGEST:g} overflow; use a larger unit")
     if low is not None:
-        hint = "; a code that is no number belongs in the feature's special codes" if low == 0 else ""
+        hint = "; if it is a code rather than a number, add it to the feature's special codes" if low == 0 else ""
         refuse(values < low, f"the schema's lower bound is {low:g}; correct the cell, or widen bounds{hint}")
     if high is not None:
         refuse(values > high, f"the schema's upper bound is {high:g}; correct the cell, or widen bounds")
     if feature.kind == "count":
-        refuse(values != np.floor(values), "a count takes whole numbers; correct the cell, or make it kind='positive'")
+        refuse(values != np.floor(values), "a count must be an integer; correct the cell, or make it kind='positive'")
 
 
 def _codes(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
     if series.dtype.is_temporal():
         raise DataError(
             f"column {feature.name!r} holds {str(series.dtype).lower()} values, but the schema says {feature.kind}; "
-            "turn them into texts or numbers first"
+            "convert them to strings or numbers first"
         )
     positions: dict[Any, float] = {level: float(k) for k, level in enumerate(feature.levels)}
     values = np.empty(len(series), dtype=np.float64)
@@ -288,6 +262,6 @@ def _level_remedy(feature: Feature, value: object) -> str:
     alike = [level for level in feature.levels if str(level).strip().lower() == str(value).strip().lower()]
     if alike:
         found, wanted = type(value).__name__, type(alike[0]).__name__
-        spelling = f"the schema has {alike[0]!r}" + (f", as {wanted} and not {found}" if found != wanted else "")
+        spelling = f"the schema has {alike[0]!r}" + (f" as {wanted}, not {found}" if found != wanted else "")
         return f"{spelling}; write the level as the schema does"
     return f"the levels are {listed(feature.levels)}; correct the cell, or add the level to the schema and fit again"

@@ -1,8 +1,7 @@
-"""What differs between pandas, polars and pyarrow: reading labels and dtypes, writing columns.
+"""pandas, polars, pyarrow and other data-frame libraries, behind one interface.
 
-narwhals reads all three alike; writing a column back with exactly its own dtype, filling a frame from the matrix, and
-row labels are done natively here, in one room a library. Only pandas is needed; the others are imported when one of
-their frames is there.
+narwhals reads all of them alike. What it cannot do (write a column back with exactly its own dtype, row labels) is done
+by a `Library`. Only pandas is required; the others are imported when one of their frames is used.
 """
 
 from __future__ import annotations
@@ -14,68 +13,76 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from attain.core.errors import DataError
+from attain.core.errors import DataError, listed
 from attain.core.frames.arrow import Arrow
-from attain.core.frames.base import Library
+from attain.core.frames.base import Domain, Library
 from attain.core.frames.pandas import Pandas
-from attain.core.frames.polars import Polars
+from attain.core.names import repeated
 
-__all__ = [
-    "Frame",
-    "Library",
-    "frame_of_array",
-    "is_missing",
-    "library_named",
-    "library_of",
-    "library_of_column",
-    "not_a_frame",
-]
+__all__ = ["Arrow", "Domain", "Frame", "Library", "is_missing", "library_named", "library_of", "open_frame", "register"]
 
 Frame: TypeAlias = Any
-"""A pandas, polars or pyarrow table, or a two-dimensional numpy array."""
+"""A frame of a known library, such as a pandas, polars or pyarrow table, or a two-dimensional NumPy array."""
 
-_LIBRARIES: dict[str, Library] = {library.name: library for library in (Pandas(), Polars(), Arrow())}
+_LIBRARIES: dict[str, Library] = {library.name: library for library in (Pandas(), Arrow(), Library("polars"))}
+
+
+def register(library: Library) -> None:
+    """Makes a frame library known by its name; see CONTRIBUTING for what it takes to write one."""
+    if not isinstance(library, Library) or not isinstance(getattr(library, "name", None), str):
+        raise DataError(f"register takes an instance of attain.core.frames.Library with a name, got {library!r}")
+    _LIBRARIES[library.name] = library
 
 
 def library_named(name: str) -> Library:
     """The library called `name`."""
     if name not in _LIBRARIES:
-        raise DataError(f"there is no frame library {name!r}; it is one of {', '.join(_LIBRARIES)}")
+        raise DataError(f"there is no frame library {name!r}; registered are {', '.join(_LIBRARIES)}")
     return _LIBRARIES[name]
 
 
-def library_of(frame: Any) -> Library | None:
-    """The library a native frame belongs to; None where it is none."""
-    if nw.dependencies.is_pandas_dataframe(frame):
-        return _LIBRARIES["pandas"]
-    if nw.dependencies.is_polars_dataframe(frame):
-        return _LIBRARIES["polars"]
-    if nw.dependencies.is_pyarrow_table(frame):
-        return _LIBRARIES["pyarrow"]
-    return None
-
-
-def library_of_column(column: nw.Series[Any]) -> Library:
-    """The library of the frame that a column came from."""
-    return library_named(str(column.implementation))
-
-
-def not_a_frame(frame: object, name: str = "X") -> DataError:
-    """The complaint about something that is no frame."""
-    found, remedy = type(frame).__name__, "pass a pandas, polars or pyarrow table, or a two-dimensional array"
+def library_of(frame: Any, name: str = "X") -> Library:
+    """The library of a native frame, or a `DataError` where `frame` is not one; `name` is used in the message."""
+    try:
+        for library in _LIBRARIES.values():
+            if library.recognises(frame):
+                return library
+        opened = nw.from_native(frame, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"{name} has several columns with the same name; keep one of each ({error})") from None
+    if isinstance(opened, nw.DataFrame):  # narwhals supports it, so nothing needs to be written for it
+        register(Library(str(opened.implementation)))
+        return _LIBRARIES[str(opened.implementation)]
+    found, remedy = type(frame).__name__, f"pass a {', '.join(_LIBRARIES)} table, or a two-dimensional array"
     if hasattr(frame, "toarray"):
         remedy = f"sparse matrices are not supported: pass {name}.toarray()"
     elif hasattr(frame, "collect"):
         remedy = f"pass {name}.collect()"
-    return DataError(f"{name} is a {found}; {remedy}")
+    raise DataError(f"{name} is a {found}; {remedy}")
 
 
-def frame_of_array(array: np.ndarray, names: Sequence[str] | None, name: str = "X") -> pd.DataFrame:
-    """A pandas frame that holds the array; its columns are called `names`, or x0, x1, …"""
+def open_frame(frame: Frame, name: str, names: Sequence[str] | None = None) -> tuple[Any, Library, tuple[str, ...]]:
+    """The native frame, its library and its column names, which are strings and distinct.
+
+    The columns of an array are called `names`, or x0, x1, …; `name` is what messages call the frame.
+    """
+    if isinstance(frame, np.ndarray):
+        frame = _frame_of_array(frame, names, name)
+    library = library_of(frame, name)
+    columns = library.columns(frame)
+    odd = [column for column in columns if not isinstance(column, str)]
+    if odd:
+        raise DataError(f"{name} has column names that are not strings: {listed(odd)}; rename them")
+    if twice := repeated(columns):
+        raise DataError(f"{name} has several columns with the same name: {listed(twice)}; keep one of each")
+    return frame, library, tuple(columns)
+
+
+def _frame_of_array(array: np.ndarray, names: Sequence[str] | None, name: str) -> pd.DataFrame:
     if array.ndim != 2:
-        raise DataError(f"{name} is an array of {array.ndim} dimensions; reshape it to rows and columns")
+        raise DataError(f"{name} must be a two-dimensional array, got {array.ndim} dimensions; reshape it")
     if np.iscomplexobj(array):
-        raise DataError(f"{name} holds complex numbers; it takes real ones")
+        raise DataError(f"{name} must hold real numbers, got complex ones")
     names = [f"x{j}" for j in range(array.shape[1])] if names is None else list(names)
     if array.shape[1] != len(names):
         raise DataError(f"{name} has {array.shape[1]} columns, but the schema has {len(names)}")
@@ -88,7 +95,7 @@ def is_missing(value: object) -> bool:
         return True
     try:
         return bool(value != value)
-    except TypeError:  # pandas' NA refuses to be a boolean
+    except TypeError:  # pandas' NA has no truth value
         return True
-    except (ValueError, ArithmeticError):  # an array has no one truth, a signalling decimal none at all
+    except (ValueError, ArithmeticError):  # an array has more than one truth value, a signalling decimal has none
         return False

@@ -1,108 +1,68 @@
-"""pyarrow: columns in chunks that cannot be written to, null for what is missing, no index."""
+"""pyarrow: more types than narwhals (index types, large strings), and metadata on each field."""
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from attain.core.frames.base import Cells, Edit, Library, imported, portable, scalar
-from attain.schema import Feature
+from attain.core.frames.base import Library
 
 
 class Arrow(Library):
-    """Arrow tables."""
+    """Arrow tables; a dtype is an Arrow type."""
 
     name = "pyarrow"
 
-    def _arrow(self) -> Any:
-        return imported("pyarrow")
+    def recognises(self, frame: Any) -> bool:
+        return nw.dependencies.is_pyarrow_table(frame)
 
     def columns(self, frame: Any) -> Sequence[Any]:
         return list(frame.column_names)
 
-    def length(self, frame: Any) -> int:
-        return int(frame.num_rows)
-
-    def dtype(self, frame: Any, column: str) -> Any:
-        return frame.schema.field(column).type
-
-    def is_integer(self, dtype: Any) -> bool:
-        return dtype is not None and bool(self._arrow().types.is_integer(dtype))
+    def dtype(self, column: nw.Series[Any]) -> Any:
+        dtype = column.to_native().type
+        return None if self._installed().types.is_null(dtype) else dtype
 
     def floats(self, column: nw.Series[Any]) -> np.ndarray:
-        # Arrow refuses to round whole numbers beyond 2⁵³ unless it is told to
+        # a safe cast refuses to round integers beyond 2⁵³
         native = column.to_native()
-        return np.array(native.cast(self._arrow().float64(), safe=False).fill_null(math.nan).to_numpy())
+        return np.array(native.cast(self._installed().float64(), safe=False).fill_null(math.nan).to_numpy())
 
-    def categories(self, column: Any) -> list[Any] | None:
-        if not self._arrow().types.is_dictionary(column.type) or not column.type.ordered:
+    def categories(self, column: nw.Series[Any]) -> tuple[list[Any], bool] | None:
+        native = column.to_native()
+        if not getattr(native.type, "ordered", False):
             return None
-        return column.unify_dictionaries().chunk(0).dictionary.to_pylist() if column.num_chunks else []
+        return native.unify_dictionaries().chunk(0).dictionary.to_pylist() if native.num_chunks else [], True
 
-    def scale(self, dtype: Any) -> int | None:
-        return dtype.scale if dtype is not None and self._arrow().types.is_decimal(dtype) else None
+    def made(self, items: Sequence[Any], dtype: Any) -> nw.Series[Any]:
+        pa = self._installed()
+        return nw.from_native(pa.chunked_array([pa.array(list(items), type=dtype)]), series_only=True)
 
-    def _list(self, cells: np.ndarray, feature: Feature, dtype: Any) -> list[Any]:
-        as_decimal = dtype is not None and self._arrow().types.is_decimal(dtype)
-        as_int = self.is_integer(dtype) or (dtype is None and feature.integral)
-        return [scalar(cell, feature, as_decimal=as_decimal, as_int=as_int) for cell in cells]
+    def cast(self, column: nw.Series[Any], dtype: Any) -> nw.Series[Any]:
+        if isinstance(dtype, nw.dtypes.DType):
+            return column.cast(dtype)
+        return nw.from_native(column.to_native().cast(dtype), series_only=True).alias(column.name)
 
-    def column(self, cells: np.ndarray, feature: Feature, dtype: Any) -> Any:
-        dtype = dtype if not feature.numeric or self.holds(dtype, cells) else self._arrow().float64()
-        return self._arrow().array(self._list(cells, feature, dtype), type=dtype)
-
-    def build(self, columns: Mapping[str, Cells], length: int) -> Any:
-        return self._arrow().table({name: self.column(*cells) for name, cells in columns.items()})
-
-    def replace(self, frame: Any, edits: Mapping[str, Edit]) -> Any:
-        pa = self._arrow()
-        result = frame
-        for name, (at, cells, missing, feature) in edits.items():
-            if not at.size and not missing.size:
-                continue
-            position = frame.schema.get_field_index(name)
-            field = frame.schema.field(position)
-            if feature.numeric and not self.holds(field.type, cells):
-                field = field.with_type(pa.int64() if self.holds(pa.int64(), cells) else pa.float64())
-            values = frame.column(position).cast(field.type).to_pylist()
-            for i, value in zip(at, self._list(cells, feature, field.type), strict=True):
-                values[i] = value
-            for i in missing:
-                values[i] = None
-            field = field.with_nullable(field.nullable or bool(missing.size))
-            result = result.set_column(position, field, pa.array(values, type=field.type))
-        return result
-
-    def take(self, frame: Any, positions: np.ndarray) -> Any:
-        return frame.take(self._arrow().array(positions))
-
-    def make(self, columns: Mapping[str, Sequence[Any] | np.ndarray], index: Sequence[Any] | None = None) -> Any:
-        return self._arrow().table({name: portable(values) for name, values in columns.items()})
-
-    def with_leading(self, frame: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
-        pa = self._arrow()
-        for position, (name, values) in enumerate(columns.items()):
-            frame = frame.add_column(position, name, pa.array(list(values)))
-        return frame
+    def _with_column(self, frame: nw.DataFrame[Any], column: nw.Series[Any]) -> nw.DataFrame[Any]:
+        table, native = frame.to_native(), column.to_native()
+        position = table.schema.get_field_index(column.name)
+        field = table.schema.field(position).with_type(native.type)
+        field = field.with_nullable(field.nullable or native.null_count > 0)
+        return nw.from_native(table.set_column(position, field, native), eager_only=True)
 
     def dtype_text(self, dtype: Any) -> str:
-        # Arrow's own bytes for a schema are the one text from which every type can be made again
-        return base64.b64encode(self._arrow().schema([("", dtype)]).serialize().to_pybytes()).decode()
+        # the IPC bytes of a schema are the only form from which every type can be restored
+        if dtype is None:
+            return ""
+        return base64.b64encode(self._installed().schema([("", dtype)]).serialize().to_pybytes()).decode()
 
     def dtype_named(self, text: str) -> Any:
-        pa = self._arrow()
+        if not text:
+            return None
+        pa = self._installed()
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))).field(0).type
-
-    def restored(self, name: str, cells: Sequence[Any], dtype: Any) -> Any:
-        return self._arrow().array(list(cells), type=dtype)
-
-    def assembled(self, columns: Mapping[str, Any], index: Any) -> Any:
-        return self._arrow().table(dict(columns))
-
-    def series(self, name: str, values: Sequence[Any] | np.ndarray, like: Any) -> Any:
-        return self._arrow().chunked_array([self._arrow().array(values)])

@@ -1,69 +1,108 @@
-"""What a data-frame library must be able to do, and what its rooms share."""
+"""What the package needs of a data-frame library, written once on top of narwhals.
+
+An eager library that narwhals supports works as it is. One with richer dtypes than narwhals, or with an index, is a
+subclass that overrides the methods concerned (`Arrow`, `Pandas`). One that narwhals does not know overrides
+`recognises`, `read` and `write`, and sets `backend`.
+"""
 
 from __future__ import annotations
 
-import decimal
 import importlib
+import json
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 
-from attain.core.errors import MissingExtraError
-from attain.schema import Feature
-
-Cells = tuple[np.ndarray, Feature, Any]
-"""A column of the matrix, its feature, and the dtype it shall have (None: the library's own choice)."""
-Edit = tuple[np.ndarray, np.ndarray, np.ndarray, Feature]
-"""Where a column changes, the new cells of the matrix, which rows become missing, and the feature."""
+from attain.core.errors import DataError, MissingExtraError
 
 _LARGEST_FLOATS = {"float32": 3.4e38, "float": 3.4e38, "float16": 65504.0, "halffloat": 65504.0}
-"""By what each library calls its short floats."""
+"""The largest value of each short float dtype, by the names that the libraries use."""
 _INTEGER = re.compile(r"(u?)int(\d+)", re.IGNORECASE)
 
 
-class Library(ABC):
-    """One data-frame library."""
+class Domain(Protocol):
+    """What the cells of a matrix column stand for: numbers, or positions in `levels`."""
+
+    @property
+    def numeric(self) -> bool: ...
+
+    @property
+    def levels(self) -> tuple[Any, ...]: ...
+
+    @property
+    def integral(self) -> bool: ...
+
+
+Cells = tuple[np.ndarray, Domain, Any]
+"""A matrix column, its domain, and the dtype to write it with (None: the library's default)."""
+Edit = tuple[np.ndarray, np.ndarray, np.ndarray, Domain]
+"""Positions that change, their new cells, positions that become missing, and the domain."""
+
+
+class Library:
+    """A data-frame library that narwhals supports; `name` is what narwhals calls it."""
 
     name: str
+    backend: str | None = None
+    """The library in which columns are built, where narwhals does not know `name`."""
+    nan_is_missing = False
+    """Whether a NaN in a frame of this library means that the cell is missing."""
 
-    @abstractmethod
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None:
+            self.name = name
+
+    def recognises(self, frame: Any) -> bool:
+        """Whether `frame` is a native frame of this library."""
+        opened = nw.from_native(frame, eager_only=True, pass_through=True)
+        return isinstance(opened, nw.DataFrame) and str(opened.implementation) == self.name
+
+    def read(self, frame: Any) -> nw.DataFrame[Any]:
+        """A native frame as a narwhals frame."""
+        return nw.from_native(frame, eager_only=True)
+
+    def write(self, frame: nw.DataFrame[Any]) -> Any:
+        """A narwhals frame as a native frame."""
+        return frame.to_native()
+
     def columns(self, frame: Any) -> Sequence[Any]:
-        """The column names, in order, with repetitions."""
+        """The column names, in order, including duplicates."""
+        return self.read(frame).columns
 
     def labels(self, frame: Any) -> Sequence[Any]:
-        """What a row is called: its position, where the library has no index."""
-        return range(self.length(frame))
+        """The row labels: positions, where the library has no index."""
+        return range(len(self.read(frame)))
 
-    @abstractmethod
-    def length(self, frame: Any) -> int: ...
+    def index(self, frame: Any) -> Any:
+        """The row index of a frame; None where the library has none."""
+        return None
 
-    @abstractmethod
-    def dtype(self, frame: Any, column: str) -> Any:
-        """The dtype of a column: all that is needed to write another one like it."""
+    def dtype(self, column: nw.Series[Any]) -> Any:
+        """All that is needed to write another column like this one; None for a column of nothing but nulls."""
+        return None if column.dtype == nw.Unknown else column.dtype
 
-    @abstractmethod
-    def is_integer(self, dtype: Any) -> bool: ...
+    def is_integer(self, dtype: Any) -> bool:
+        return dtype is not None and _INTEGER.fullmatch(str(dtype)) is not None
 
-    @abstractmethod
     def scale(self, dtype: Any) -> int | None:
-        """How many digits a column of decimals has after the point; None for any other column."""
+        """The number of digits after the decimal point of a decimal dtype; None for any other."""
+        return getattr(dtype, "scale", None)
 
     def step(self, dtype: Any) -> float | None:
-        """The grid the dtype itself puts values on: 1 for whole numbers, the last digit of decimals."""
+        """The grid that the dtype itself imposes: 1 for integers, one unit in the last place for decimals."""
         scale = 0 if self.is_integer(dtype) else self.scale(dtype)
         return None if scale is None else float(f"1e-{scale}")
 
     def missing(self, dtype: Any) -> Any:
-        """What stands in an array of objects for a missing cell of a column of this dtype."""
+        """The marker of a missing cell of this dtype in an array of objects."""
         return None
 
     def holds(self, dtype: Any, cells: np.ndarray) -> bool:
-        """Whether a column of whole numbers or decimals holds these cells exactly, and one of floats at all."""
+        """Whether the dtype can hold the cells: exactly for integers and decimals, without overflow for floats."""
         present = cells[~np.isnan(cells)]
         largest = _LARGEST_FLOATS.get(str(dtype).lower().removesuffix("[pyarrow]"), np.inf)
         if (np.abs(present) > largest).any():
@@ -79,88 +118,125 @@ class Library(ABC):
         return bool(exact.all())
 
     def floats(self, column: nw.Series[Any]) -> np.ndarray:
-        """A column of numbers as floats, NaN where one is missing."""
+        """A numeric column as float64, NaN where a cell is missing."""
         return np.array(column.cast(nw.Float64).fill_null(math.nan).to_numpy(), dtype=np.float64)
 
-    def categories(self, column: Any) -> list[Any] | None:
-        """The categories that a native column declares, in its own order; None where it declares none."""
-        return None
+    def categories(self, column: nw.Series[Any]) -> tuple[list[Any], bool] | None:
+        """The categories that the dtype declares, in its order, and whether they are ordered; None without any."""
+        return (list(column.dtype.categories), False) if isinstance(column.dtype, nw.Enum) else None
 
-    @abstractmethod
-    def column(self, cells: np.ndarray, feature: Feature, dtype: Any) -> Any:
-        """A native column from a column of the matrix."""
+    def made(self, items: Sequence[Any], dtype: Any) -> nw.Series[Any]:
+        """A column of Python values (None: missing) with this dtype (None: the library's choice)."""
+        return nw.new_series("", list(items), dtype, backend=self._installed())
 
-    @abstractmethod
+    def cast(self, column: nw.Series[Any], dtype: Any) -> nw.Series[Any]:
+        """The column with another dtype of this library."""
+        return column.cast(dtype)
+
+    def column(self, cells: np.ndarray, domain: Domain, dtype: Any) -> Any:
+        """A column built from a matrix column; its dtype is widened where it cannot hold the cells."""
+        if not domain.numeric:
+            # a missing cell is the position behind the last level
+            levels = self.made([*domain.levels, None], self._with_levels(dtype, domain))
+            return levels[codes(cells, missing=len(domain.levels))]
+        integer = domain.integral if dtype is None else self.is_integer(dtype)
+        if dtype is None or not self.holds(dtype, cells):
+            dtype = nw.Int64() if integer and self.holds(nw.Int64(), cells) else nw.Float64()
+        return self.cast(nw.Series.from_numpy("", cells, backend=self._installed()).fill_nan(None), dtype)
+
+    def _with_levels(self, dtype: Any, domain: Domain) -> Any:
+        """An Enum that lacks a level is extended; any other dtype holds every level."""
+        if not isinstance(dtype, nw.Enum):
+            return dtype
+        return nw.Enum([*dtype.categories, *(level for level in domain.levels if level not in dtype.categories)])
+
     def build(self, columns: Mapping[str, Cells], length: int) -> Any:
-        """A native frame from columns of the matrix."""
+        """A native frame of `length` rows from matrix columns."""
+        return self.write(_assembled({name: self.column(*cells) for name, cells in columns.items()}))
 
-    @abstractmethod
     def replace(self, frame: Any, edits: Mapping[str, Edit]) -> Any:
-        """The frame with some cells replaced and some rows emptied; its own dtypes, wherever they can hold that."""
+        """The frame with some cells replaced and some emptied, with its own dtypes wherever they can hold the cells."""
+        opened = self.read(frame)
+        for name, (at, cells, missing, domain) in edits.items():
+            if at.size or missing.size:
+                opened = self._with_column(opened, self._edited(opened[name], at, cells, missing, domain))
+        return self.write(opened)
 
-    @abstractmethod
+    def _edited(
+        self, column: nw.Series[Any], at: np.ndarray, cells: np.ndarray, missing: np.ndarray, domain: Domain
+    ) -> nw.Series[Any]:
+        # old cells, new cells and one missing cell form one column, from which every row takes its own
+        new = self.column(np.append(cells, math.nan), domain, self.dtype(column)).alias(column.name)
+        both = nw.concat([self.cast(column, self.dtype(new)).to_frame(), new.to_frame()])
+        n = len(column)
+        rows = np.arange(n)
+        rows[at], rows[missing] = n + np.arange(len(at)), n + len(at)
+        return both[column.name][rows]
+
+    def _with_column(self, frame: nw.DataFrame[Any], column: nw.Series[Any]) -> nw.DataFrame[Any]:
+        return frame.with_columns(column)
+
     def take(self, frame: Any, positions: np.ndarray) -> Any:
         """The rows at these positions."""
+        return self.write(self.read(frame)[positions])
 
-    @abstractmethod
     def make(self, columns: Mapping[str, Sequence[Any] | np.ndarray], index: Sequence[Any] | None = None) -> Any:
-        """A new frame of results; `index` labels its rows where the library has an index."""
+        """A new native frame of results; `index` labels its rows where the library has an index."""
+        return self.write(_assembled({name: self.made(portable(values), None) for name, values in columns.items()}))
 
-    def index(self, frame: Any) -> Any:
-        """The row index of a frame; None where the library has none."""
-        return None
-
-    @abstractmethod
     def with_leading(self, frame: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
-        """The frame with further columns in front and plainly numbered rows."""
+        """The frame with further columns in front, and without its index."""
+        leading = _assembled({name: self.made(list(values), None) for name, values in columns.items()})
+        return self.write(nw.concat([leading, self.read(frame)], how="horizontal"))
 
-    @abstractmethod
+    def series(self, name: str, values: Sequence[Any] | np.ndarray, like: Any) -> Any:
+        """A native column of results, labelled like the frame `like`."""
+        return self.made(portable(values), None).alias(name).to_native()
+
     def dtype_text(self, dtype: Any) -> str:
-        """The dtype in words, from which `dtype_named` makes it again."""
+        """The dtype as a string, from which `dtype_named` makes it again."""
+        if isinstance(dtype, nw.Enum):
+            return "Enum: " + json.dumps(list(dtype.categories))
+        if isinstance(dtype, nw.Decimal):
+            return "Decimal: " + json.dumps([dtype.precision, dtype.scale])
+        return "" if dtype is None else str(dtype)
 
-    @abstractmethod
     def dtype_named(self, text: str) -> Any:
         """The dtype that `dtype_text` described."""
+        if not text:
+            return None
+        name, _, arguments = text.partition(": ")
+        known = getattr(nw, name, None)
+        if not isinstance(known, type) or not issubclass(known, nw.dtypes.DType):  # a file may name anything
+            raise DataError(f"there is no {self.name} dtype {name!r}")
+        parsed = json.loads(arguments) if arguments else []
+        return known(parsed) if known is nw.Enum else known(*parsed)
 
-    @abstractmethod
-    def restored(self, name: str, cells: Sequence[Any], dtype: Any) -> Any:
-        """A column of plain Python values (None: missing) with this dtype."""
+    def restored(self, columns: Mapping[str, tuple[Sequence[Any], Any]], index: Any) -> Any:
+        """A native frame from the Python values (None: missing) and the dtype of each column."""
+        return self.write(_assembled({name: self.made(*column) for name, column in columns.items()}))
 
-    @abstractmethod
-    def assembled(self, columns: Mapping[str, Any], index: Any) -> Any:
-        """A frame of restored columns."""
-
-    @abstractmethod
-    def series(self, name: str, values: Sequence[Any] | np.ndarray, like: Any) -> Any:
-        """A column of results, labelled like the frame `like`."""
-
-
-def imported(module: str) -> Any:
-    """An optional library, or a `MissingExtraError` where it is not installed."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise MissingExtraError(f"{module} is not installed; install it to write {module} frames") from None
-
-
-def codes(cells: np.ndarray) -> np.ndarray:
-    """Positions of levels, −1 where missing."""
-    return np.where(np.isnan(cells), -1, cells).astype(np.intp)
+    def _installed(self) -> Any:
+        backend = self.backend or self.name
+        try:
+            return importlib.import_module(backend)
+        except ImportError:
+            raise MissingExtraError(f"{backend} is not installed; install it to write {self.name} frames") from None
 
 
-def scalar(cell: float, feature: Feature, *, as_decimal: bool, as_int: bool) -> Any:
-    """A cell of the matrix as the Python value a column of that dtype takes."""
-    if np.isnan(cell):
-        return None
-    if not feature.numeric:
-        return feature.levels[int(cell)]
-    if as_decimal:
-        return decimal.Decimal(repr(float(cell)))
-    return int(cell) if as_int else float(cell)
+def _assembled(columns: Mapping[str, nw.Series[Any]]) -> nw.DataFrame[Any]:
+    """A frame of the columns, each with its own dtype (which `from_dict` does not promise)."""
+    named = [column.alias(name) for name, column in columns.items()]
+    return named[0].to_frame().with_columns(*named[1:])
+
+
+def codes(cells: np.ndarray, missing: int = -1) -> np.ndarray:
+    """Positions of levels; `missing` where a cell is missing."""
+    return np.where(np.isnan(cells), missing, cells).astype(np.intp)
 
 
 def portable(values: Sequence[Any] | np.ndarray) -> list[Any]:
-    """A column of one type, as polars and pyarrow want it: texts where values of several types stand side by side."""
+    """Values of one type, as polars and pyarrow require: strings where values of several types are mixed."""
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)
     kinds = {type(item) for item in items if item is not None}
     if len(kinds) <= 1 or kinds <= {int, float}:
@@ -169,7 +245,7 @@ def portable(values: Sequence[Any] | np.ndarray) -> list[Any]:
 
 
 def _integer_range(dtype: str) -> tuple[float, float]:
-    """The least value of a dtype such as UInt8 or int64, and the first above its largest."""
+    """The smallest value of a dtype such as UInt8 or int64, and the first one above its largest."""
     match = _INTEGER.search(dtype)
     unsigned, bits = (bool(match[1]), int(match[2])) if match else (False, 64)
     return (0.0, 2.0**bits) if unsigned else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))

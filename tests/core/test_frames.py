@@ -1,0 +1,90 @@
+"""A frame library that neither this package nor narwhals knows, registered from outside."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+from attain import Counterfactuals, GrowingSpheres, Schema
+from attain.core import frames
+from attain.core.errors import DataError
+from attain.core.frames import Library, library_of, register
+from attain.tables import Table
+from attain.testing import people
+
+
+class Records:
+    """A table as a list of dictionaries."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+
+
+class RecordLibrary(Library):
+    name, backend = "records", "polars"
+
+    def recognises(self, frame: Any) -> bool:
+        return isinstance(frame, Records)
+
+    def read(self, frame: Any) -> nw.DataFrame[Any]:
+        return nw.from_native(pl.from_dicts(frame.rows), eager_only=True)
+
+    def write(self, frame: nw.DataFrame[Any]) -> Any:
+        return Records(list(frame.iter_rows(named=True)))
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(frames, "_LIBRARIES", dict(frames._LIBRARIES))
+    register(RecordLibrary())
+    yield
+
+
+def records(n: int = 60) -> Records:
+    return Records(pl.from_pandas(people.frame(n).reset_index(drop=True)).to_dicts())
+
+
+def decide(X: Any) -> np.ndarray:
+    return np.array([int(row["income"] > 40) for row in X.rows])
+
+
+def test_a_registered_library_goes_all_the_way_round() -> None:
+    X = records()
+    schema = Schema.infer(X)
+    assert schema.names == tuple(X.rows[0])
+    np.testing.assert_array_equal(
+        Table.read(X, schema).values, Table.read(pl.from_dicts(X.rows), schema).values
+    )
+    result = GrowingSpheres(schema, random_state=0).fit(X).explain(decide, X, target=1, n=2)
+    assert result.share_found == 1
+    for frame in (result.frame, result.options, result.changes, result.figures):
+        assert isinstance(frame, Records)
+    found = np.flatnonzero(result.found)
+    assert all(decide(Records([result.frame.rows[i] for i in found])) == 1)
+    assert all(value is None for i in np.flatnonzero(~result.found) for value in result.frame.rows[i].values())
+    again = Counterfactuals.from_json(result.to_json())
+    assert again.frame.rows == result.frame.rows
+
+
+def test_a_model_can_ask_for_frames_of_a_registered_library() -> None:
+    from attain import Model
+
+    X = people.frame(60)
+    schema = Schema.infer(X.reset_index(drop=True))
+    model = Model(decide, accepts="records", classes=[0, 1])
+    result = GrowingSpheres(schema, random_state=0).fit(X).explain(model, X, target=1)
+    assert result.share_found == 1
+
+
+def test_only_a_library_with_a_name_can_be_registered() -> None:
+    for given in (Library(), "polars", RecordLibrary):
+        with pytest.raises(DataError, match="register takes an instance"):
+            register(given)  # type: ignore[arg-type]
+
+
+def test_an_unknown_object_is_refused_with_the_known_libraries() -> None:
+    with pytest.raises(DataError, match="X is a dict; pass a pandas, pyarrow, polars, records table"):
+        library_of({"a": [1]})
