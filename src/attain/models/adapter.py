@@ -16,7 +16,8 @@ from attain.core.errors import ModelError
 
 Kind: TypeAlias = Literal["labels", "probabilities", "scores", "output"]
 """What an answer is; `output` is an answer whose kind shows only when it is there."""
-Accepts: TypeAlias = Literal["pandas", "polars", "numpy"]
+Accepts: TypeAlias = str
+"""`numpy`, or the name of a frame library such as `pandas` or `polars`."""
 Returns: TypeAlias = Literal["labels", "probabilities", "scores"]
 Label: TypeAlias = Any
 Answers: TypeAlias = Mapping[Kind, np.ndarray]
@@ -48,8 +49,8 @@ class Adapter:
     spoken
         The labels the model itself returns, where `classes` are other names for them.
     accepts
-        What a batch is: an array, a frame of one library, `frame` for the training frame's own library unless that is
-        pyarrow, or `native` for the training frame's own library.
+        What a batch is: an array, a frame of one library, `frame` for the training frame's own library if that is
+        pandas or polars and else pandas, or `native` for the training frame's own library.
     names, spell
         The columns the model wants, by name and in order, and how the model's library spells a column's name.
     width
@@ -63,7 +64,7 @@ class Adapter:
     kinds: tuple[Kind, ...]
     classes: tuple[Label, ...] | None = None
     spoken: tuple[Label, ...] | None = None
-    accepts: Accepts | Literal["frame", "native"] = "native"
+    accepts: Accepts = "native"
     names: tuple[str, ...] | None = None
     spell: Callable[[str], str] = str
     width: int | None = None

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from attain.core.errors import AttainError, ModelError
+from attain.core.frames import library_names
 from attain.models.adapter import Accepts, Adapter, Kind, Label, Options, Returns, plain_classes
 from attain.models.answers import as_array
 from attain.models.detection import adapter_for
@@ -73,9 +74,12 @@ class Model:
     ) -> None:
         if isinstance(model, Model):
             raise ModelError("this is a Model already; pass the classifier itself, or use Model.of")
-        for name, value, known in (("accepts", accepts, Accepts), ("returns", returns, Returns)):
-            if value is not None and value not in get_args(known):
-                raise ModelError(f"{name} is {value!r}; it takes one of {', '.join(map(repr, get_args(known)))}")
+        for name, value, known in (
+            ("accepts", accepts, ("numpy", *library_names())),
+            ("returns", returns, get_args(Returns)),
+        ):
+            if value is not None and value not in known:
+                raise ModelError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
         if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
             raise ModelError(f"batch_rows is {batch_rows!r}; it takes a whole number from 1 upward")
         self.model = model

@@ -99,6 +99,6 @@ class Reader:
             array = self.layout.array(rows)
             return array if self._positions is None else array[:, self._positions]
         library: str | None = None if accepts in ("native", "frame") else accepts
-        if accepts == "frame" and self.layout.library.name == "pyarrow":
+        if accepts == "frame" and self.layout.library.name not in ("pandas", "polars"):
             library = "pandas"
         return self.layout.frame(rows, library=library, columns=self._columns)

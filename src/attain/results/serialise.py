@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -27,7 +26,7 @@ FORMAT = "attain-counterfactuals-1"
 def to_json(result: Counterfactuals) -> str:
     """Everything the result holds; numbers keep every digit."""
     table, library = result.table, result.table.layout.library
-    source = nw.from_native(table.source, eager_only=True)
+    source = library.read(table.source)
     content = {
         "format": FORMAT,
         "schema": table.schema.to_toml(),

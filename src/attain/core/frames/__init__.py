@@ -19,7 +19,18 @@ from attain.core.frames.base import Domain, Library
 from attain.core.frames.pandas import Pandas
 from attain.core.names import repeated
 
-__all__ = ["Arrow", "Domain", "Frame", "Library", "is_missing", "library_named", "library_of", "open_frame", "register"]
+__all__ = [
+    "Arrow",
+    "Domain",
+    "Frame",
+    "Library",
+    "is_missing",
+    "library_named",
+    "library_names",
+    "library_of",
+    "open_frame",
+    "register",
+]
 
 Frame: TypeAlias = Any
 """A frame of a known library, such as a pandas, polars or pyarrow table, or a two-dimensional NumPy array."""
@@ -32,6 +43,11 @@ def register(library: Library) -> None:
     if not isinstance(library, Library) or not isinstance(getattr(library, "name", None), str):
         raise DataError(f"register takes an instance of attain.core.frames.Library with a name, got {library!r}")
     _LIBRARIES[library.name] = library
+
+
+def library_names() -> tuple[str, ...]:
+    """The names of the known libraries."""
+    return tuple(_LIBRARIES)
 
 
 def library_named(name: str) -> Library:
