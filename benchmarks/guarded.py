@@ -199,7 +199,7 @@ def measured(name: str, place: int, classifier: str) -> dict[str, np.ndarray]:
             result[f"{method}/{measure}"] = values
         result[f"{method}/ms"] = np.array([1000 * seconds / len(people)])
         result[f"{method}/rows"] = np.asarray(answered.person_figures["rows_scored"], dtype=np.float64)
-        for figure in ("level", "easiest_shift"):
+        for figure in ("typicality", "easiest_shift"):
             if figure in answered.figures:
                 result[f"{method}/{figure}"] = answered.figures[figure].to_numpy(dtype=np.float64)
         good = result[f"{method}/valid"] == 1

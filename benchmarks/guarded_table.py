@@ -156,7 +156,7 @@ def _ladder(cells: list[Cell]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     header = ("data", "classifier", "typical, %", "unusual, %", "outside, %", "TS", "least TS of any answer (linear)")
     rows = []
     for cell in cells:
-        level = cell.get(CONNECTED, "level")
+        level = cell.get(CONNECTED, "typicality")
         level = level[~np.isnan(level)]
         easiest = cell.mean(CONNECTED, "easiest_shift")
         low, high = bootstrap_interval(cell.get(CONNECTED, "TS"))

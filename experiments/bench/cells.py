@@ -77,7 +77,7 @@ def measured(case: Case, fitted: Fitted) -> Part:
         seconds = (time.process_time() - started) / len(people)
     except ModelError as error:
         return unmeasured(NOT_APPLICABLE, str(error), people)
-    if Status.INTERRUPTED in getattr(result, "outcome", ()):
+    if Status.INTERRUPTED in getattr(result, "statuses", ()):
         raise KeyboardInterrupt
     table = Table.read(people, case.split.data.schema)
     judged = _judged(result, people, table, case)
@@ -139,7 +139,7 @@ def _judged(result: Any, people: pd.DataFrame, table: Table, case: Case) -> _Jud
 
 def _own_reason(result: Any, person: int) -> str:
     """Why a person has no answer, where the method tells."""
-    outcome = getattr(result, "outcome", ())
+    outcome = getattr(result, "statuses", ())
     return outcome[person].name.lower().replace("_", " ") if person < len(outcome) else ""
 
 

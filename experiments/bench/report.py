@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pandas as pd
 
-from attain.results.text import table
+from attain.core.text import table, window, wrapped
 from experiments.bench.cells import OK
 from experiments.bench.summary import summarised
 
-_WIDE = 90
-"""From this width on all figures of a method stand in one line."""
 _WIDEST = 100
-_TIED = "\N{NO-BREAK SPACE}"
 _HEADER = ("method", "valid", "broken", "TS chg.", "MS chg.", "inlier chg.", "conn. chg.", "CPU ms", "rows")
 _NOTE = (
     "valid: share of people with an answer that the classifier decides for and that breaks no rule. broken: answers "
@@ -45,13 +40,17 @@ FULL_NOTE: Final = (
 
 def bench_tables(people: pd.DataFrame, width: int | None = None) -> str:
     """One table for each data set and classifier of what `run` gave, and what the columns mean."""
-    limit = min(width or shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+    limit = min(width or window(), _WIDEST)
     parts = []
     for title, part in sections(summarised(people)):
-        lines = _wide(part, limit) if limit >= _WIDE else _narrow(part, limit)
-        parts.append("\n".join([textwrap.fill(title, limit), lines]))
-    parts.append(textwrap.fill(_NOTE, limit))
-    return "\n\n".join(parts)
+        rows = [
+            (cell["method"], *_figures(cell))
+            if cell["status"] == OK
+            else (f"{cell['method']}: {cell['status']}", *[""] * (len(_HEADER) - 1))
+            for cell in part.to_dict("records")
+        ]
+        parts.append(f"{wrapped(title, limit)}\n{table(_HEADER, rows, width=limit, right=range(1, len(_HEADER)))}")
+    return "\n\n".join([*parts, wrapped(_NOTE, limit)])
 
 
 def markdown(summary: pd.DataFrame, level: int = 2) -> str:
@@ -123,31 +122,6 @@ def _bracketed(cell: Mapping[Any, Any], name: str, written: Any) -> str:
 
 def _row(cells: Any) -> str:
     return f"| {' | '.join(str(cell).replace('|', '/') for cell in cells)} |"
-
-
-def _wide(part: pd.DataFrame, limit: int) -> str:
-    cells = part.to_dict("records")
-    rows = [(cell["method"], *(_figures(cell) if cell["status"] == OK else [""] * 8)) for cell in cells]
-    lines = table(_HEADER, rows, width=limit, right=range(1, len(_HEADER))).splitlines()
-    names = lines[1].index(" ")
-    told = [
-        line if cell["status"] == OK else f"{line:{names}}  {cell['status']}"
-        for line, cell in zip(lines[2:], cells, strict=True)
-    ]
-    return "\n".join(lines[:2] + told)
-
-
-def _narrow(part: pd.DataFrame, limit: int) -> str:
-    lines = []
-    for cell in part.to_dict("records"):
-        lines.append(cell["method"] if cell["status"] == OK else f"{cell['method']}: {cell['status']}")
-        if cell["status"] == OK:
-            names = [name.removesuffix(" chg.") for name in _HEADER[1:]]
-            # a name and its figures stay together
-            told = [" ".join(f"{name} {value}".split()) for name, value in zip(names, _figures(cell), strict=True)]
-            text = ", ".join(figure.replace(" ", _TIED) for figure in told)
-            lines += textwrap.wrap(text, limit, initial_indent="  ", subsequent_indent="  ")
-    return "\n".join(lines).replace(_TIED, " ")
 
 
 def _figures(cell: Mapping[Any, Any]) -> tuple[str, ...]:

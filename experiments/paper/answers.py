@@ -47,7 +47,7 @@ class Answers:
 
 def kept(result: Counterfactuals, people: np.ndarray, **arrays: np.ndarray) -> Part:
     """A result as a part; a search that was stopped is none."""
-    if Status.INTERRUPTED in result.outcome:
+    if Status.INTERRUPTED in result.statuses:
         raise KeyboardInterrupt
     facts: dict[str, Any] = {"method": result.method}
     return Part(facts, {"people": np.asarray(people), "rows": result.answers, "found": result.found, **arrays})

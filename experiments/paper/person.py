@@ -103,7 +103,7 @@ def _searched(results: Results, position: int) -> Part:
     search = TracedCCHVAE(**settings).fit(credit.train, credit.train_labels)
     one = credit.test.iloc[[position]]
     result = search.explain(credit.linear, one, target=credit.data.desired)
-    if Status.INTERRUPTED in result.outcome:
+    if Status.INTERRUPTED in result.statuses:
         raise KeyboardInterrupt
     own, best = search.codes(result)
     column = list(credit.linear.classes_).index(credit.data.desired)

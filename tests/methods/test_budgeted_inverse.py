@@ -212,7 +212,7 @@ def test_other_states_are_tried_where_numbers_do_not_suffice():
     assert (result.frame["level"] == "z").all()
     assert (result.option_figures["cost"] == 1.0).all()
     poor = BudgetedInverseClassification(schema, cost_budget=0.5, figures=False).fit(X, y)
-    assert set(poor.explain(model, people, target=1).outcome) == {Status.OUT_OF_REACH}
+    assert set(poor.explain(model, people, target=1).statuses) == {Status.OUT_OF_REACH}
 
 
 def test_the_gaussian_kernel_is_taken():

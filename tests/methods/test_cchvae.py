@@ -87,7 +87,7 @@ def test_the_three_ways_a_search_ends_without_an_answer(blobs, fitted):
         ({"budget": 150}, Status.BUDGET_SPENT),
     ):
         result = CCHVAE(data.schema, **common, **settings).fit(data.X).explain(model, people, target=1)
-        assert set(result.outcome) == {status}
+        assert set(result.statuses) == {status}
 
 
 def test_a_reconstruction_that_turns_the_decision_is_flagged(blobs):
@@ -105,7 +105,7 @@ def test_a_code_outside_the_box_is_searched_and_flagged(blobs, fitted):
     data, _ = blobs
     strange = pd.DataFrame({"x1": [60.0], "x2": [-60.0]})
     result = fitted.explain(accept, strange, target=1)
-    assert result.outcome[0] in (Status.FOUND, Status.OUT_OF_REACH)
+    assert result.statuses[0] in (Status.FOUND, Status.OUT_OF_REACH)
     inside = fitted.explain(accept, data.X[accept(data.X) == 0].iloc[:20], target=1)
     assert (inside.figures["code_outside_box"] == 0).all()
 

@@ -200,7 +200,7 @@ def test_nobody_within_reach_is_a_status_and_wrong_settings_are_refused_in_words
     X = plane(50)
     fitted = Face(PLANE, figures=False).fit(X)
     nobody = fitted.explain(lambda frame: (frame["x"].to_numpy() > 99).astype(int), X.iloc[:3], target=0)
-    assert set(nobody.outcome) == {Status.ALREADY_DESIRED}
+    assert set(nobody.statuses) == {Status.ALREADY_DESIRED}
     with pytest.raises(AttainError, match="density is 'flat'; it takes one of 'kde', 'knn'"):
         Face(PLANE, density="flat").fit(X)
     with pytest.raises(AttainError, match=r"least_density is 1\.5"):

@@ -77,7 +77,7 @@ def test_the_answer_is_the_cheapest_of_all_leaves_of_all_trees(trees):
     spread = X.to_numpy().std(axis=0)
     members = forest.estimators_ if trees > 1 else [forest]
     asked = 0
-    for i, status in enumerate(result.outcome):
+    for i, status in enumerate(result.statuses):
         if status is Status.ALREADY_DESIRED:
             continue
         asked += 1
@@ -128,9 +128,9 @@ def test_paths_that_need_an_immutable_or_a_forbidden_direction_are_left_out():
     values = np.array([1.0, 2.0, 3.0, 4.0])
     schema, X, model = stump(values, [0, 0, 1, 1])
     falling = FeatureTweaking(schema.change("x", direction="decrease"), figures=False).fit(X)
-    assert falling.explain(model, X.iloc[[1]], target=1).outcome[0] is Status.OUT_OF_REACH
+    assert falling.explain(model, X.iloc[[1]], target=1).statuses[0] is Status.OUT_OF_REACH
     near = FeatureTweaking(schema.change("x", range=(-1, 0.4)), figures=False).fit(X)
-    assert near.explain(model, X.iloc[[1]], target=1).outcome[0] is Status.OUT_OF_REACH
+    assert near.explain(model, X.iloc[[1]], target=1).statuses[0] is Status.OUT_OF_REACH
     enough = FeatureTweaking(schema.change("x", range=(-1, 0.55)), epsilon=0.2, figures=False).fit(X)
     answer = enough.explain(model, X.iloc[[1]], target=1).answers[0, 0]
     assert 2.5 < answer <= 2.55  # ε would go beyond the range: the middle of what is left

@@ -107,7 +107,7 @@ def test_special_codes_are_left_by_their_transitions_only() -> None:
     assert out.found.all()
     assert (out.frame["late"] >= 0).all()
     into = explained(lambda X: X["late"] == -8, frame[frame["late"] >= 0].head(10), frame, schema)
-    assert set(into.outcome) == {Status.OUT_OF_REACH}
+    assert set(into.statuses) == {Status.OUT_OF_REACH}
 
 
 def test_missing_cells_are_filled_where_they_may_be() -> None:
@@ -141,7 +141,7 @@ def test_who_breaks_a_rule_that_cannot_be_kept_is_told() -> None:
     frame, schema = mixed()
     schema = schema.change(["income", "house"], immutable=True).with_rules("income >= 100000")
     result = explained(lambda X: X["debt"] < 10, frame.head(3), frame, schema)
-    assert set(result.outcome) == {Status.RULES_CONFLICT}
+    assert set(result.statuses) == {Status.RULES_CONFLICT}
 
 
 @pytest.mark.parametrize("rule", ["ratio >= 1000", "twice >= 1000", "if debt >= 0 then twice >= 1000"])
@@ -158,7 +158,7 @@ def test_a_rule_on_a_derived_column_conflicts_only_where_all_it_is_computed_from
     explainer = GrowingSpheres(schema, samples=20, budget=100).fit(frame)
     for frozen, conflict in ((["income", "debt"], True), (["income"], False), ([], False)):
         result = explainer.explain(model, frame[1:6:2], target=1, constraints={"immutable": frozen})
-        assert {status is Status.RULES_CONFLICT for status in result.outcome} == {conflict}
+        assert {status is Status.RULES_CONFLICT for status in result.statuses} == {conflict}
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -168,7 +168,7 @@ def test_the_budget_is_never_exceeded_and_its_end_is_a_status(budget: int, n: in
     never = Model(lambda X: np.zeros(len(X), int), accepts="numpy", classes=[0, 1])
     explainer = GrowingSpheres(reals(6, bounds=(-1e9, 1e9)), budget=budget, figures=False).fit(training)
     result = explainer.explain(never, training[:5], target=1, n=n)
-    assert set(result.outcome) <= {Status.BUDGET_SPENT, Status.OUT_OF_REACH}
+    assert set(result.statuses) <= {Status.BUDGET_SPENT, Status.OUT_OF_REACH}
     assert (result.person_figures["rows_scored"] <= budget).all()
     easy = explainer.explain(plane(np.ones(6), 0.5), training[np.abs(training.sum(axis=1)) < 0.3][:5], target=1, n=n)
     assert (easy.person_figures["rows_scored"] <= budget).all()

@@ -99,7 +99,7 @@ def test_a_fixed_budget_is_kept_and_buys_the_best_score(budget):
     assert np.mean(result.found[best > 0.5]) >= 0.95
     reached = classifier.predict_proba(result.frame[result.found])[:, 1]
     assert np.mean(reached >= best[result.found] - 1e-9) >= 0.8
-    assert {status for status in result.outcome if status is not Status.FOUND} <= {Status.OUT_OF_REACH}
+    assert {status for status in result.statuses if status is not Status.FOUND} <= {Status.OUT_OF_REACH}
 
 
 def test_the_free_direction_is_free():

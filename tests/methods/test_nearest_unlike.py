@@ -132,9 +132,9 @@ def test_it_goes_on_to_farther_people_where_the_nearest_are_of_no_use():
 def test_nobody_to_lend_values_is_a_status_and_a_small_budget_another():
     X, y, model, asked = task(5)
     nobody = NearestUnlike(SCHEMA, figures=False).fit(X, 1 - model.predict(X))
-    assert set(nobody.explain(model, asked, target=1).outcome) == {Status.OUT_OF_REACH}
+    assert set(nobody.explain(model, asked, target=1).statuses) == {Status.OUT_OF_REACH}
     poor = NearestUnlike(SCHEMA, figures=False, budget=2).fit(X, y)
-    assert set(poor.explain(model, asked, target=1).outcome) == {Status.BUDGET_SPENT}
+    assert set(poor.explain(model, asked, target=1).statuses) == {Status.BUDGET_SPENT}
 
 
 def test_few_changes_are_kept_to_by_dropping_the_smallest_shifts():

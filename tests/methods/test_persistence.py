@@ -122,7 +122,7 @@ def test_every_method_without_rows_answers_the_same_or_refuses_to_be_saved(
     refused = others[model.predict(others) == people.REFUSED].iloc[:4]
     expected = explainer.explain(model, refused, target=people.DESIRED)
     found = loaded.explain(model, refused, target=people.DESIRED)
-    assert found.outcome == expected.outcome
+    assert found.statuses == expected.statuses
     np.testing.assert_allclose(found.answers, expected.answers, rtol=1e-5)
 
 

@@ -185,7 +185,7 @@ def test_nothing_found_is_a_status_and_never_the_factual(blobs, autoencoder):
     for budget, status in ((20_000, Status.OUT_OF_REACH), (60, Status.BUDGET_SPENT)):
         explainer = Revise(data.schema, autoencoder=autoencoder, budget=budget, iterations=10, figures=False)
         result = explainer.fit(data.X).explain(never, refused.iloc[:4], target=1)
-        assert set(result.outcome) == {status}
+        assert set(result.statuses) == {status}
         assert np.isnan(result.answers).all()
         assert (result.person_figures["rows_scored"] <= budget).all()
 

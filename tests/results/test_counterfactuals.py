@@ -183,14 +183,14 @@ def test_status_and_figures_are_labelled_like_the_input() -> None:
     assert result.status.index.equals(X.index)
     assert result.figures.index.equals(X.index)
     assert set(result.status) <= {status.name for status in Status}
-    assert result.sentences.tolist() == [Status[name].value for name in result.status]
+    assert result.reasons.tolist() == [Status[name].reason for name in result.status]
     assert {"score_before", "rows_scored", "score_after", "features_changed", "total_shift", "max_shift"} <= set(
         result.figures.columns
     )
     figures = result.figures[result.found]
     assert (figures["max_shift"] <= figures["total_shift"] + 1e-12).all()
     assert result.figures["total_shift"][~result.found].isna().all()
-    asked = sum(status is not Status.ALREADY_DESIRED for status in result.outcome)
+    asked = sum(status is not Status.ALREADY_DESIRED for status in result.statuses)
     assert result.share_found == pytest.approx(result.found.sum() / asked)
 
 

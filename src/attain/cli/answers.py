@@ -31,7 +31,7 @@ class TableOfAnswers:
     target: Any
     probability: float | None
     method: str
-    outcome: tuple[Status, ...] | None
+    statuses: tuple[Status, ...] | None
 
 
 def is_json(path: str) -> bool:
@@ -84,7 +84,7 @@ def read_table(
         target,
         probability,
         Path(path).stem,
-        _outcome(path, columns, schema, separator, rows),
+        _statuses(path, columns, schema, separator, rows),
     )
 
 
@@ -113,7 +113,7 @@ def _in_order(path: str, frame: pd.DataFrame, people: Table) -> np.ndarray:
     return np.arange(len(people), dtype=np.intp)
 
 
-def _outcome(
+def _statuses(
     path: str, columns: Sequence[str], schema: Schema, separator: str | None, rows: np.ndarray
 ) -> tuple[Status, ...] | None:
     """How each search ended, where the file says so in the words of `attain explain`."""

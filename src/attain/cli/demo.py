@@ -1,18 +1,20 @@
-"""`attain demo`: real counterfactuals of real people, on the data that come with the package."""
+"""`attain demo`: counterfactuals for real loan applications, on data that come with the package."""
 
 from __future__ import annotations
 
 import argparse
-import shutil
-import textwrap
 import time
 from typing import TYPE_CHECKING, Any
 
+from attain.cli.arguments import add_command
+
 if TYPE_CHECKING:
     from attain.datasets import Dataset
+    from attain.methods import Explainer
 
-_TABLE = 3
-_HELP = "counterfactuals for people whom a classifier refuses credit, on the embedded German credit data"
+_SHOWN = 3
+"""How many people's changes are printed."""
+_HELP = "explain refused loan applications of the embedded German credit data, with three methods"
 _EPILOG = """example:
   attain demo --people 50 --seed 1
 """
@@ -20,29 +22,25 @@ _EPILOG = """example:
 
 def register(commands: Any) -> None:
     """Adds the command to the parser."""
-    command = commands.add_parser(
-        "demo", help=_HELP, description=_HELP, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    command.add_argument("--people", type=int, default=20, help="how many refused people are explained (default 20)")
-    command.add_argument(
-        "--seed", type=int, default=0, help="the seed of the split, the model and the search (default 0)"
-    )
-    command.add_argument("--out", default="attain-demo.csv", help="where the answers go (default attain-demo.csv)")
+    command = add_command(commands, "demo", _HELP, _EPILOG)
+    command.add_argument("--people", type=int, default=20, help="how many refused people to explain (default 20)")
+    command.add_argument("--seed", type=int, default=0, help="seed of the split, the model and the search (default 0)")
+    command.add_argument("--out", default="attain-demo.csv", help="output file (default attain-demo.csv)")
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
-    """Trains a classifier, explains people whom it refuses, and shows what they could change."""
+    """Trains a classifier, explains people it refuses, and shows what they could change."""
     from sklearn.model_selection import train_test_split
 
-    from attain import CCHVAE, GrowingSpheres
+    from attain.cli.terminal import say, width
     from attain.core.errors import AttainError
     from attain.core.files import check_writable, write_atomically
     from attain.datasets import load_german
     from attain.results.text import changes_table, comparison
 
     if given.people < 1:
-        raise AttainError(f"--people is {given.people}; it takes a whole number from 1 upward")
+        raise AttainError(f"--people must be an integer ≥ 1, got {given.people}")
     check_writable(given.out)
     data = load_german()
     train, test, y_train, y_test = train_test_split(
@@ -51,32 +49,40 @@ def run(given: argparse.Namespace) -> None:
     model = _classifier(data, given.seed).fit(train, y_train)
     refused = test[model.predict(test) != data.desired]
     people = refused.iloc[: given.people]
-    _say(
-        f"German credit: {len(data.X):,} real loan applications. Gradient boosting, trained on {len(train)}, is right "
-        f"for {model.score(test, y_test):.0%} of the {len(test)} others and refuses {len(refused)} of them. What could "
-        f"{len(people)} of those change to be accepted? C-CHVAE first learns what real applications look like."
+    say(
+        f"German credit: {len(data.X):,} real loan applications. A gradient boosting model, trained on {len(train)} of "
+        f"them, is right for {model.score(test, y_test):.0%} of the other {len(test)} and refuses {len(refused)}. What "
+        f"could {len(people)} of those change to be accepted?\n "
     )
     started = time.perf_counter()
-    methods = (CCHVAE(data.schema, random_state=given.seed), GrowingSpheres(data.schema, random_state=given.seed))
-    results = [method.fit(train, y_train).explain(model, people, target=data.desired) for method in methods]
-    faithful = results[0]
-    _say("")
-    print(changes_table(faithful, [i for i in range(len(faithful)) if faithful.found[i]][:_TABLE]))
-    _say("")
-    _say(
-        "pct: the share of applicants at or below the value. total: the sum of all shifts, in percentile points; "
-        "another level counts 100. outlier, connected: whether the new record is unlike real accepted people, and near "
-        "one."
+    results = {
+        name: method.fit(train, y_train).explain(model, people, target=data.desired)
+        for name, method in _methods(data, given.seed).items()
+    }
+    first, *others = results
+    result = results[first]
+    print(changes_table(result, result.found.nonzero()[0][:_SHOWN].tolist(), width()))
+    say(
+        "\npct: share of applicants at or below the value. shift: difference of the two, in percentile points; a "
+        "different level counts as 100. outlier, connected: whether the new record is unlike, and close to, real "
+        "accepted applications.\n "
     )
-    _say("")
-    for line in str(faithful).splitlines():
-        _say(line, indent="  " if line.startswith(" ") else "")
-    _say("")
-    _say("Beside Growing Spheres, which looks for the nearest record, whether or not anybody has such a one:")
-    print(comparison(results))
-    write_atomically(given.out, faithful.frame.to_csv().encode())
-    _say("")
-    _say(f"{time.perf_counter() - started:.0f} s in all. C-CHVAE's answers are in {given.out}.")
+    say(f"{result}\n ")
+    say(f"{first} beside {' and '.join(others)}:")
+    print(comparison(results, width()))
+    write_atomically(given.out, result.frame.to_csv().encode())
+    say(f"\n{time.perf_counter() - started:.0f} s in total. Written: {given.out}")
+
+
+def _methods(data: Dataset, seed: int) -> dict[str, Explainer]:
+    """The recommended method, the paper's search, and one that only looks for the nearest record."""
+    from attain import CCHVAE, GrowingSpheres
+
+    return {
+        "Guarded": CCHVAE(data.schema, refine="guarded", random_state=seed),
+        "C-CHVAE": CCHVAE(data.schema, random_state=seed),
+        "Growing Spheres": GrowingSpheres(data.schema, random_state=seed),
+    }
 
 
 def _classifier(data: Dataset, seed: int) -> Any:
@@ -93,8 +99,3 @@ def _classifier(data: Dataset, seed: int) -> Any:
         max_iter=100, learning_rate=0.05, categorical_features=list(range(len(levels))), random_state=seed
     )
     return make_pipeline(prepared, boosting)
-
-
-def _say(text: str, indent: str = "") -> None:
-    width = min(shutil.get_terminal_size((100, 24)).columns, 100)
-    print(textwrap.fill(text.strip(), width, initial_indent=indent, subsequent_indent=indent))

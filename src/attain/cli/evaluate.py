@@ -108,7 +108,7 @@ def run(given: argparse.Namespace) -> int:
         None if given.groups is None else _gap(given, result.table, evaluation),
     )
     write(given.out, report, result.table, given.separator)
-    report.show(given.out, as_json=given.json)
+    report.show(given.out, json=given.json)
     return NOBODY if evaluation.asked.any() and not evaluation.frame["found"].any() else 0
 
 
@@ -204,7 +204,7 @@ def _gap(given: argparse.Namespace, table: Table, evaluation: Evaluation) -> Rec
 
     from attain.core.errors import AttainError, listed
     from attain.metrics import bands, recourse_gap
-    from attain.results.text import with_unit
+    from attain.schema.text import described
     from attain.tables import ordinary
 
     if given.groups not in table.schema:
@@ -214,7 +214,7 @@ def _gap(given: argparse.Namespace, table: Table, evaluation: Evaluation) -> Rec
     feature = table.schema[given.groups]
     cells = table.values[:, table.schema.position(given.groups)]
     groups = np.array(
-        [with_unit(table.layout.value(feature.name, float(cell)), feature) for cell in cells], dtype=object
+        [described(table.layout.value(feature.name, float(cell)), feature) for cell in cells], dtype=object
     )
     if feature.numeric and len(set(groups.tolist())) > _MOST_LEVELS:
         on_scale = ordinary(feature, cells)

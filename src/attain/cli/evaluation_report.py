@@ -1,40 +1,32 @@
-"""What `attain evaluate` says: tables for people, one object for programs, files for both."""
+"""The report of `attain evaluate`: tables for a terminal, one JSON object, files."""
 
 from __future__ import annotations
 
-import json
 import math
-import textwrap
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from attain.cli.frames import written
-from attain.cli.terminal import say, say_json, width
+from attain.cli.terminal import as_json, say, say_json, width
 from attain.core.files import write_atomically
+from attain.core.text import plain, table, wrapped
 from attain.metrics import Evaluation, RecourseGap
 from attain.metrics.catalogue import MEASURES
-from attain.results.text import plain, table, width_of
 from attain.tables import Table
 
-_ROOM = 58
-"""From this width on, intervals fit beside both averages."""
-_WIDE = 90
-"""From this width on there is room for what explains a number."""
 _CLEAR = 0.05
-"""A difference is called better or worse where its corrected p is below this."""
+"""A difference counts as better or worse if its corrected p-value is below this."""
 _FEW = 5
-"""Groups of fewer people than this are named with their number."""
+"""The sizes of groups smaller than this are shown beside their names."""
 _SAME = "inlier_20"
-"""What `inlier` is too."""
+"""Equal to `inlier`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """An evaluation with what was asked for beside it."""
+    """An evaluation, with the comparison and the groups that were asked for."""
 
     method: str
     evaluation: Evaluation
@@ -42,9 +34,9 @@ class Report:
     gap: RecourseGap | None
 
     def content(self) -> dict[str, Any]:
-        """Everything as plain values; numbers that JSON lacks are None."""
-        evaluation = self.evaluation
-        found = {
+        """Everything as one dictionary."""
+        evaluation, gap = self.evaluation, self.gap
+        return {
             "method": self.method,
             "target": evaluation.target,
             "probability": evaluation.probability,
@@ -58,53 +50,44 @@ class Report:
             "two_sample": None if evaluation.two_sample is None else asdict(evaluation.two_sample),
             "comparison": None if self.comparison is None else self.comparison.to_dict("records"),
             "groups": None
-            if self.gap is None
-            else {"means": self.gap.groups.to_dict("records"), "gaps": self.gap.gaps.to_dict("index")},
+            if gap is None
+            else {"means": gap.groups.to_dict("records"), "gaps": gap.gaps.to_dict("index")},
         }
-        return {name: _simple(value) for name, value in found.items()}
 
-    def show(self, out: str | None, *, as_json: bool) -> None:
-        """Prints the report, and where it was written."""
-        if as_json:
+    def show(self, out: str | None, *, json: bool) -> None:
+        """Prints the report and the name of the file that was written."""
+        if json:
             say_json({"out": out, **self.content()})
             return
         evaluation = self.evaluation
-        asked, found = int(evaluation.asked.sum()), int(evaluation.frame["found"].sum())
         say(
-            f"{plain(self.method)}, target {plain(repr(evaluation.target))}: {found} of {asked} people who needed an "
-            f"answer have one. Compared with {len(evaluation.reference):,} real people of the desired class."
+            f"{plain(self.method)}, target {plain(repr(evaluation.target))}: {evaluation.frame['found'].sum()} of "
+            f"{evaluation.asked.sum()} people who needed an answer have one. The reference is "
+            f"{len(evaluation.reference):,} real people of the desired class."
         )
-        say("")
-        print(summary_table(evaluation, width()))
-        say("")
+        print(f"\n{summary_table(evaluation, width())}\n")
         say(
-            "answered: the mean over people with an answer. charged: over all who needed one, where a missing answer "
-            "counts as the worst there is. In brackets, where there is room: 95 % intervals over people."
+            "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer "
+            "counts as the worst case. In brackets: 95 % intervals over people."
         )
         if evaluation.two_sample is not None:
-            say("")
-            say(f"Answers told from real people with the same immutables: {evaluation.two_sample}.")
+            say(f"\nTwo-sample test of answers against real people with the same immutables: {evaluation.two_sample}.")
         if self.comparison is not None:
-            say("")
-            print(comparison_table(self.comparison, width()))
-            say("")
-            say("p: of the paired test, corrected for all rows (Holm).")
+            print(f"\n{comparison_table(self.comparison, width())}\n")
+            say("p: p-value of the paired test, corrected for the number of measures and pairs (Holm).")
         if self.gap is not None:
-            say("")
-            print(gap_table(self.gap, width()))
-            for line in gap_lines(self.gap):
-                say(line)
+            print(f"\n{gap_table(self.gap, width())}")
+            say("\n".join(gap_lines(self.gap)))
         if out is not None:
-            say("")
-            say(f"Written: {out}")
+            say(f"\nWritten: {out}")
 
 
 def write(path: str | None, report: Report, people: Table, separator: str | None) -> None:
-    """Writes one row a person, or everything where the ending is .json."""
+    """Writes one row per person, or the whole report if the file ends with .json."""
     if path is None:
         return
     if path.lower().endswith(".json"):
-        write_atomically(path, (json.dumps(report.content(), ensure_ascii=False, indent=2) + "\n").encode())
+        write_atomically(path, (as_json(report.content()) + "\n").encode())
         return
     frame = report.evaluation.frame.copy()
     name = getattr(getattr(people.source, "index", None), "name", None)
@@ -113,52 +96,35 @@ def write(path: str | None, report: Report, people: Table, separator: str | None
 
 
 def summary_table(evaluation: Evaluation, limit: int) -> str:
-    """One line a measure: both averages, with intervals where there is room."""
-    header = ["measure", "answered", "charged", *(["better"] if limit >= _WIDE else [])]
-    rows = _summary_rows(evaluation, limit, intervals=limit >= _ROOM)
-    if not _fits(header, rows, limit):
-        rows = _summary_rows(evaluation, limit, intervals=False)
-    return table(header, rows, width=limit)
-
-
-def _summary_rows(evaluation: Evaluation, limit: int, *, intervals: bool) -> list[list[str]]:
+    """One line for each measure: both averages with their intervals, and which direction is better."""
     rows = []
-    for name, row in evaluation.summary.drop(index=_SAME).iterrows():
+    for name, row in evaluation.summary.drop(index=_SAME, errors="ignore").iterrows():
         measure = MEASURES[str(name)]
-        cells = [measure.title]
-        for mean, low, high in (("mean", "low", "high"), ("charged", "charged_low", "charged_high")):
-            cells.append(_estimate(row[mean], row[low], row[high], measure.share, intervals=intervals))
-        rows.append([*cells, measure.better] if limit >= _WIDE else cells)
-    return rows
+        answered = _estimate(row["mean"], row["low"], row["high"], measure.share)
+        charged = _estimate(row["charged"], row["charged_low"], row["charged_high"], measure.share)
+        rows.append((measure.title, answered, charged, measure.better))
+    return table(("measure", "answered", "charged", "better"), rows, width=limit)
 
 
 def comparison_table(comparison: pd.DataFrame, limit: int) -> str:
-    """A block for each pair of methods, under its own heading: one line a measure."""
+    """A table for each pair of methods, one line for each measure."""
+    header = ("measure", "first", "second", "difference", "first better", "worse", "verdict")
     blocks = []
     for (first, second), pair in comparison.groupby(["first", "second"], sort=False):
-        heading = textwrap.fill(f"{plain(first)} − {plain(second)}", limit, break_on_hyphens=False)
-        blocks.append(f"{heading}\n{_pair_table(pair, limit)}")
+        rows = []
+        for row in pair.to_dict("records"):
+            measure = MEASURES[row["measure"]]
+            means = [_number(row[name], measure.share) for name in ("first_mean", "second_mean")]
+            difference = _estimate(row["difference"], row["low"], row["high"], measure.share)
+            shares = [_number(row[name], True) for name in ("better", "worse")]
+            rows.append((measure.title, *means, difference, *shares, _verdict(row, measure.better)))
+        heading = wrapped(f"{plain(first)} − {plain(second)}", limit)
+        blocks.append(f"{heading}\n{table(header, rows, width=limit, right=(1, 2, 4, 5))}")
     return "\n\n".join(blocks)
 
 
-def _pair_table(pair: pd.DataFrame, limit: int) -> str:
-    wide, rows = limit >= _WIDE, []
-    for row in pair.to_dict("records"):
-        measure = MEASURES[row["measure"]]
-        difference = _estimate(row["difference"], row["low"], row["high"], measure.share, intervals=limit >= _ROOM)
-        if wide:
-            means = [_number(row[name], measure.share) for name in ("first_mean", "second_mean")]
-            shares = [_number(row[name], True) for name in ("better", "worse")]
-            rows.append([measure.title, *means, difference, *shares, _p_value(row["p_holm"])])
-        else:
-            rows.append([measure.title, difference, _first_is(row, measure.better)])
-    if wide:
-        return table(["measure", "first", "second", "difference", "better", "worse", "p"], rows, width=limit)
-    return _uncut(["measure", "difference", "the first is"], rows, limit)
-
-
-def _first_is(row: dict[Any, Any], good: str) -> str:
-    """The verdict on the first of two methods, never without what is known of chance."""
+def _verdict(row: dict[Any, Any], good: str) -> str:
+    """Whether the first of two methods is better, with the p-value."""
     difference, p_value = row["difference"], row["p_holm"]
     if math.isnan(difference):
         return "–"
@@ -172,80 +138,49 @@ def _first_is(row: dict[Any, Any], good: str) -> str:
 
 
 def gap_table(gap: RecourseGap, limit: int) -> str:
-    """One line a measure and group; a block for each measure where they do not fit side by side."""
-    header = ("measure", "group", "people", "charged")
-    rows = [
-        (
-            MEASURES[row["measure"]].title,
-            plain(row["group"]),
-            str(row["n"]),
-            _estimate(row["mean"], row["low"], row["high"], MEASURES[row["measure"]].share, intervals=True),
-        )
-        for row in gap.groups.to_dict("records")
-    ]
-    if _fits(header, rows, limit):
-        return table(header, rows, width=limit, right=(2,))
-    return "\n\n".join(
-        f"{title}\n{_uncut(header[1:], [row[1:] for row in rows if row[0] == title], limit, right=(1,))}"
-        for title in dict.fromkeys(row[0] for row in rows)
-    )
+    """One line for each measure and group."""
+    rows = []
+    for row in gap.groups.to_dict("records"):
+        measure = MEASURES[row["measure"]]
+        charged = _estimate(row["mean"], row["low"], row["high"], measure.share)
+        rows.append((measure.title, row["group"], row["n"], charged))
+    return table(("measure", "group", "people", "charged"), rows, width=limit, right=(2,))
 
 
 def gap_lines(gap: RecourseGap) -> list[str]:
-    """A sentence for each measure: between which groups it differs most, and by how much."""
+    """A sentence for each measure: the groups between which it differs most, and by how much."""
     lines = []
     for name, row in gap.gaps.iterrows():
         measure = MEASURES[str(name)]
         if math.isnan(row["gap"]):
             lines.append(f"{measure.title}: one group only, nothing to compare.")
-            continue
-        if row["gap"] == 0:
+        elif row["gap"] == 0:
             lines.append(f"{measure.title}: no difference between the groups.")
-            continue
-        size = _estimate(row["gap"], row["low"], row["high"], measure.share, intervals=True)
-        lines.append(
-            f"{measure.title}: highest for {_group(gap, name, row['highest'])}, lowest for "
-            f"{_group(gap, name, row['lowest'])}; gap {size}, p {_p_value(row['p_value'])}."
-        )
+        else:
+            lines.append(
+                f"{measure.title}: highest for {_group(gap, name, row['highest'])}, lowest for "
+                f"{_group(gap, name, row['lowest'])}; gap "
+                f"{_estimate(row['gap'], row['low'], row['high'], measure.share)}, p {_p_value(row['p_value'])}."
+            )
     return lines
 
 
 def _group(gap: RecourseGap, measure: object, group: object) -> str:
-    """A group's name, with its number of people where they are few."""
+    """The name of a group, with its size where it is small."""
     chosen = gap.groups[(gap.groups["measure"] == measure) & (gap.groups["group"] == group)]
-    people = int(chosen["n"].iloc[0])
-    return plain(group) if people >= _FEW else f"{plain(group)} ({people} {'person' if people == 1 else 'people'})"
+    size = int(chosen["n"].iloc[0])
+    return plain(group) if size >= _FEW else f"{plain(group)} ({size} {'person' if size == 1 else 'people'})"
 
 
-def _fits(header: Sequence[str], rows: Sequence[Sequence[str]], limit: int) -> bool:
-    """Whether a table needs no cell shortened."""
-    widths = [max(width_of(row[j]) for row in (header, *rows)) for j in range(len(header))]
-    return sum(widths) + 2 * (len(widths) - 1) <= limit
-
-
-def _uncut(header: Sequence[str], rows: Sequence[Sequence[str]], limit: int, right: Sequence[int] = ()) -> str:
-    """A table where it fits; else each row as a line with its first cell, and the others under it."""
-    if _fits(header, rows, limit):
-        return table(header, rows, width=limit, right=right)
-    lines = []
-    for first, *others in rows:
-        told = "; ".join(f"{name} {cell}" for name, cell in zip(header[1:], others, strict=True))
-        lines.append(textwrap.fill(first, limit, break_on_hyphens=False))
-        lines.append(textwrap.fill(told, limit, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))
-    return "\n".join(lines)
-
-
-def _estimate(mean: float, low: float, high: float, share: bool, *, intervals: bool) -> str:
-    if math.isnan(mean):
-        return "–"
+def _estimate(mean: float, low: float, high: float, share: bool) -> str:
     shown = _number(mean, share)
-    if not intervals or math.isnan(low):
+    if math.isnan(mean) or math.isnan(low):
         return shown
     return f"{shown} [{_number(low, share).removesuffix(' %')}, {_number(high, share).removesuffix(' %')}]"
 
 
 def _number(value: float, share: bool) -> str:
-    """Shares in percent, other numbers with three digits or so."""
+    """Shares in per cent, other numbers with about three digits."""
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞"
     if share:
@@ -256,14 +191,3 @@ def _number(value: float, share: bool) -> str:
 
 def _p_value(value: float) -> str:
     return "–" if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _simple(value: Any) -> Any:
-    """Plain Python values, None for numbers that JSON lacks."""
-    if isinstance(value, dict):
-        return {str(key): _simple(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_simple(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

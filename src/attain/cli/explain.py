@@ -116,9 +116,9 @@ def run(given: argparse.Namespace) -> int:
         write_changes(given.changes, result, given.separator)
     config = write_config(given.out, given)
     _report(given, result, model, seconds, config)
-    if Status.INTERRUPTED in result.outcome:
+    if Status.INTERRUPTED in result.statuses:
         return INTERRUPTED
-    asked = [status for status in result.outcome if status is not Status.ALREADY_DESIRED]
+    asked = [status for status in result.statuses if status is not Status.ALREADY_DESIRED]
     return NOBODY if asked and not result.found.any() else 0
 
 
@@ -147,7 +147,7 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
                 "found": int(result.found.sum()),
                 "share_found": result.share_found,
                 "options": len(result.owners),
-                "status": dict(Counter(status.name for status in result.outcome)),
+                "status": dict(Counter(status.name for status in result.statuses)),
                 "notes": list(result.notes),
                 "rows_scored": model.rows,
                 "seconds": round(seconds, 3),

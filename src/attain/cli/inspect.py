@@ -25,8 +25,8 @@ def run(given: argparse.Namespace) -> None:
     """Prints it."""
     from attain.cli.schema import as_dictionary
     from attain.cli.terminal import say, say_json
+    from attain.core.text import plain
     from attain.methods.persistence import inspect
-    from attain.results.text import plain, schema_table
 
     found = inspect(given.explainer)
     schema = found.pop("schema")
@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> None:
     say("Parameters: " + ", ".join(f"{key}={plain(_shown(value))}" for key, value in found["parameters"].items()))
     say("Written with " + ", ".join(f"{name} {plain(text)}" for name, text in found["versions"].items()))
     say("")
-    print(schema_table(schema))
+    print(schema)
 
 
 def _shown(value: Any) -> str:

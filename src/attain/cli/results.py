@@ -55,7 +55,7 @@ def answers_frame(result: Counterfactuals) -> pd.DataFrame:
     leading = {
         _person_column(result): [table.labels[i] for i in owners],
         _free("option", taken): option,
-        _free("status", taken): [result.outcome[i].name for i in owners],
+        _free("status", taken): [result.statuses[i].name for i in owners],
     }
     return pd.concat(
         [

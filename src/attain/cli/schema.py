@@ -96,12 +96,11 @@ def _show(given: argparse.Namespace) -> None:
 
 def _report(schema: Schema, as_json: bool) -> None:
     from attain.cli.terminal import say_json
-    from attain.results.text import schema_table
 
     if as_json:
         say_json(as_dictionary(schema))
     else:
-        print(schema_table(schema))
+        print(schema)
 
 
 def as_dictionary(schema: Schema) -> dict[str, Any]:

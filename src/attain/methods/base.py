@@ -225,8 +225,7 @@ class Explainer(BaseEstimator, ABC):
                 for i, status in zip(people, answers.status, strict=True):
                     outcome[i] = status
                 found.append(_with_owners(answers, people))
-                bar.set_postfix_str(f"{_share_found(outcome, waiting):.0%} found", refresh=False)
-                bar.update(len(people))
+                bar.update(len(people), found=answers.status.count(Status.FOUND))
         except KeyboardInterrupt:
             for i in waiting:
                 outcome[i] = outcome[i] or Status.INTERRUPTED
@@ -274,7 +273,7 @@ class Explainer(BaseEstimator, ABC):
             method=type(self).__name__,
             target=goal.target,
             probability=goal.probability,
-            outcome=tuple(status or Status.INTERRUPTED for status in outcome),
+            statuses=tuple(status or Status.INTERRUPTED for status in outcome),
             rows=answers.rows,
             owners=answers.owners,
             percentiles=percentiles,
@@ -347,12 +346,6 @@ def _fixed(region: Region) -> np.ndarray:
         inputs = [region.schema.position(name) for name in expression.names]
         fixed[:, j] = fixed[:, inputs].all(axis=1)
     return fixed
-
-
-def _share_found(outcome: list[Status | None], people: np.ndarray) -> float:
-    """Of those whose search has ended, the share with an answer; for who watches."""
-    ended = [outcome[i] for i in people if outcome[i] is not None]
-    return sum(status is Status.FOUND for status in ended) / max(len(ended), 1)
 
 
 def _batches(people: np.ndarray, size: int) -> Iterator[np.ndarray]:

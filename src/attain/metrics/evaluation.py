@@ -217,7 +217,7 @@ def _costs(result: Answers) -> dict[str, FloatArray]:
 
 def _asked(result: Answers, found: BoolArray) -> BoolArray:
     """Who needed an answer; where the result does not tell, everybody."""
-    outcome = getattr(result, "outcome", None)
+    outcome = getattr(result, "statuses", None)
     if outcome is None:
         return np.ones(len(found), dtype=np.bool_)
     return np.array([status is not Status.ALREADY_DESIRED for status in outcome], dtype=np.bool_)

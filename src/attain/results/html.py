@@ -1,17 +1,18 @@
-"""What a notebook shows: only what changes, with percentiles. Every value is escaped."""
+"""A result in a notebook: what changes, with percentiles. Every value is escaped."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attain.core.text import plain
+from attain.results.record import Record
 from attain.results.status import Status
-from attain.results.text import plain, points, with_unit, yes_no
-
-if TYPE_CHECKING:
-    from attain.results.counterfactuals import Counterfactuals
+from attain.results.text import changed_options, points, shown_change, yes_no
 
 _MOST = 20
+"""How many people are shown."""
 _STYLE = (
     "<style>.attain{border-collapse:collapse;font-variant-numeric:tabular-nums}"
     ".attain th,.attain td{padding:.2em .7em;text-align:left;vertical-align:top}"
@@ -26,44 +27,33 @@ _HEADER = (
 )
 
 
-def notebook(result: Counterfactuals) -> str:
-    """The first people's changes as a table, and a line for each who has no answer."""
-    cells: dict[int, list[dict[str, Any]]] = {}
-    for cell in result.changed_cells():
-        cells.setdefault(cell["position"], []).append(cell)
-    shown = range(min(len(result), _MOST))
-    rows = "".join(_person(result, i, cells.get(i, [])) for i in shown)
+def notebook(result: Record) -> str:
+    """The changes of the first people as a table, with the reason for each who has no answer."""
+    options: dict[int, list[list[dict[str, Any]]]] = {}
+    for cells in changed_options(result, range(_MOST)):
+        options.setdefault(cells[0]["position"], []).append(cells)
+    rows = "".join(_person(result, i, options.get(i, [])) for i in range(min(len(result), _MOST)))
     head = "".join(f"<th>{name}</th>" for name in _HEADER)
     more = f"<p class='muted'>… and {len(result) - _MOST} more people</p>" if len(result) > _MOST else ""
-    title = f"{int(result.found.sum())} of {len(result)} people have an answer ({result.method})"
+    title = f"{result.found.sum()} of {len(result)} people have an answer ({result.method})"
     notes = "".join(f"<p class='muted'>{escape(note)}</p>" for note in result.notes)
     table = f"<table class='attain'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return f"{_STYLE}<p>{escape(title)}</p>{table}{more}{notes}"
 
 
-def _person(result: Counterfactuals, i: int, cells: list[dict[str, Any]]) -> str:
-    name = escape(plain(result.table.labels[i]))
-    status = result.outcome[i]
+def _person(result: Record, i: int, options: Sequence[Sequence[dict[str, Any]]]) -> str:
+    name, status = plain(result.table.labels[i]), result.statuses[i]
     if status is not Status.FOUND:
-        return f"<tr class='first'><td>{name}</td><td colspan='9' class='muted'>{escape(status.value)}</td></tr>"
+        reason = f"<td colspan='{len(_HEADER) - 1}' class='muted'>{escape(status.reason)}</td>"
+        return f"<tr class='first'><td>{escape(name)}</td>{reason}</tr>"
     rows = []
-    for k, cell in enumerate(cells):
-        first = k == 0 or cell["option"] != cells[k - 1]["option"]
-        feature = result.table.schema[cell["feature"]]
-        option = "" if cell["option"] == 1 else f", option {cell['option']}"
-        texts = (
-            name + option if first else "",
-            escape(plain(feature.title)),
-            escape(plain(with_unit(cell["current"], feature))),
-            points(cell["current_percentile"]),
-            escape(plain(with_unit(cell["counterfactual"], feature))),
-            points(cell["counterfactual_percentile"]),
-            points(cell["shift"]),
-            points(cell["total_shift"]) if first else "",
-            yes_no(cell["outlier"]) if first else "",
-            yes_no(cell["connected"]) if first else "",
-        )
-        rows.append(
-            f"<tr{' class=' + repr('first') if first else ''}>" + "".join(f"<td>{t}</td>" for t in texts) + "</tr>"
-        )
+    for number, cells in enumerate(options, start=1):
+        first = cells[0]
+        lead = [name if number == 1 else f"{name}, option {number}"]
+        last = [points(first["total_shift"]), yes_no(first["outlier"]), yes_no(first["connected"])]
+        for cell in cells:
+            texts = [*lead, *shown_change(result, cell), *last]
+            kind = " class='first'" if cell is first else ""
+            rows.append(f"<tr{kind}>" + "".join(f"<td>{escape(text)}</td>" for text in texts) + "</tr>")
+            lead, last = [""], [""] * 3
     return "".join(rows)

@@ -1,4 +1,4 @@
-"""A result as JSON text, and back."""
+"""A result as JSON, and back."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import decimal
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_named
+from attain.results.record import Record
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import Table
 
-if TYPE_CHECKING:
-    from attain.results.counterfactuals import Counterfactuals
-
 FORMAT = "attain-counterfactuals-1"
 
 
-def to_json(result: Counterfactuals) -> str:
-    """Everything the result holds; numbers keep every digit."""
+def to_json(result: Record) -> str:
+    """All fields of the result; numbers keep every digit."""
     table, library = result.table, result.table.layout.library
     source = library.read(table.source)
     content = {
@@ -42,7 +40,7 @@ def to_json(result: Counterfactuals) -> str:
         "method": result.method,
         "target": _plain(result.target),
         "probability": result.probability,
-        "status": [status.name for status in result.outcome],
+        "status": [status.name for status in result.statuses],
         "rows": _matrix(result.rows),
         "owners": result.owners.tolist(),
         "percentiles": [_matrix(part) for part in result.percentiles],
@@ -53,34 +51,29 @@ def to_json(result: Counterfactuals) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
 
-def from_json(text: str) -> Counterfactuals:
-    """The result that `to_json` wrote."""
-    from attain.results.counterfactuals import Counterfactuals
-
+def read_fields(text: str) -> dict[str, Any]:
+    """The fields of the result that `to_json` wrote."""
     try:
         content = json.loads(text)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise DataError(f"the text is no result written by to_json of this version ({FORMAT})")
+            raise DataError(f"the text was not written by to_json of this version ({FORMAT})")
         schema = Schema.from_toml(content["schema"])
-        table = Table.read(_frame(content), schema)
         width = len(schema)
-        return Counterfactuals(
-            table=table,
-            method=content["method"],
-            target=content["target"],
-            probability=content["probability"],
-            outcome=tuple(Status[name] for name in content["status"]),
-            rows=_read_matrix(content["rows"], width),
-            owners=np.array(content["owners"], dtype=np.intp),
-            percentiles=tuple(_read_matrix(part, width) for part in content["percentiles"]),  # type: ignore[arg-type]
-            person_figures={name: _read_vector(values) for name, values in content["person_figures"].items()},
-            option_figures={name: _read_vector(values) for name, values in content["option_figures"].items()},
-            notes=tuple(content["notes"]),
-        )
+        return {
+            **{name: content[name] for name in ("method", "target", "probability")},
+            "table": Table.read(_frame(content), schema),
+            "statuses": tuple(Status[name] for name in content["status"]),
+            "rows": _read_matrix(content["rows"], width),
+            "owners": np.array(content["owners"], dtype=np.intp),
+            "percentiles": tuple(_read_matrix(part, width) for part in content["percentiles"]),
+            "person_figures": {name: _read_vector(values) for name, values in content["person_figures"].items()},
+            "option_figures": {name: _read_vector(values) for name, values in content["option_figures"].items()},
+            "notes": tuple(content["notes"]),
+        }
     except AttainError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        raise DataError(f"the text is no whole result written by to_json: {type(error).__name__} at {error}") from None
+        raise DataError(f"the text is not a complete result of to_json: {type(error).__name__} at {error}") from None
 
 
 def _plain(cell: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How the search for one person ended, and how usual the answer is."""
+"""How the search for one person ended, and how typical the answer is."""
 
 from __future__ import annotations
 
@@ -6,41 +6,39 @@ from enum import Enum, IntEnum
 
 
 class Status(Enum):
-    """How the search for one person ended; the value is the sentence a person reads."""
+    """How the search for one person ended; the value is the `reason`, a sentence written for that person."""
 
-    FOUND = "A change that brings what was asked for was found."
-    ALREADY_DESIRED = "What was asked for is already so; nothing needs to change."
-    NOTHING_FREE = "Nothing in this record may change under the rules given, so no other decision can be reached."
+    FOUND = "A change with the requested outcome was found."
+    ALREADY_DESIRED = "The outcome is already the requested one; nothing needs to change."
+    NOTHING_FREE = "Nothing in this record may change under the given constraints."
     RULES_CONFLICT = (
-        "Values of this record that may not change already break a rule between features, so no answer can keep it; "
-        "look at the record, or at the rule."
+        "Values that may not change already violate a rule, so no answer can satisfy it; check the record and the rule."
     )
     OUT_OF_REACH = (
-        "The search went as far as the method, the data and the rules allow, and found no change that brings what was "
-        "asked for; looser constraints or another method may still find one."
+        "No change with the requested outcome was found within the limits of the method, the data and the "
+        "constraints; looser constraints or another method may find one."
     )
     NO_CHANGE_FOUND = (
-        "No attainable change was found: near real people, in the latent space, and by climbing the model's score, "
-        "nothing that may change brings what was asked for."
+        "No change was found. We searched near similar people, in the latent space, and by following the model's score."
     )
-    SHELLS_SPENT = (
-        "The largest number of shells was searched without a change that brings what was asked for; raise `max_shells` "
-        "to search farther."
-    )
-    NO_RECOURSE = "It is certain that no allowed change turns the decision."
+    SHELLS_SPENT = "The maximum number of shells was searched without success; raise `max_shells` to search further."
+    NO_RECOURSE = "No allowed change flips the decision; this is certain."
     BUDGET_SPENT = (
-        "The budget of rows scored was spent before a change that brings what was asked for was found; raise `budget` "
-        "to search longer."
+        "The budget of model evaluations was used up before a change was found; raise `budget` to search longer."
     )
-    TIME_LIMIT = "The time limit was reached before a change that brings what was asked for was found."
-    INTERRUPTED = "The search was interrupted before it came to this person."
+    TIME_LIMIT = "The time limit was reached before a change was found."
+    INTERRUPTED = "The search was interrupted before it reached this record."
 
-    def __str__(self) -> str:
+    @property
+    def reason(self) -> str:
         return self.value
 
+    def __str__(self) -> str:
+        return self.name
 
-class Level(IntEnum):
-    """How usual an answer is among real people of the desired class."""
+
+class Typicality(IntEnum):
+    """How typical an answer is of real people of the desired class."""
 
     TYPICAL = 0
     UNUSUAL = 1

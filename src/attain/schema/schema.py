@@ -17,6 +17,7 @@ import numpy as np
 
 from attain.core.errors import SchemaError, listed
 from attain.schema.expressions import Clause, Expression, parse_rule
+from attain.schema.text import schema_table
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
@@ -358,8 +359,6 @@ class Schema:
         return f"<Schema of {len(self)} features, {len(self.immutable)} of them immutable{rules}>"
 
     def __str__(self) -> str:
-        from attain.results.text import schema_table
-
         return schema_table(self)
 
     @cached_property

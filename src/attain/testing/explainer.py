@@ -77,7 +77,7 @@ def digest(result: Counterfactuals) -> str:
         mine = result.owners == i
         figures = [values[mine].tobytes() for values in result.option_figures.values()]
         own = [np.asarray(values)[i].tobytes() for values in result.person_figures.values()]
-        parts += [result.outcome[i].name.encode(), result.rows[mine].tobytes(), *figures, *own]
+        parts += [result.statuses[i].name.encode(), result.rows[mine].tobytes(), *figures, *own]
     return hashlib.blake2b(b"|".join(parts)).hexdigest()
 
 
@@ -141,7 +141,7 @@ class ExplainerSuite:
             explainer = self._fitted(budget=budget)
             result = explainer.explain(self._constant, X, target=people.DESIRED)
             assert not result.found.any()
-            assert set(result.outcome) <= {Status.BUDGET_SPENT, Status.OUT_OF_REACH, Status.NOTHING_FREE}
+            assert set(result.statuses) <= {Status.BUDGET_SPENT, Status.OUT_OF_REACH, Status.NOTHING_FREE}
             assert (result.person_figures["rows_scored"] <= budget).all()
 
     def test_rows_scored_never_exceed_the_budget_and_are_really_counted(self) -> None:
@@ -159,7 +159,7 @@ class ExplainerSuite:
     def test_an_interruption_keeps_what_is_done(self) -> None:
         explainer = self._fitted()
         result = explainer.explain(_Interrupting(self._model), _refused(self._model, 5), target=people.DESIRED)
-        assert set(result.outcome) == {Status.INTERRUPTED}
+        assert set(result.statuses) == {Status.INTERRUPTED}
 
     # valid
 
@@ -225,10 +225,10 @@ class ExplainerSuite:
         others = people.frame(100, seed=11)
         granted = others[model.predict(others) == people.DESIRED].iloc[:3]
         result = self._fitted().explain(model, granted, target=people.DESIRED)
-        assert set(result.outcome) == {Status.ALREADY_DESIRED}
+        assert set(result.statuses) == {Status.ALREADY_DESIRED}
         everything = {"immutable": list(people.schema().names)}
         result = self._fitted().explain(model, _refused(model, 3), target=people.DESIRED, constraints=everything)
-        assert set(result.outcome) == {Status.NOTHING_FREE}
+        assert set(result.statuses) == {Status.NOTHING_FREE}
 
     def test_several_options_are_different_and_each_is_valid(self) -> None:
         _, result = self._explain(10, n=3)
@@ -249,7 +249,7 @@ class ExplainerSuite:
         for i in (0, 17, len(X) - 1):
             alone = explainer.explain(model, X.iloc[[i]], target=people.DESIRED)
             assert alone.answers[0].tobytes() == together.answers[i].tobytes()
-            assert alone.outcome[0] is together.outcome[i]
+            assert alone.statuses[0] is together.statuses[i]
 
     def test_the_order_of_people_and_columns_does_not_matter(self) -> None:
         model = self._model
@@ -268,7 +268,7 @@ class ExplainerSuite:
         for convert in _other_libraries():
             other = explainer.explain(model, convert(X), target=people.DESIRED)
             assert other.answers.tobytes() == expected.answers.tobytes()
-            assert other.outcome == expected.outcome
+            assert other.statuses == expected.statuses
             assert type(other.frame) is type(convert(X))
 
     def test_another_process_gives_the_same_bytes(self) -> None:

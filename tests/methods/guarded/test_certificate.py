@@ -227,7 +227,7 @@ def explained(german):
 def test_no_answer_costs_less_than_its_bound(german, explained) -> None:
     _, result, frame = explained
     assert frame.index.equals(german[5].index)
-    level = result.figures["level"].to_numpy()
+    level = result.figures["typicality"].to_numpy()
     assert frame["certified"].to_numpy()[level < 2].all()
     proven = frame[frame["bound"].notna()]
     assert len(proven) >= 4
@@ -246,7 +246,7 @@ def test_no_mixture_of_a_person_and_a_real_one_costs_less_than_the_bound(german,
     objective = Objective(explainer.percentiles_, region, 0.5, 0.02)
     random = np.random.default_rng(0)
     compared = 0
-    for i in np.flatnonzero(frame["certified"] & (result.figures["level"] == 0)):
+    for i in np.flatnonzero(frame["certified"] & (result.figures["typicality"] == 0)):
         taken = guard.people.values[random.integers(len(guard.people), size=1500)]
         rows = np.where(random.random(taken.shape) < random.random((1500, 1)), taken, region.factuals[i])
         people = np.full(len(rows), i)
@@ -343,7 +343,7 @@ def test_every_answer_on_heloc_is_certified(data_folder) -> None:
     explainer = CCHVAE(data.schema, autoencoder=autoencoder, refine="guarded", figures=False).fit(known, labels)
     result = explainer.explain(model, refused, target=data.desired)
     frame = explainer.certificate(model, result)
-    inside = (result.figures["level"] < 2).to_numpy()
+    inside = (result.figures["typicality"] < 2).to_numpy()
     assert inside.sum() >= 15
     assert frame["certified"].to_numpy()[inside].all()
     assert (frame["gap"][inside] >= 0).all()

@@ -140,7 +140,7 @@ def test_answers_are_valid_and_as_usual_as_they_say(german, setting, kind) -> No
     assert result.found.all()
     assert (model.predict(result.options[X.columns].astype(X.dtypes)) == "good").all()
     guard = guard_of(explainer, model)
-    typicality, level = result.option_figures["typicality"], result.option_figures["level"]
+    typicality, level = result.option_figures["typicality_p"], result.option_figures["typicality"]
     p_value = guard.p_value(guard.score(result.rows))
     np.testing.assert_allclose(typicality, p_value, atol=1e-6)
     rate = RATES[setting]
@@ -214,9 +214,9 @@ def test_a_stricter_rate_makes_answers_more_usual_and_not_easier(german) -> None
         copy.copy(german.fitted()).set_params(rate=rate).explain(german.forest, X, target="good")
         for rate in (0.02, 0.5)
     )
-    assert strict.figures["typicality"].mean() > lax.figures["typicality"].mean()
+    assert strict.figures["typicality_p"].mean() > lax.figures["typicality_p"].mean()
     assert strict.figures["total_shift"].mean() > lax.figures["total_shift"].mean()
-    assert (strict.figures["typicality"][strict.figures["level"] == 0] > 0.5).all()
+    assert (strict.figures["typicality_p"][strict.figures["typicality"] == 0] > 0.5).all()
 
 
 def test_a_setting_changed_after_fitting_changes_the_guard(german) -> None:
@@ -261,7 +261,7 @@ def test_a_probability_may_be_asked_for(german) -> None:
         assert (reached >= 0.7).all()
         goal = german.fitted()._goal(model, "good", 0.7)
         guard = german.fitted()._guarding(goal).guard
-        typical = result.option_figures["level"] == 0
+        typical = result.option_figures["typicality"] == 0
         assert guard.accepts(result.rows[typical], 0.15).all()
 
 
@@ -274,7 +274,7 @@ def test_options_are_different_and_the_best_comes_first(german) -> None:
     assert (offered >= 1).all()
     assert offered.mean() > 2
     assert len(np.unique(np.column_stack((result.owners, result.rows)), axis=0)) == len(result.rows)
-    level = result.option_figures["level"]
+    level = result.option_figures["typicality"]
     for person in range(15):
         assert (np.diff(level[result.owners == person]) >= 0).all()
 
@@ -300,7 +300,7 @@ def test_who_may_change_nothing_is_told_so(german) -> None:
     X = german.refused(german.logistic, 3)
     frozen = {"people": {X.index[1]: {"immutable": list(german.schema.names)}}}
     result = german.fitted().explain(german.logistic, X, target="good", constraints=frozen)
-    assert result.outcome[1] is Status.NOTHING_FREE
+    assert result.statuses[1] is Status.NOTHING_FREE
     assert result.found[[0, 2]].all()
 
 
@@ -371,9 +371,9 @@ def test_no_budget_is_exceeded_and_it_is_told_when_it_is_spent(german, budget) -
         X = german.refused(model, 10)
         result = copy.copy(german.fitted()).set_params(budget=budget).explain(model, X, target="good", n=n)
         assert (result.person_figures["rows_scored"] <= budget).all()
-        assert set(result.outcome) <= {Status.FOUND, Status.BUDGET_SPENT, Status.NO_CHANGE_FOUND}
+        assert set(result.statuses) <= {Status.FOUND, Status.BUDGET_SPENT, Status.NO_CHANGE_FOUND}
         if budget <= 3:
-            assert set(result.outcome) == {Status.BUDGET_SPENT}
+            assert set(result.statuses) == {Status.BUDGET_SPENT}
         if budget == 100:
             assert result.found.any()
 
@@ -403,7 +403,7 @@ def test_where_nothing_usual_is_in_reach_the_next_level_is_told(german) -> None:
     odd = X.assign(age=75, duration=72, credit_amount=18_000)
     X = pd.concat([X, odd.set_axis([f"odd {i}" for i in range(6)])])
     result = german.fitted("typical").explain(german.logistic, X, target="good", constraints={"max_changes": 1})
-    level, typicality = result.option_figures["level"], result.option_figures["typicality"]
+    level, typicality = result.option_figures["typicality"], result.option_figures["typicality_p"]
     guard = guard_of(german.fitted("typical"), german.logistic)
     np.testing.assert_array_equal(level == 0, guard.accepts(result.rows, 0.1))
     np.testing.assert_array_equal(level == 2, typicality <= 0.01)
@@ -414,8 +414,8 @@ def test_a_guard_that_hardly_anybody_passes_still_leads_to_answers(german) -> No
     X = german.refused(german.forest, 10)
     result = copy.copy(german.fitted()).set_params(rate=0.999).explain(german.forest, X, target="good")
     assert result.found.all()
-    np.testing.assert_array_equal(result.figures["level"] == 0, result.figures["typicality"] > 0.999)
-    assert (result.figures["level"] > 0).any()
+    np.testing.assert_array_equal(result.figures["typicality"] == 0, result.figures["typicality_p"] > 0.999)
+    assert (result.figures["typicality"] > 0).any()
     assert (german.forest.predict(result.frame.astype(X.dtypes)) == "good").all()
 
 
@@ -569,8 +569,8 @@ def test_with_few_real_people_algorithm_1_answers_and_that_is_said(german) -> No
     explainer = german.explainer().fit(few, german.y[:30])
     result = explainer.explain(german.forest, german.refused(german.forest, 4), target="good", robust=[german.logistic])
     assert any("could not be guarded" in note for note in result.notes)
-    assert (result.option_figures["level"] == 2).all()
-    assert np.isnan(result.option_figures["typicality"]).all()
+    assert (result.option_figures["typicality"] == 2).all()
+    assert np.isnan(result.option_figures["typicality_p"]).all()
     assert "holds_under" in result.figures
 
 
@@ -582,7 +582,7 @@ def test_from_few_people_on_answers_are_guarded(german, number) -> None:
     result = explainer.explain(german.forest, refused, target="good", n=2)
     guard = guard_of(explainer, german.forest)
     assert result.found.all()
-    np.testing.assert_array_equal(result.option_figures["level"] == 0, guard.accepts(result.rows, 0.15))
+    np.testing.assert_array_equal(result.option_figures["typicality"] == 0, guard.accepts(result.rows, 0.15))
     for i in (0, 5):
         alone = explainer.explain(german.forest, refused.iloc[[i]], target="good", n=2)
         assert alone.rows.tobytes() == result.rows[result.owners == i].tobytes()
@@ -603,7 +603,7 @@ def test_gaps_codes_derived_columns_and_rules_are_searched_through() -> None:
         result = explainer.explain(model, odd, target=people.DESIRED, n=2)
         assert result.found.mean() > 0.9
         guard = guard_of(explainer, model, people.DESIRED)
-        np.testing.assert_array_equal(result.option_figures["level"] == 0, guard.accepts(result.rows, 0.1))
+        np.testing.assert_array_equal(result.option_figures["typicality"] == 0, guard.accepts(result.rows, 0.1))
         listed = result.options
         assert (model.predict(listed[X.columns]) == people.DESIRED).all()
         assert not ((listed["housing"] == "rents") & listed["mortgage"].astype(bool)).any()

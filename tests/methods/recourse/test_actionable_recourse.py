@@ -181,14 +181,14 @@ def test_no_recourse_is_certified_exactly_where_brute_force_finds_none() -> None
     result = (
         ActionableRecourse(schema, figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes", constraints=limits)
     )
-    for status, (_, person) in zip(result.outcome, DENIED.iterrows(), strict=True):
+    for status, (_, person) in zip(result.statuses, DENIED.iterrows(), strict=True):
         _, found = _brute_force(person, "total", observed=False)
         late = found["late"].astype(int)
         inside = (found["home"] == person["home"]) & (found["score"] <= person["score"] + 3)
         inside &= (late.between(person["late"] - 1, person["late"])) | (person["late"] == -8)
         assert (status is Status.NO_RECOURSE) == (not inside.any())
-    assert Status.NO_RECOURSE in result.outcome
-    assert Status.FOUND in result.outcome
+    assert Status.NO_RECOURSE in result.statuses
+    assert Status.FOUND in result.statuses
 
 
 def test_a_probability_shifts_the_threshold() -> None:
@@ -211,7 +211,7 @@ def test_any_other_classifier_gets_local_models_and_no_certificate() -> None:
     result = explainer.explain(forest, people, target="yes")
     assert result.found.mean() > 0.8
     assert (forest.predict(result.frame[result.found].astype(people.dtypes)) == "yes").all()
-    assert Status.NO_RECOURSE not in result.outcome
+    assert Status.NO_RECOURSE not in result.statuses
 
 
 def test_an_audit_counts_people_and_costs_by_group() -> None:

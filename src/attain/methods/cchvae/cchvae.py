@@ -28,7 +28,7 @@ from attain.models import Goal, GoalLike, JointGoal
 from attain.population.guard import Setting
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.status import Level
+from attain.results.status import Typicality
 from attain.schema import Constraints, Schema
 from attain.tables import Region
 
@@ -389,8 +389,8 @@ class CCHVAE(LatentExplainer):
         """Algorithm 1 where too few real people are known for a guard."""
         plain = self._algorithm_1(problem)
         figures = {
-            "level": np.full(len(plain.rows), float(Level.OUTSIDE)),
-            "typicality": np.full(len(plain.rows), np.nan),
+            "typicality": np.full(len(plain.rows), float(Typicality.OUTSIDE)),
+            "typicality_p": np.full(len(plain.rows), np.nan),
             "easiest_shift": np.full(len(plain.rows), np.nan),
         }
         if self._others:

@@ -51,8 +51,8 @@ def guarded_answers(
     chosen = _different_ways(found, cost, problem)
     owners = found.owners[chosen]
     figures = {
-        "level": found.level[chosen].astype(np.float64),
-        "typicality": np.round(found.p_value[chosen], 6),
+        "typicality": found.level[chosen].astype(np.float64),
+        "typicality_p": np.round(found.p_value[chosen], 6),
         "easiest_shift": _easiest_shift(easiest, owners, problem.people),
     }
     if holds is not None:

@@ -22,7 +22,7 @@ from attain.methods.search.pool import first_of_each, rank_within
 from attain.methods.search.problem import Problem
 from attain.population.guard import Guard, Limits
 from attain.population.percentiles import Percentiles
-from attain.results.status import Level
+from attain.results.status import Typicality
 
 _WALKERS: Final = 4
 _MORE_WALKERS: Final = 8
@@ -204,7 +204,7 @@ class GuardedSearch:
             worth = worth[self.surrogate.hopeful(trials.space.transform(versions[worth]))]
             worth = worth[trials.turning(versions[worth], owners[whose[worth]])]
             share = self._p_value(versions[worth])
-            typical = level[whose[worth]] == Level.TYPICAL
+            typical = level[whose[worth]] == Typicality.TYPICAL
             usual = np.where(typical, share > self.rates[0], share >= p_value[whose[worth]])
             worth, share = worth[usual], share[usual]
             order = np.lexsort((price[worth], whose[worth]))

@@ -43,7 +43,7 @@ def _labels(result: Counterfactuals, groups: str | Sequence[Any]) -> list[Any]:
 
 
 def _summary(result: Counterfactuals, cost: np.ndarray, mine: np.ndarray) -> dict[str, Any]:
-    outcome = [status for status, inside in zip(result.outcome, mine, strict=True) if inside]
+    outcome = [status for status, inside in zip(result.statuses, mine, strict=True) if inside]
     denied = sum(status is not Status.ALREADY_DESIRED for status in outcome)
     found = sum(status is Status.FOUND for status in outcome)
     without = sum(status in (Status.NO_RECOURSE, Status.NOTHING_FREE) for status in outcome)

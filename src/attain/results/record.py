@@ -1,0 +1,118 @@
+"""What a result stores, and what follows from it: the input of every way to show or write it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from attain.results.status import Status, Typicality
+from attain.tables import Table
+from attain.tables.cells import unchanged
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The fields of `Counterfactuals`; m options for n people with d features."""
+
+    table: Table = field(repr=False)
+    method: str
+    target: Any
+    probability: float | None
+    statuses: tuple[Status, ...] = field(repr=False)
+    """One for each person."""
+    rows: np.ndarray = field(repr=False)
+    """Every option as a row of the matrix (m, d), grouped by person, best first."""
+    owners: np.ndarray = field(repr=False)
+    """The position of the person to whom each option belongs (m,)."""
+    percentiles: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
+    """Percentiles of the factual, percentiles of the option, and shifts, each (m, d)."""
+    person_figures: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
+    """Figures with one value per person (n,)."""
+    option_figures: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
+    """Figures with one value per option (m,)."""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """The number of each option among those of its person, from 1 (m,)."""
+        return np.arange(len(self.owners)) - np.searchsorted(self.owners, self.owners, side="left") + 1
+
+    @property
+    def best(self) -> np.ndarray:
+        """Which options are the best of their person (m,)."""
+        return self.ranks == 1
+
+    @property
+    def found(self) -> np.ndarray:
+        """Who has an answer (n,)."""
+        return np.array([status is Status.FOUND for status in self.statuses], dtype=bool)
+
+    @property
+    def answers(self) -> np.ndarray:
+        """The best option of each person as a row of the matrix (n, d); NaN where there is none."""
+        answers = np.full(self.table.values.shape, math.nan)
+        answers[self.owners[self.best]] = self.rows[self.best]
+        return answers
+
+    @property
+    def share_found(self) -> float:
+        """The share of people with an answer among those whose decision was not the desired one already."""
+        asked = [status for status in self.statuses if status is not Status.ALREADY_DESIRED]
+        return asked.count(Status.FOUND) / len(asked) if asked else math.nan
+
+    def of_best(self, name: str) -> np.ndarray:
+        """A figure of each person's best option (n,); NaN where there is no option or no such figure."""
+        values = np.full(len(self), math.nan)
+        if name in self.option_figures:
+            values[self.owners[self.best]] = self.option_figures[name][self.best]
+        return values
+
+    def changed_cells(self, positions: Collection[int] | None = None) -> list[dict[str, Any]]:
+        """One dictionary for each changed cell, of all people or of those at some positions."""
+        own = self.table.values[self.owners]
+        chosen = np.ones(len(own), bool) if positions is None else np.isin(self.owners, list(positions))
+        differs = ~unchanged(own, self.rows) & chosen[:, None]
+        return [self._cell(int(i), int(j)) for i, j in zip(*np.nonzero(differs), strict=True)]
+
+    def _cell(self, i: int, j: int) -> dict[str, Any]:
+        """Feature `j` of option `i`: the columns of `changes`, the person's position, and the option's typicality."""
+        position, name = int(self.owners[i]), self.table.schema.names[j]
+        before, after, shift = (_points(part[i, j]) for part in self.percentiles)
+        typicality = self._figure("typicality", i)
+        return {
+            "position": position,
+            "typicality": None if typicality is None else str(Typicality(int(typicality))),
+            "person": self.table.labels[position],
+            "option": int(self.ranks[i]),
+            "feature": name,
+            "current": self.table.layout.value(name, float(self.table.values[position, j])),
+            "counterfactual": self.table.layout.value(name, float(self.rows[i, j])),
+            "current_percentile": before,
+            "counterfactual_percentile": after,
+            "shift": shift,
+            "total_shift": _points(self._figure("total_shift", i)),
+            "outlier": _verdict(self._figure("outlier", i)),
+            "connected": _verdict(self._figure("connected", i)),
+            "method": self.method,
+        }
+
+    def _figure(self, name: str, i: int) -> float | None:
+        values = self.option_figures.get(name)
+        return None if values is None or math.isnan(values[i]) else float(values[i])
+
+
+def _verdict(value: float | None) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _points(share: float | None) -> float | None:
+    """A share as percentile points, rounded to a thousandth; None where there is none."""
+    return None if share is None or math.isnan(share) else round(100 * float(share), 3)

@@ -1,0 +1,61 @@
+"""A schema as a table, and single values with their units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attain.core.text import number, plain, table
+
+if TYPE_CHECKING:
+    from attain.schema.schema import Feature, Schema
+
+_LEVELS = 8
+"""How many levels of a feature are listed."""
+
+
+def schema_table(schema: Schema, width: int | None = None) -> str:
+    """One line for each feature, then the rules."""
+    rows = [
+        (f.name, f.kind, _freedom(f), _values(f), "" if f.step is None else number(f.step)) for f in schema.features
+    ]
+    body = table(("feature", "kind", "may change", "values", "step"), rows, width=width)
+    return "\n".join([body, *(f"rule: {plain(rule)}" for rule in schema.rules)])
+
+
+def described(value: object, feature: Feature) -> str:
+    """A value with its unit; a special code by its meaning."""
+    if value is None:
+        return "missing"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not feature.numeric:
+        return str(value)
+    if feature.special.get(float(value)):
+        return feature.special[float(value)]
+    return number(value) + (f" {feature.unit}" if feature.unit else "")
+
+
+def _freedom(feature: Feature) -> str:
+    if feature.immutable:
+        return "no"
+    if feature.derived is not None:
+        return f"= {feature.derived}"
+    parts = [{"any": "yes", "increase": "only up", "decrease": "only down"}[feature.direction]]
+    if feature.range != (None, None):
+        low, high = feature.range
+        parts.append(f"by {'any' if low is None else number(low)} to {'any' if high is None else '+' + number(high)}")
+    if feature.transitions:
+        parts.append("partly")
+    if feature.fillable:
+        parts.append("fillable")
+    return ", ".join(parts)
+
+
+def _values(feature: Feature) -> str:
+    if not feature.numeric:
+        order = " < " if feature.kind == "ordinal" else ", "
+        shown = order.join(str(level) for level in feature.levels[:_LEVELS])
+        return shown + (f" … ({len(feature.levels)} levels)" if len(feature.levels) > _LEVELS else "")
+    low, high = feature.bounds
+    scale = f"{'−∞' if low is None else number(low)} … {'∞' if high is None else number(high)}"
+    unit = f" {feature.unit}" if feature.unit else ""
+    codes = f"; codes {', '.join(number(code) for code in feature.special)}" if feature.special else ""
+    return scale + unit + codes

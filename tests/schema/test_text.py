@@ -1,0 +1,23 @@
+"""A schema and its values as text."""
+
+import pytest
+from rich.cells import cell_len
+
+from attain import Feature
+from attain.schema.text import described, schema_table
+from attain.testing import people
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_a_schema_is_shown_within_the_window(width: int) -> None:
+    text = schema_table(people.schema(), width=width)
+    assert all(cell_len(line) <= width for line in text.splitlines() if not line.startswith("rule:"))
+    assert "rule: cards <= 10" in text
+    for words in ("only up", "= debt / income", "none < school < college", "codes -8, -9", "fillable", "rents, owns"):
+        assert set(words.split()) <= set(text.replace(";", "").split()) or words in text
+
+
+def test_values_have_units_and_codes_a_meaning() -> None:
+    coded = Feature("x", "count", special={-9: "no record"}, unit="€")
+    assert [described(x, coded) for x in (-9, 3, None)] == ["no record", "3 €", "missing"]
+    assert described(True, Feature("f", "categorical", levels=(False, True))) == "True"
