@@ -80,7 +80,7 @@ def compare(name: str, load: Callable[..., object], samples: int) -> list[str]:
         start = time.process_time()
         model.fit(train)
         seconds = time.process_time() - start
-        figures[label], error = model.log_density_bound(test, samples, return_error=True)
+        figures[label], error = model.log_density_with_error(test, samples)
         notes[label] = (
             f"{seconds:.0f} | {int(model.active_units.sum())} of {len(model.active_units)} | {error.mean():.3f}"
         )

@@ -26,7 +26,7 @@ def views(data: Dataset) -> dict[str, np.ndarray]:
     codes = model.encode(values)
     return {
         "data": values,
-        "reconstruction": model.decode(codes.z, values, codes.component),
+        "reconstruction": model.decode_rows(codes, values),
         "samples": model.sample(values, random_state=1),
     }
 

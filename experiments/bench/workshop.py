@@ -120,23 +120,21 @@ class Workshop:
 
     def autoencoder(self, dataset: str, seed: int) -> Any:
         """The autoencoder that all methods of a data set and seed share: from the store, or trained now."""
-        from attain.density import CHVAE, state
+        from attain.density import CHVAE
 
         schema, rows = self.plan.datasets[dataset].schema, self._rows(dataset, seed)
 
         def train() -> Part:
             started = time.process_time()
             trained = CHVAE(schema, random_state=seed, verbose=False).fit(rows)
-            facts, arrays = state.to_arrays(trained)
+            facts, arrays = trained.state()
             seconds = time.process_time() - started
             return Part({"state": facts, "cpu_seconds": seconds, "content": self.plan.contents[dataset]}, arrays)
 
         part = self.store.get(f"autoencoder {dataset} seed {seed}", train)
         if part.facts["content"] != self.plan.contents[dataset]:
             raise AttainError(f"{self.store.folder} has an autoencoder of other data named {dataset!r}")
-        restored = CHVAE(schema, random_state=seed, verbose=False)
-        state.from_arrays(restored, schema, rows, part.facts["state"], part.arrays)
-        return restored
+        return CHVAE(schema, random_state=seed, verbose=False).restore(part.facts["state"], part.arrays)
 
     def _method(self, dataset: str, seed: int, name: str) -> Fitted:
         def fit() -> Fitted:

@@ -141,11 +141,9 @@ class Credit:
 
     def autoencoder(self, weights: Part) -> Any:
         """The trained CHVAE."""
-        from attain.density import CHVAE, state
+        from attain.density import CHVAE
 
-        fresh = CHVAE(self.data.schema)
-        state.from_arrays(fresh, self.data.schema, self.train_values, weights.facts, weights.arrays)
-        return fresh
+        return CHVAE(self.data.schema).restore(weights.facts, weights.arrays)
 
     def accepted(self, judge: str) -> Reference:
         """The training people whom the judge accepts and who are labelled so."""
@@ -167,11 +165,11 @@ class Credit:
         return self.store.get(f"{self.study.name} {name}", compute)
 
     def _trained(self) -> Part:
-        from attain.density import CHVAE, state
+        from attain.density import CHVAE
 
         sizes = {name: getattr(self.study, name) for name in ("latent_dim", "components", "epochs")}
         model = CHVAE(self.data.schema, **sizes, random_state=self.settings.seed, verbose=False)
-        return Part(*state.to_arrays(model.fit(self.train_values)))
+        return Part(*model.fit(self.train_values).state())
 
     def _answered(self, method: str, asked: np.ndarray, weights: Part) -> Part:
         schema, seed = self.data.schema, self.settings.seed

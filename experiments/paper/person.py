@@ -109,7 +109,7 @@ def _searched(results: Results, position: int) -> Part:
     column = list(credit.linear.classes_).index(credit.data.desired)
     before, after = (float(credit.linear.predict_proba(frame)[0, column]) for frame in (one, result.frame))
     facts = {
-        "component": int(search.autoencoder_.encode(one).component[0]),
+        "component": int(search.autoencoder_.encode(one).context[0, 0]),
         "probability_before": round(before, 6),
         "probability_after": round(after, 6),
         "shells": int(result.figures["shells"].iloc[0]),

@@ -160,7 +160,7 @@ def _learned(
         result,
         chosen,
         codes=codes.z.astype(np.float64),
-        reconstruction=autoencoder.decode(codes.z, train, codes.component),
+        reconstruction=autoencoder.decode_rows(codes, train),
         own_codes=own,
         answer_codes=best,
     )

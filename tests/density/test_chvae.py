@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from attain.core.errors import AttainError, DataError
+from attain.core.errors import DataError
 from attain.datasets import make_blobs, make_moons
-from attain.density import CHVAE, CVAE, TILE, VAE
+from attain.density import CHVAE, CVAE, TILE, VAE, Codes
 from attain.schema import Feature, Schema
 from attain.testing.autoencoder import check_autoencoder
 
@@ -31,20 +32,20 @@ def test_blobs_are_recovered(blobs: Any) -> None:
     assert near.any(axis=1).mean() > 0.97, "samples lie where the data is"
     assert (np.abs(near.mean(axis=0) - 1 / 3) < 0.05).all(), "all three modes are found, in their share"
     codes = model.encode(data.X)
-    rebuilt = model.decode(codes.z, data.X, codes.component)
+    rebuilt = model.decode_rows(codes, data.X)
     explained = 1 - ((rebuilt - data.X.to_numpy()) ** 2).mean(axis=0) / data.X.to_numpy().var(axis=0)
     assert (explained > 0.85).all()
     fresh = make_blobs(1000, seed=7).X
-    assert model.log_density_bound(fresh, 50).mean() == pytest.approx(BLOBS_LOG_DENSITY, abs=0.08)
+    assert model.log_density(fresh, 50).mean() == pytest.approx(BLOBS_LOG_DENSITY, abs=0.08)
 
 
 def test_the_bound_rises_with_the_samples_and_gives_its_error(blobs: Any) -> None:
     data, model = blobs
-    bounds = [float(model.log_density_bound(data.X, samples).mean()) for samples in (1, 10, 100)]
+    bounds = [float(model.log_density(data.X, samples).mean()) for samples in (1, 10, 100)]
     assert bounds[0] < bounds[2] + 0.01
     assert bounds[1] < bounds[2] + 0.01
     assert max(model.history["validation"]) < bounds[2] + 0.1
-    bound, error = model.log_density_bound(data.X, 100, return_error=True)
+    bound, error = model.log_density_with_error(data.X, 100)
     assert bound.shape == error.shape == (3000,)
     assert (error > 0).all()
 
@@ -53,15 +54,15 @@ def test_a_row_alone_has_the_bits_it_has_among_thousands(blobs: Any) -> None:
     data, model = blobs
     many = pd.concat([data.X, data.X.iloc[:2000] + 0.5], ignore_index=True)
     assert len(many) > TILE
-    codes, bound = model.encode(many), model.log_density_bound(many, 5)
-    rebuilt = model.decode(codes.z, many, codes.component)
+    codes, bound = model.encode(many), model.log_density(many, 5)
+    rebuilt = model.decode_rows(codes, many)
     for row in (0, 1, 2047, 3001, 4999):
         alone = many.iloc[[row]]
         own = model.encode(alone)
         assert own.z.tobytes() == codes.z[[row]].tobytes()
-        assert own.component[0] == codes.component[row]
-        assert model.decode(own.z, alone, own.component).tobytes() == rebuilt[[row]].tobytes()
-        assert model.log_density_bound(alone, 5).tobytes() == bound[[row]].tobytes()
+        assert own.context.tobytes() == codes.context[[row]].tobytes()
+        assert model.decode_rows(own, alone).tobytes() == rebuilt[[row]].tobytes()
+        assert model.log_density(alone, 5).tobytes() == bound[[row]].tobytes()
 
 
 def test_history_has_one_entry_per_epoch_and_units_are_active(blobs: Any) -> None:
@@ -86,7 +87,7 @@ def test_moons_are_recovered() -> None:
     assert lower.mean() > 0.3
     assert len(np.unique(levels)) == 19
     codes = model.encode(data.X)
-    rebuilt = model.decode(codes.z, data.X, codes.component)
+    rebuilt = model.decode_rows(codes, data.X)
     assert np.abs(rebuilt[:, 0] - data.X["x1"]).mean() < 0.15
 
 
@@ -146,9 +147,9 @@ def test_every_kind_missing_cells_and_special_codes_together(fitted: CHVAE) -> N
     frame = mixed(50, seed=3)
     codes = fitted.encode(frame)
     assert np.isfinite(codes.z).all()
-    bound = fitted.log_density_bound(frame, 10)
+    bound = fitted.log_density(frame, 10)
     assert np.isfinite(bound).all()
-    rows = fitted.decode(codes.z, frame, codes.component)
+    rows = fitted.decode_rows(codes, frame)
     assert np.isfinite(rows[:, 2:]).all()
     assert set(rows[:, 6]) <= {0.0, 1.0, 2.0}
     assert rows[:, 3].min() >= 0
@@ -160,7 +161,7 @@ def test_immutable_cells_are_copied_bit_for_bit(fitted: CHVAE) -> None:
     frame = mixed(30, seed=4)
     given = fitted._values(frame)
     codes = fitted.encode(frame)
-    assert fitted.decode(codes.z, frame, codes.component)[:, :2].tobytes() == given[:, :2].tobytes()
+    assert fitted.decode_rows(codes, frame)[:, :2].tobytes() == given[:, :2].tobytes()
     assert fitted.sample(frame, 2)[::2, :2].tobytes() == given[:, :2].tobytes()
 
 
@@ -168,10 +169,9 @@ def test_the_density_depends_on_the_immutable_features(fitted: CHVAE) -> None:
     """The decoder sees them; in the released code it does not."""
     frame = mixed(100, seed=5).dropna(subset=["age"])
     codes = fitted.encode(frame)
-    older = frame.assign(age=frame["age"] + 20)
-    assert not np.allclose(
-        fitted.decode(codes.z, frame, codes.component)[:, 8], fitted.decode(codes.z, older, codes.component)[:, 8]
-    )
+    older = fitted.encode(frame.assign(age=frame["age"] + 20)).context
+    older[:, 0] = codes.context[:, 0]  # the same component
+    assert not np.allclose(fitted.decode(codes)[:, 6], fitted.decode(Codes(codes.z, older))[:, 6])
 
 
 def test_same_seed_same_bytes_and_another_seed_others(fitted: CHVAE) -> None:
@@ -197,7 +197,7 @@ def test_the_plain_autoencoder_does_not_look_at_immutable_features() -> None:
     frame = pd.DataFrame({"age": generator.integers(20, 70, 200), "x": generator.normal(size=200)})
     model = VAE(Schema((Feature("age", "count", immutable=True), Feature("x", "real"))), **SMALL).fit(frame)
     changed = frame.assign(age=33)
-    assert np.array_equal(model.log_density_bound(frame, 5), model.log_density_bound(changed, 5))
+    assert np.array_equal(model.log_density(frame, 5), model.log_density(changed, 5))
 
 
 def test_parameters_are_stored_and_cloned() -> None:
@@ -221,17 +221,17 @@ def test_hidden_widths(hidden: Any) -> None:
 def test_the_relaxed_estimator_trains() -> None:
     data = make_blobs(1500)
     model = CHVAE(data.schema, components=3, estimator="relaxed", epochs=100, batch_size=64, verbose=False).fit(data.X)
-    assert model.log_density_bound(data.X, 20).mean() > BLOBS_LOG_DENSITY - 0.3
+    assert model.log_density(data.X, 20).mean() > BLOBS_LOG_DENSITY - 0.3
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"latent_dim": 0}, "latent_dim is 0"),
-        ({"components": -1}, "components is -1"),
-        ({"estimator": "guess"}, "estimator is 'guess'"),
-        ({"learning_rate": 0.0}, "learning_rate is 0"),
-        ({"validation": 1.5}, "validation is 1.5"),
+        ({"latent_dim": 0}, "latent_dim must be an integer ≥ 1 or None, got 0"),
+        ({"components": -1}, "components must be an integer ≥ 1 or None, got -1"),
+        ({"estimator": "guess"}, "estimator must be .*, got 'guess'"),
+        ({"learning_rate": 0.0}, "learning_rate must be a number > 0, got 0"),
+        ({"validation": 1.5}, "validation must be .*, got 1.5"),
     ],
 )
 def test_wrong_parameters_are_refused_at_fit(wrong: dict[str, Any], message: str) -> None:
@@ -240,8 +240,19 @@ def test_wrong_parameters_are_refused_at_fit(wrong: dict[str, Any], message: str
 
 
 def test_an_unfitted_model_says_so() -> None:
-    with pytest.raises(AttainError, match="not fitted"):
-        CHVAE(MIXED).encode(mixed(5))
+    for question in ("encode", "log_density", "sample"):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            getattr(CHVAE(MIXED), question)(mixed(5))
+    for name in ("history", "active_units"):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            getattr(CHVAE(MIXED), name)
+
+
+def test_an_upper_bound_of_zero_is_kept() -> None:
+    schema = Schema((Feature("x", "real", bounds=(-10, 0)),))
+    values = -np.abs(np.random.default_rng(0).normal(size=(300, 1)))
+    draws = VAE(schema, latent_dim=1, epochs=2, verbose=False).fit(values).sample(values[:1], 300)
+    assert draws.max() == 0
 
 
 def test_nothing_free_is_refused() -> None:
@@ -258,4 +269,4 @@ def test_the_bound_beats_independent_columns_on_dependent_ones() -> None:
     schema = Schema((Feature("x", "real"), Feature("y", "real")))
     model = VAE(schema, latent_dim=1, epochs=60, batch_size=64, verbose=False).fit(frame)
     truth = -np.log(2 * np.pi * np.e) - np.log(0.3)
-    assert model.log_density_bound(frame, 100).mean() == pytest.approx(truth, abs=0.1)
+    assert model.log_density(frame, 100).mean() == pytest.approx(truth, abs=0.1)

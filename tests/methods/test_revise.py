@@ -69,7 +69,7 @@ def test_the_slope_of_a_linear_decoder_is_its_transposed_matrix(line):
     region = problem_of(explainer, model, frame.iloc[:4]).region
     matrix, _ = decoder(explainer._latent(region))
     gradient = np.random.default_rng(1).normal(0, 1, (4, 2))
-    pulled = explainer._pull(region)(np.zeros((4, 1)), np.arange(4), gradient)
+    pulled = explainer._latent(region).decode_vjp(np.zeros((4, 1)), np.arange(4), gradient)
     np.testing.assert_allclose(pulled, gradient @ matrix, rtol=1e-4, atol=1e-6)
 
 
@@ -77,7 +77,7 @@ def test_the_slope_of_a_curved_decoder_agrees_with_differences(blobs, autoencode
     data, refused = blobs
     explainer = Revise(data.schema, autoencoder=autoencoder).fit(data.X)
     region = Region.of(Table.read(refused, data.schema), Constraints(), explainer.observed_)
-    latent, pull = explainer._latent(region), explainer._pull(region)
+    latent, pull = explainer._latent(region), explainer._latent(region).decode_vjp
     people = np.arange(5)
     gradient = np.random.default_rng(2).normal(0, 1, (5, 2))
     pulled = pull(latent.codes[people], people, gradient)
@@ -115,7 +115,7 @@ def test_the_exact_gradient_is_the_chain_rule_by_hand(line):
     problem = problem_of(explainer, model, people)
     latent = explainer._latent(problem.region)
     unit = units(explainer.schema_, explainer.observed_)
-    descent = LatentDescent(explainer, problem, latent, explainer._pull(problem.region), unit)
+    descent = LatentDescent(explainer, problem, latent, unit)
     smooth, loss, weight = explainer._smooth(problem.goal), loss_of(0.0, 1.5), 0.4
     everybody = np.arange(len(people))
     decoded = latent.decode(latent.codes, everybody)
@@ -152,7 +152,7 @@ def test_the_estimate_of_a_linear_score_approaches_its_gradient(line):
     explainer = Revise(schema, autoencoder=linear, pairs=50, width=0.02).fit(frame)
     problem = problem_of(explainer, model, frame[~model.predict(frame)].iloc[:5])
     latent = explainer._latent(problem.region)
-    descent = LatentDescent(explainer, problem, latent, explainer._pull(problem.region), np.ones(2))
+    descent = LatentDescent(explainer, problem, latent, np.ones(2))
     seen = []
     descent._descend = lambda objective, questions: seen.append(
         (objective(latent.codes, np.arange(5), 0.0)[1], questions)

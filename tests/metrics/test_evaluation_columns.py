@@ -150,13 +150,13 @@ def test_the_page_of_measures_lists_every_one_with_its_charge() -> None:
 
 def test_what_costs_is_added_on_request(result: Any, model: Any, evaluation: Any) -> None:
     class Coder:
-        schema = result.table.schema
+        schema_ = result.table.schema
 
         def encode(self, rows: np.ndarray) -> Any:
             return SimpleNamespace(z=rows[:, [2]])
 
-        def log_density_bound(self, rows: np.ndarray, samples: int, *, return_error: bool) -> Any:
-            return -rows[:, 2], np.zeros(len(rows))
+        def log_density(self, rows: np.ndarray, samples: int) -> np.ndarray:
+            return -rows[:, 2]
 
     refits = metrics.retrained(lambda X, y, _: people.linear_model(X, pd.Series(y)), TRAIN, LABELS, number=3)
     whole = evaluate(

@@ -1,8 +1,7 @@
-"""Density models with a latent space: the paper's CHVAE, and CVAE and VAE as its special cases."""
+"""Density models with a latent space: the paper's CHVAE, its special cases CVAE and VAE, and a contract for others."""
 
-from attain.density.base import Autoencoder, Codes
+from attain.density.autoencoder import Autoencoder, Codes
 from attain.density.chvae import CHVAE, CVAE, VAE
-from attain.density.compiled import decode_matrix
-from attain.density.tiles import TILE
+from attain.density.tiles import TILE, in_tiles
 
-__all__ = ["CHVAE", "CVAE", "TILE", "VAE", "Autoencoder", "Codes", "decode_matrix"]
+__all__ = ["CHVAE", "CVAE", "TILE", "VAE", "Autoencoder", "Codes", "in_tiles"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from attain.density.base import Autoencoder
+from attain.core.errors import DataError
+from attain.density.estimator import MixtureEstimator, check_size
 from attain.density.mixture import Estimator
-from attain.schema import Schema
 
 
-class CHVAE(Autoencoder):
+@dataclass(eq=False, repr=False, kw_only=True)
+class CHVAE(MixtureEstimator):
     """The density of the free features given the immutable ones: a conditional mixture with one likelihood per column.
 
     Parameters
@@ -19,114 +19,55 @@ class CHVAE(Autoencoder):
         What the columns are. Immutable features are conditions; derived ones are left out.
     latent_dim
         Dimensions k of z; by default 6, more beyond 24 free features, at most 16. Fewer are a tighter bottleneck:
-        answers are more typical, and fewer people get one.
+        counterfactuals are more typical, and fewer rows get one.
     components
-        Mixture components L; by default one and one more for every 20,000 rows, at most 5. 1 is no mixture.
+        Mixture components L; by default one, and one more for every 20,000 rows, at most 5.
     hidden
-        Widths of the hidden layers of encoder and, in reverse, decoder. None, 0 or () is the linear model, whose
-        counterfactuals are best connected to the data; (64,) and more give better densities.
+        Widths of the hidden layers of the encoder and, in reverse, the decoder. None, 0 or () is the linear model,
+        whose counterfactuals are best connected to the data; (64,) and more give better densities.
     epochs, batch_size, learning_rate
-        At most so many epochs of Adam; by default about 4,000 steps. The learning rate falls along a cosine.
+        The largest number of epochs of Adam, by default enough for about 4,000 steps. The learning rate falls along a
+        cosine.
     estimator
         How the expectation over components is taken in training: `exact` sums over them, `relaxed` draws a
         Gumbel-softmax that anneals from 1 to 0.1. The sum has less noise and no bias.
     warm_up, free_bits
-        Guards against posterior collapse: the share of epochs over which the KL over z is turned on, and nats per
+        Against posterior collapse: the share of epochs over which the weight of the KL over z rises to 1, and nats per
         latent dimension that cost nothing.
     patience, validation
-        Stop after so many epochs without a better bound on this share of rows, held out by seed.
+        Stop after this many epochs without a better bound on this share of the rows, held out by seed.
     rows_on_device
         With more rows than this, batches stream through the device.
     random_state
         Same seed, same weights.
     verbose
-        Show a progress bar for what takes longer than two seconds.
+        Show a progress bar for training that takes longer than two seconds.
     """
 
-    _conditional = True
-    _mixture = True
+    components: int | None = None
+    estimator: Estimator = "exact"
 
-    def __init__(
-        self,
-        schema: Schema,
-        *,
-        latent_dim: int | None = None,
-        components: int | None = None,
-        hidden: Sequence[int] | int | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float = 8e-3,
-        estimator: Estimator = "exact",
-        warm_up: float = 0.1,
-        free_bits: float = 0.0,
-        patience: int | None = None,
-        validation: float = 0.1,
-        rows_on_device: int = 20_000_000,
-        random_state: Any = 0,
-        verbose: bool = True,
-    ) -> None:
-        self.schema = schema
-        self.latent_dim = latent_dim
-        self.components = components
-        self.hidden = hidden
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.estimator = estimator
-        self.warm_up = warm_up
-        self.free_bits = free_bits
-        self.patience = patience
-        self.validation = validation
-        self.rows_on_device = rows_on_device
-        self.random_state = random_state
-        self.verbose = verbose
+    def _mixture(self, rows: int) -> tuple[int, Estimator]:
+        return self.components or min(1 + rows // 20_000, 5), self.estimator
+
+    def _check(self) -> None:
+        super()._check()
+        check_size("components", self.components)
+        if self.estimator not in ("exact", "relaxed"):
+            raise DataError(f"estimator must be 'exact' or 'relaxed', got {self.estimator!r}")
 
 
-class _OneComponent(Autoencoder):
-    def __init__(
-        self,
-        schema: Schema,
-        *,
-        latent_dim: int | None = None,
-        hidden: Sequence[int] | int | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float = 8e-3,
-        warm_up: float = 0.1,
-        free_bits: float = 0.0,
-        patience: int | None = None,
-        validation: float = 0.1,
-        rows_on_device: int = 20_000_000,
-        random_state: Any = 0,
-        verbose: bool = True,
-    ) -> None:
-        self.schema = schema
-        self.latent_dim = latent_dim
-        self.hidden = hidden
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.warm_up = warm_up
-        self.free_bits = free_bits
-        self.patience = patience
-        self.validation = validation
-        self.rows_on_device = rows_on_device
-        self.random_state = random_state
-        self.verbose = verbose
-
-
-class CVAE(_OneComponent):
+class CVAE(MixtureEstimator):
     """The conditional autoencoder of the paper's section 3: a `CHVAE` with one component. Parameters as there."""
 
-    _conditional = True
-    _mixture = False
+    conditional = True
 
 
-class VAE(_OneComponent):
-    """The plain autoencoder of the paper's section 3: one component, and immutable features are not looked at.
+class VAE(MixtureEstimator):
+    """The plain autoencoder of the paper's section 3: one component, and immutable features are not used.
 
-    It models p(free) with the same likelihoods; `decode` and `sample` copy the immutable cells they are given.
+    It models p(free) with the same likelihoods; `decode_rows` and `sample` copy the immutable cells they are given.
+    Parameters as for `CVAE`.
     """
 
-    _conditional = False
-    _mixture = False
+    conditional = False

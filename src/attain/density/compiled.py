@@ -10,12 +10,8 @@ from attain.density.mixture import Mixture
 
 
 @eqx.filter_jit
-def decode_matrix(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array) -> jax.Array:
-    """Typical free cells (n, free columns) in float32 and original units, for a search.
-
-    `conditions` are encoded by `encode_conditions`, `component` are numbers. Call it with one number of rows,
-    such as `TILE`, if bits must not depend on the batch.
-    """
+def decode(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array) -> jax.Array:
+    """Typical free cells (n, f) in original units, for encoded conditions and component numbers (n,)."""
     weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
     return model.columns.typical(model.decode(z, weights, conditions))
 
@@ -54,7 +50,17 @@ def displacement(model: Mixture, rows: jax.Array) -> jax.Array:
 
 
 @eqx.filter_jit
-def draw_matrix(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, key: jax.Array) -> jax.Array:
-    """Like `decode_matrix`, but one random draw from each likelihood, as the code released with the paper does."""
+def decode_vjp(
+    model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, gradient: jax.Array
+) -> jax.Array:
+    """gradient · ∂decode/∂z, (n, f) to (n, k)."""
+    _, pull = jax.vjp(lambda codes: decode(model, codes, conditions, component), z)
+    pulled: jax.Array = pull(gradient)[0]
+    return pulled
+
+
+@eqx.filter_jit
+def draw(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, key: jax.Array) -> jax.Array:
+    """Like `decode`, but one random draw from each likelihood."""
     weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
     return model.columns.sample(key, model.decode(z, weights, conditions))

@@ -1,113 +1,163 @@
-"""What methods that search in the latent space of an autoencoder share: fitting it, its codes, the way back."""
+"""What methods share that search in the latent space of an autoencoder: fitting it, codes, decoding."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, TypeAlias
 
-import equinox as eqx
-import jax
 import numpy as np
 from sklearn.base import clone
 
-from attain.core.errors import FileError
-from attain.density import CHVAE, CVAE, VAE, Autoencoder, decode_matrix, state
-from attain.density.tiles import in_tiles
+from attain.core.errors import AttainError, FileError
+from attain.density import CHVAE, Autoencoder, Codes
 from attain.methods.base import Explainer
-from attain.methods.cchvae.shells import Latent
+from attain.methods.search.latent_space import DecodeVjp, Latent
 from attain.methods.search.moves import Scale, fewest_changes
+from attain.schema import Schema
 from attain.tables import Region
 
-_SLOPE_TILE = 256
+AutoencoderChoice: TypeAlias = Autoencoder | Literal["chvae"] | None
+"""An autoencoder, fitted or not; `"chvae"`, a `CHVAE` with default parameters; or None, for methods that allow it."""
 
-Pull = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""Codes (m, k), whose each is, and a gradient in the decoded rows (m, d), to the gradient in the codes (m, k)."""
+_CALLED = ("encode", "decode", "log_density")
+_DEFINING = ("name", "kind", "levels", "special", "immutable", "derived")
+"""What of a feature decides how its cells are encoded."""
 
 
 class LatentExplainer(Explainer):
     """An explainer with an autoencoder: `autoencoder` is the parameter, `autoencoder_` the fitted one.
 
-    An autoencoder that is not fitted is cloned and fitted with the schema; by default it is a `CHVAE`.
+    A fitted autoencoder is used as it is, if its schema agrees. One that is not fitted is cloned, and fitted with the
+    explainer's schema.
     """
 
-    autoencoder: Autoencoder | None
-    autoencoder_: Autoencoder
-    box_: tuple[np.ndarray, np.ndarray]
-    """The range of the training people's codes, each (k,)."""
+    needs_autoencoder: ClassVar[bool] = True
+    """False for methods that also work with `autoencoder=None`; `autoencoder_` and `box_` are None then."""
+
+    autoencoder: AutoencoderChoice
+    autoencoder_: Any
+    """The fitted autoencoder, or None."""
+    box_: tuple[np.ndarray, np.ndarray] | None
+    """The range of the training rows' codes, each (k,)."""
     scale_: Scale
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        given = self.autoencoder
+        if given is None and self.needs_autoencoder:
+            raise AttainError(f"{type(self).__name__} needs an autoencoder; pass one, or autoencoder='chvae'")
+        if isinstance(given, str) and given != "chvae":
+            raise AttainError(f"autoencoder must be an autoencoder or 'chvae', got {given!r}")
+        if given is None or isinstance(given, str):
+            return
+        lacking = [name for name in _CALLED if not hasattr(given, name)]
+        if not hasattr(given, "schema_") and not hasattr(given, "fit"):
+            lacking.append("fit")
+        if lacking:
+            raise AttainError(
+                f"autoencoder is a {type(given).__name__}, which has no {', '.join(lacking)}; "
+                "see attain.density.Autoencoder"
+            )
+
     def _prepare(self) -> None:
-        given, rows = self.autoencoder, self._rows_to_learn_from()
-        if given is None:
-            self.autoencoder_ = CHVAE(self.schema_, random_state=self.random_state).fit(rows)
-        elif hasattr(given, "model_"):
-            self.autoencoder_ = given
-        else:
-            self.autoencoder_ = clone(given).set_params(schema=self.schema_).fit(rows)
-        codes = self.autoencoder_.encode(rows).z.astype(np.float64)
-        self.box_ = (codes.min(axis=0), codes.max(axis=0))
+        rows = self._rows_to_learn_from()
+        self.autoencoder_, self.box_ = self._fitted_autoencoder(rows), None
+        if self.autoencoder_ is not None:
+            codes = self.autoencoder_.encode(rows).z.astype(np.float64)
+            self.box_ = (codes.min(axis=0), codes.max(axis=0))
         self.scale_ = Scale(self.schema_, self.table_.values)
 
     def _rows_to_learn_from(self) -> np.ndarray:
-        """The training rows that the autoencoder is fitted on: all, unless some are kept for something else."""
+        """The training rows that the autoencoder is fitted on: all, unless some are held out."""
         return self.table_.values
 
+    def _fitted_autoencoder(self, rows: np.ndarray) -> Autoencoder | None:
+        given = self.autoencoder
+        if given is not None and not isinstance(given, str) and hasattr(given, "schema_"):
+            _check_schema(given, self.schema_)
+            return given
+        fresh = self._unfitted_autoencoder()
+        return None if fresh is None else fresh.fit(rows)
+
+    def _unfitted_autoencoder(self) -> Autoencoder | None:
+        given = self.autoencoder
+        if given is None:
+            return None
+        if isinstance(given, str):
+            return CHVAE(self.schema_, random_state=self.random_state)
+        fresh: Autoencoder = clone(given).set_params(schema=self.schema_)
+        return fresh
+
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        facts, arrays = state.to_arrays(self.autoencoder_)
-        kind = type(self.autoencoder_).__name__
-        return {"autoencoder": kind, "state": facts}, {**arrays, "box.low": self.box_[0], "box.high": self.box_[1]}
+        if self.autoencoder_ is None or self.box_ is None:
+            return {}, {}
+        if not hasattr(self.autoencoder_, "state") or not hasattr(self.autoencoder_, "get_params"):
+            raise AttainError(
+                f"this {type(self).__name__} cannot be saved: its autoencoder, a {type(self.autoencoder_).__name__}, "
+                "needs state, restore and scikit-learn's get_params; see attain.density.Autoencoder"
+            )
+        facts, arrays = self.autoencoder_.state()
+        return {"autoencoder": facts}, {**arrays, "box.low": self.box_[0], "box.high": self.box_[1]}
 
     def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        kinds = {kind.__name__: kind for kind in (CHVAE, CVAE, VAE)}
-        given = self.autoencoder
-        fresh = (
-            kinds[facts["autoencoder"]](self.schema_) if given is None else clone(given).set_params(schema=self.schema_)
-        )
-        state.from_arrays(fresh, self.schema_, self.table_.values, facts["state"], arrays)
-        box = (arrays["box.low"], arrays["box.high"])
-        if any(side.shape != (facts["state"]["latent_dim"],) or side.dtype != np.float64 for side in box):
-            raise FileError("the file has no range of codes for each latent unit")
-        self.autoencoder_, self.box_ = fresh, box
+        fresh = self._unfitted_autoencoder()
+        self.autoencoder_, self.box_ = None, None
         self.scale_ = Scale(self.schema_, self.table_.values)
+        if fresh is None:
+            return
+        self.autoencoder_ = fresh.restore(facts["autoencoder"], arrays)
+        self.box_ = (arrays["box.low"], arrays["box.high"])
+        units = np.shape(self.autoencoder_.active_units)
+        if any(side.shape != units or side.dtype != np.float64 for side in self.box_):
+            raise FileError("the file does not have the range of the training codes for each latent unit")
 
     def _latent(self, region: Region) -> Latent:
-        """The people's codes and the way back: typical cells beside each person's own immutable ones."""
-        autoencoder, factuals = self.autoencoder_, region.factuals
-        codes = autoencoder.encode(factuals)
-        conditions = autoencoder.encode_conditions(factuals)
+        """The rows' codes and the decoder: typical cells beside each row's own immutable ones."""
+        assert self.box_ is not None
+        autoencoder: Autoencoder = self.autoencoder_
+        own = autoencoder.encode(region.factuals)
 
         def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
-            return self._rows(region, owners, autoencoder.decode_free(z, conditions[owners], codes.component[owners]))
+            return self._rows(region, owners, autoencoder.decode(Codes(z, own.context[owners])))
 
         units = np.asarray(autoencoder.active_units, dtype=bool)
         active = units if units.any() else np.ones_like(units)
-        return Latent(codes.z.astype(np.float64), *self.box_, active, decode)
+        vjp = self._decode_vjp(own) if hasattr(autoencoder, "decode_vjp") else None
+        return Latent(own.z.astype(np.float64), *self.box_, active, decode, decode_vjp=vjp)
 
-    def _pull(self, region: Region) -> Pull:
-        """The slope of what `_latent` decodes."""
-        autoencoder = self.autoencoder_
-        component = autoencoder.encode(region.factuals).component
-        conditions = autoencoder.encode_conditions(region.factuals)
-        free = self.schema_.free_columns
+    def _decode_vjp(self, own: Codes) -> DecodeVjp:
+        free, decode_vjp = self.schema_.free_columns, self.autoencoder_.decode_vjp
 
-        def pull(z: np.ndarray, owners: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-            given = (z, conditions[owners], gradient[:, free])
-            arrays = [*(np.asarray(array, np.float32) for array in given), np.asarray(component[owners], np.int32)]
-            pulled = in_tiles(lambda *tiles: _pulled(autoencoder.model_, *tiles), arrays, _SLOPE_TILE)
-            return np.asarray(np.nan_to_num(pulled.astype(np.float64), posinf=0.0, neginf=0.0))
+        def pulled_back(z: np.ndarray, owners: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+            in_codes = np.asarray(decode_vjp(Codes(z, own.context[owners]), gradient[:, free]), dtype=np.float64)
+            return np.nan_to_num(in_codes, posinf=0.0, neginf=0.0)
 
-        return pull
+        return pulled_back
 
     def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Whole rows: decoded free cells beside the person's own immutable ones, as few changed as they may be."""
+        """Complete rows: decoded free cells beside each owner's immutable ones, with as few changes as possible."""
         rows = region.factuals[owners]
         rows[:, self.schema_.free_columns] = free
         return fewest_changes(rows, owners, region, self.scale_)
 
+    def _log_density(self, rows: np.ndarray, samples: int) -> np.ndarray:
+        """The log-density (n,) of the rows' free features given their immutable ones."""
+        return np.asarray(self.autoencoder_.log_density(rows, samples)) if len(rows) else np.empty(0)
 
-@eqx.filter_jit
-def _pulled(model: Any, z: jax.Array, conditions: jax.Array, gradient: jax.Array, component: jax.Array) -> jax.Array:
-    """The gradient in the codes of a score whose gradient in the typical cells is given."""
-    _, pull = jax.vjp(lambda codes: decode_matrix(model, codes, conditions, component), z)
-    pulled: jax.Array = pull(gradient)[0]
-    return pulled
+
+def _check_schema(autoencoder: Autoencoder, schema: Schema) -> None:
+    """Refuses an autoencoder that was fitted on other columns, or on the same in another order."""
+    other, name = autoencoder.schema_, type(autoencoder).__name__
+    if other.names != schema.names:
+        raise AttainError(
+            f"autoencoder is a {name} fitted with the columns {', '.join(other.names)}, but the explainer's are "
+            f"{', '.join(schema.names)}; fit it with the explainer's schema, or pass one that is not fitted"
+        )
+    for own, its in zip(schema, other, strict=True):
+        for part in _DEFINING:
+            if getattr(own, part) != getattr(its, part):
+                raise AttainError(
+                    f"autoencoder is a {name} fitted with another schema: {part} of {own.name!r} is "
+                    f"{getattr(its, part)!r} there and {getattr(own, part)!r} here; "
+                    "fit it with the explainer's schema, or pass one that is not fitted"
+                )

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from attain.core import container
 from attain.core.errors import AttainError, MissingExtraError
@@ -297,4 +298,4 @@ def autoencoder_named(name: object) -> Any:
     from attain import density
 
     found = getattr(density, name) if isinstance(name, str) and name in density.__all__ else None
-    return found if isinstance(found, type) and issubclass(found, density.Autoencoder) else None
+    return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None

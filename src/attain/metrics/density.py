@@ -12,6 +12,7 @@ from attain.population.percentiles import as_matrix
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
+    from attain.density.estimator import MixtureEstimator
 
 SAMPLES = 100
 """How many latent draws a bound takes for each row and component."""
@@ -32,19 +33,25 @@ def log_density(
     The bound is the importance-weighted one of the autoencoder; more samples make it tighter. Original units mean that
     only answers for the same columns can be compared; `density_rank` has no units.
     """
-    return log_density_with_error(answers, autoencoder, samples, found).bound
+    positive_whole("samples", samples)
+    matrix = as_matrix(answers, len(autoencoder.schema_))
+    present = answered(matrix, found)
+    bound = np.full(len(matrix), np.nan)
+    if present.any():
+        bound[present] = autoencoder.log_density(matrix[present], samples)
+    return bound
 
 
 def log_density_with_error(
-    answers: ArrayLike, autoencoder: Autoencoder, samples: int = SAMPLES, found: ArrayLike | None = None
+    answers: ArrayLike, autoencoder: MixtureEstimator, samples: int = SAMPLES, found: ArrayLike | None = None
 ) -> LogDensity:
     """`log_density`, and the standard error that each figure has from the number of samples."""
     positive_whole("samples", samples)
-    matrix = as_matrix(answers, len(autoencoder.schema))
+    matrix = as_matrix(answers, len(autoencoder.schema_))
     present = answered(matrix, found)
     bound, error = np.full(len(matrix), np.nan), np.full(len(matrix), np.nan)
     if present.any():
-        bound[present], error[present] = autoencoder.log_density_bound(matrix[present], samples, return_error=True)
+        bound[present], error[present] = autoencoder.log_density_with_error(matrix[present], samples)
     return LogDensity(bound, error)
 
 
@@ -63,7 +70,7 @@ def density_rank(
         Rows of real people to compare with, such as held-out ones of the desired class. NaN for everybody where there
         are none.
     """
-    matrix = as_matrix(people, len(autoencoder.schema))
+    matrix = as_matrix(people, len(autoencoder.schema_))
     bounds = log_density(answers, autoencoder, samples, found)
     if not len(matrix):
         return np.full(len(bounds), np.nan)

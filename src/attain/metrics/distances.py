@@ -110,7 +110,7 @@ def latent_distance(
 
     A code is the posterior mean under the row's most probable component; the two may have different components.
     """
-    width = len(autoencoder.schema)
+    width = len(autoencoder.schema_)
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
         codes = [autoencoder.encode(side).z for side in (rows, own_rows(factuals, width, present))]

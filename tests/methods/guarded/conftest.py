@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from attain import Constraints, Feature, Model, Schema
-from attain.methods.cchvae.shells import Latent
 from attain.methods.guarded import GuardedSearch
 from attain.methods.guarded.balls import Coordinates
 from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.guarded.trials import Trials
 from attain.methods.guarded.vicinity import Vicinity
+from attain.methods.search.latent_space import Latent
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal

@@ -1,7 +1,6 @@
 """The certificate of the guarded search: bounds against brute force, and what is not certified."""
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from attain import CCHVAE, AttainError, Feature, Schema
 from attain.datasets import load_german, load_heloc
-from attain.density import CHVAE
+from attain.density import CHVAE, Codes
 from attain.methods.guarded.certificate import Certifier
 from attain.methods.guarded.certificate_program import Proof
 from attain.methods.guarded.objective import Objective
@@ -176,22 +175,19 @@ def test_rules_between_features_only_make_answers_dearer() -> None:
 class Flat:
     """An autoencoder without a network, so that nothing is compiled: one code for all, every record equally dense."""
 
-    model_ = None
     active_units = np.ones(2, dtype=bool)
 
-    def __init__(self, typical: np.ndarray) -> None:
+    def __init__(self, schema: Schema, typical: np.ndarray) -> None:
+        self.schema_ = schema
         self.typical = typical
 
-    def encode(self, rows: np.ndarray) -> SimpleNamespace:
-        return SimpleNamespace(z=np.zeros((len(rows), 2)), component=np.zeros(len(rows), dtype=int))
+    def encode(self, rows: np.ndarray) -> Codes:
+        return Codes(np.zeros((len(rows), 2)), np.zeros((len(rows), 0)))
 
-    def encode_conditions(self, rows: np.ndarray) -> np.ndarray:
-        return np.zeros((len(rows), 0))
+    def decode(self, codes: Codes) -> np.ndarray:
+        return np.repeat(self.typical[None], len(codes.z), axis=0)
 
-    def decode_free(self, z: np.ndarray, conditions: np.ndarray, component: np.ndarray) -> np.ndarray:
-        return np.repeat(self.typical[None], len(z), axis=0)
-
-    def log_density_bound(self, rows: np.ndarray, samples: int) -> np.ndarray:
+    def log_density(self, rows: np.ndarray, samples: int) -> np.ndarray:
         return np.zeros(len(rows))
 
 
@@ -206,7 +202,7 @@ def german():
         make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore"), others)),
         LogisticRegression(max_iter=1000),
     ).fit(known, labels)
-    autoencoder = Flat(Table.read(known, schema).values[0, schema.free_columns])
+    autoencoder = Flat(schema, Table.read(known, schema).values[0, schema.free_columns])
     refused = new[model.predict(new) != target].iloc[:6]
     return schema, known, labels, model, autoencoder, refused, target
 
@@ -304,7 +300,7 @@ def test_what_is_computed_from_free_features_is_not_certified() -> None:
     schema = Schema(
         (Feature("debt", "count"), Feature("income", "count"), Feature("load", "real", derived="debt / income"))
     )
-    explainer = CCHVAE(schema, autoencoder=Flat(np.array([2.0, 5.0])), refine="guarded", figures=False)
+    explainer = CCHVAE(schema, autoencoder=Flat(schema, np.array([2.0, 5.0])), refine="guarded", figures=False)
     explainer.fit(people, paid)
     refused = people[~model.predict(people)].iloc[:2]
     result = explainer.explain(model, refused, target=True)

@@ -2,7 +2,6 @@
 
 import copy
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ import attain
 from attain import CCHVAE, AttainError, Feature, Model, Schema, Status
 from attain.core.errors import DataError
 from attain.datasets import load_german
-from attain.density import CHVAE
+from attain.density import CHVAE, Codes
 from attain.methods import ActionableRecourse
 from attain.methods.guarded.guarding import OWN_ROWS
 from attain.population.reference import Reference
@@ -37,9 +36,9 @@ class Gallery:
     """An autoencoder without a network: it decodes a code into the training row whose own code is nearest."""
 
     active_units = (True, True)
-    model_ = None
 
     def __init__(self, schema, X):
+        self.schema_ = schema
         self.rows = Table.read(X, schema).values
         self.space = MeasuringSpace.fit(schema, self.rows)
         self.free = schema.free_columns
@@ -49,16 +48,13 @@ class Gallery:
     def encode(self, values):
         points = self.space.transform(values)
         z = (points[:, :, None] * self.directions).sum(axis=1)
-        return SimpleNamespace(z=z, component=np.zeros(len(z), dtype=int))
+        return Codes(z, np.zeros((len(z), 0)))
 
-    def encode_conditions(self, values):
-        return np.zeros((len(values), 1))
-
-    def decode_free(self, z, conditions, component):
-        nearest = ((z[:, None] - self.codes[None]) ** 2).sum(axis=2).argmin(axis=1)
+    def decode(self, codes):
+        nearest = ((codes.z[:, None] - self.codes[None]) ** 2).sum(axis=2).argmin(axis=1)
         return self.rows[nearest][:, self.free]
 
-    def log_density_bound(self, values, samples):
+    def log_density(self, values, samples):
         return -0.5 * (self.space.transform(values) ** 2).sum(axis=1)
 
 

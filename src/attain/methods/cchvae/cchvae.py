@@ -10,8 +10,9 @@ import numpy as np
 
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
-from attain.density import Autoencoder
-from attain.methods.cchvae.shells import Latent, Shells
+from attain.density import Codes
+from attain.density.estimator import MixtureEstimator
+from attain.methods.cchvae.shells import Shells
 from attain.methods.guarded import GuardedSearch, guarding
 from attain.methods.guarded.answers import guarded_answers
 from attain.methods.guarded.certificate import certificate
@@ -19,7 +20,8 @@ from attain.methods.guarded.easiest import Easiest
 from attain.methods.guarded.guarding import Calibration, Guarding
 from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.robust import Refit, other_goals
-from attain.methods.latent import LatentExplainer
+from attain.methods.latent import AutoencoderChoice, LatentExplainer
+from attain.methods.search.latent_space import Latent
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sphere import Radius, check_norm
@@ -64,8 +66,8 @@ class CCHVAE(LatentExplainer):
     schema
         What the columns are; inferred from the training data where it is None.
     autoencoder
-        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is
-        cloned and fitted with the schema, unless it is fitted already.
+        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; `"chvae"` is a `CHVAE` with
+        default parameters. It is cloned and fitted with the schema, unless it is fitted already.
     samples
         Samples in each shell.
     step
@@ -127,7 +129,7 @@ class CCHVAE(LatentExplainer):
         self,
         schema: Schema | None = None,
         *,
-        autoencoder: Autoencoder | None = None,
+        autoencoder: AutoencoderChoice = "chvae",
         samples: int = 100,
         step: float = 0.1,
         norm: float = 2,
@@ -357,9 +359,7 @@ class CCHVAE(LatentExplainer):
 
     def _density(self, rows: np.ndarray) -> np.ndarray:
         """The log-density of rows given their immutable features."""
-        return (
-            np.asarray(self.autoencoder_.log_density_bound(rows, samples=_GUARD_SAMPLES)) if len(rows) else np.empty(0)
-        )
+        return self._log_density(rows, _GUARD_SAMPLES)
 
     @property
     def _guard_rates(self) -> tuple[float, float]:
@@ -408,15 +408,15 @@ class CCHVAE(LatentExplainer):
         if not len(rows) or not len(reference):
             return {"density_rank": np.full(len(rows), np.nan)}
         some = reference.values[np.linspace(0, len(reference) - 1, min(len(reference), _RANKED_PEOPLE)).astype(np.intp)]
-        real = np.sort(self.autoencoder_.log_density_bound(some, samples=_RANK_SAMPLES))
-        own = self.autoencoder_.log_density_bound(rows, samples=_RANK_SAMPLES)
+        real = np.sort(self._log_density(some, _RANK_SAMPLES))
+        own = self._log_density(rows, _RANK_SAMPLES)
         return {"density_rank": np.round(np.searchsorted(real, own) / len(real), 3)}
 
     def _released(self, latent: Latent, problem: Problem) -> Latent:
         """The latent space as the released code searches it: without a box, with random decoding."""
         autoencoder, region = self.autoencoder_, problem.region
-        component = autoencoder.encode(region.factuals).component
-        conditions = autoencoder.encode_conditions(region.factuals)
+        assert isinstance(autoencoder, MixtureEstimator)
+        context = autoencoder.encode(region.factuals).context
         generators = streams(region.factuals, problem.seed ^ _RELEASED_STREAM)
 
         def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
@@ -424,10 +424,9 @@ class CCHVAE(LatentExplainer):
             for person in np.unique(owners):
                 mine = np.flatnonzero(owners == person)
                 padded = np.resize(z[mine], (_RELEASED_SAMPLES, z.shape[1]))
-                given = np.repeat(conditions[[person]], _RELEASED_SAMPLES, axis=0)
-                same = np.repeat(component[[person]], _RELEASED_SAMPLES)
+                given = np.repeat(context[[person]], _RELEASED_SAMPLES, axis=0)
                 seed = int(generators[person].integers(2**31 - 1))
-                free[mine] = autoencoder.draw_free(padded, given, same, seed)[: len(mine)]
+                free[mine] = autoencoder.draw(Codes(padded, given), seed)[: len(mine)]
             return self._rows(region, owners, free)
 
         def measure(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:

@@ -20,11 +20,12 @@ The paper leaves open what is decided here, in one place:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from attain.methods.search.latent_space import Latent
 from attain.methods.search.pool import Pool
 from attain.methods.search.problem import Problem
 from attain.methods.search.sphere import Radius, norm_of, radii, sphere
@@ -36,39 +37,6 @@ _BOX_DRAWS = 5
 """Where samples fall out of the box: how often, and how many times `samples`, points are drawn in it instead."""
 _SWEEP = 20
 """How many times `samples` points are drawn in the whole box before a search ends without an answer."""
-
-Decode = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Codes (m, k) and whose each is, to candidate rows (m, d) of the matrix."""
-Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Rows (m, d) in final form and whose each is, to how far each is from its person."""
-
-
-@dataclass(frozen=True)
-class Latent:
-    """The people's codes (n, k), the range of the training codes (k,), which units are used (k,), and the way back."""
-
-    codes: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    active: np.ndarray
-    decode: Decode
-    measure: Measure | None = None
-    """What makes one hit better than another; None is the latent distance."""
-
-    @property
-    def outside(self) -> np.ndarray:
-        """Whose code lies outside the range of the training codes."""
-        return ~self.inside(self.codes)
-
-    def inside(self, codes: np.ndarray) -> np.ndarray:
-        """Which codes lie in the range of the training codes, in every unit that is used."""
-        within: np.ndarray = ((codes >= self.low) & (codes <= self.high) | ~self.active).all(axis=-1)
-        return within
-
-    def farthest(self, norm: float) -> np.ndarray:
-        """The distance from each code to the farthest corner of the box."""
-        reach = np.maximum(np.abs(self.codes - self.low), np.abs(self.codes - self.high))
-        return norm_of(reach[:, self.active], norm)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from attain.methods.cchvae.shells import Latent
 from attain.methods.guarded import Guarded, GuardedSearch
+from attain.methods.search.latent_space import Latent
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.methods.search.sphere import directions
 from attain.methods.search.streams import normals, streams, uniforms

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from attain.methods.cchvae.shells import Latent
 from attain.methods.guarded.trials import Trials
+from attain.methods.search.latent_space import Latent
 from attain.methods.search.pool import rank_within
 from attain.methods.search.streams import normals, streams
 

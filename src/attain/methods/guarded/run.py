@@ -8,7 +8,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from attain.methods.cchvae.shells import Latent
 from attain.methods.guarded.balls import Coordinates
 from attain.methods.guarded.evolution import evolved
 from attain.methods.guarded.last_mile import walked
@@ -17,6 +16,7 @@ from attain.methods.guarded.starts import Starts
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.guarded.trials import Points, Trials
 from attain.methods.guarded.vicinity import Vicinity
+from attain.methods.search.latent_space import Latent
 from attain.methods.search.moves import Scale, fewest_changes
 from attain.methods.search.pool import first_of_each, rank_within
 from attain.methods.search.problem import Problem

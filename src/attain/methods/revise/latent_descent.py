@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attain.methods.cchvae.shells import Latent
 from attain.methods.lash.relaxation import Relaxation
 from attain.methods.search.costs import Costs
+from attain.methods.search.latent_space import Latent
 from attain.methods.search.options import diverse
 from attain.methods.search.pool import Pool
 from attain.methods.search.problem import Answers, Problem
@@ -21,7 +21,6 @@ from attain.results.status import Status
 from attain.tables import ordinary
 
 if TYPE_CHECKING:
-    from attain.methods.latent import Pull
     from attain.methods.revise.revise import Revise
 
 _MOMENTS = (0.9, 0.999)
@@ -78,11 +77,10 @@ Objective = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarr
 class LatentDescent:
     """The search of one batch of people; `unit` is how far counts as 1 in each column."""
 
-    def __init__(self, settings: Revise, problem: Problem, latent: Latent, pull: Pull, unit: np.ndarray) -> None:
+    def __init__(self, settings: Revise, problem: Problem, latent: Latent, unit: np.ndarray) -> None:
         self.settings = settings
         self.problem = problem
         self.latent = latent
-        self.pull = pull
         self.unit = unit
         self.costs = Costs(problem.region, unit)
         keep = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
@@ -107,13 +105,15 @@ class LatentDescent:
 
     def follow_slope(self, smooth: Smooth, loss: Loss) -> None:
         """Descends along the exact gradient, through the decoder's typical values; each step asks about one row."""
+        decode_vjp = self.latent.decode_vjp
+        assert decode_vjp is not None
 
         def objective(codes: np.ndarray, people: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
             decoded = self.latent.decode(codes, people)
             rows = self.problem.region.final_form(decoded, people)
             self._ask(rows, people)
             value, slope = self._slope(smooth, loss, decoded, rows, people, weight)
-            return value, self.pull(codes, people, slope)
+            return value, decode_vjp(codes, people, slope)
 
         self._descend(objective, questions=1)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attain.core.errors import AttainError
-from attain.density import Autoencoder
-from attain.methods.latent import LatentExplainer
+from attain.methods.latent import AutoencoderChoice, LatentExplainer
 from attain.methods.revise.latent_descent import LatentDescent, Loss
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Answers, Problem
@@ -46,8 +45,8 @@ class Revise(LatentExplainer):
     schema
         What the columns are; inferred from the training data where it is None.
     autoencoder
-        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is
-        cloned and fitted with the schema, unless it is fitted already.
+        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; `"chvae"` is a `CHVAE` with
+        default parameters. It is cloned and fitted with the schema, unless it is fitted already.
     method
         `auto`: the exact gradient where there is one, then the estimate. `gradient`: nothing else, and a model without
         one is refused. `scores`: always the estimate.
@@ -89,7 +88,7 @@ class Revise(LatentExplainer):
         self,
         schema: Schema | None = None,
         *,
-        autoencoder: Autoencoder | None = None,
+        autoencoder: AutoencoderChoice = "chvae",
         method: str = "auto",
         weight: float = 0.5,
         rounds: int = 3,
@@ -128,9 +127,16 @@ class Revise(LatentExplainer):
 
     def _accept(self, goal: GoalLike) -> None:
         if self.method == "gradient":
+            if not hasattr(self.autoencoder_, "decode_vjp"):
+                raise AttainError(
+                    f"method='gradient' needs the gradient of the decoder, and {type(self.autoencoder_).__name__} has "
+                    "no decode_vjp; use method='scores' or 'auto'"
+                )
             self._smooth(goal)
 
     def _smooth(self, goal: GoalLike) -> Smooth | None:
+        if not hasattr(self.autoencoder_, "decode_vjp"):
+            return None
         return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
 
     def _batch_size(self, options: int) -> int:
@@ -138,7 +144,7 @@ class Revise(LatentExplainer):
 
     def _search(self, problem: Problem) -> Answers:
         unit = units(self.schema_, self.observed_)
-        descent = LatentDescent(self, problem, self._latent(problem.region), self._pull(problem.region), unit)
+        descent = LatentDescent(self, problem, self._latent(problem.region), unit)
         some = self.table_.values[:_BOUNDARY_ROWS]
         met, judged, _ = problem.goal.judge(some)
         smooth = self._smooth(problem.goal)

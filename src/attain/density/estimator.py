@@ -1,0 +1,308 @@
+"""Estimators around a trained `Mixture`: fitted on frames, queried with frames or rows of the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self
+
+import jax
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+
+from attain.core.errors import DataError, FileError
+from attain.core.frames import Frame
+from attain.core.progress import track
+from attain.density import compiled, state
+from attain.density.autoencoder import Codes, State
+from attain.density.columns import Columns
+from attain.density.mixture import Estimator, Mixture
+from attain.density.tiles import TILE, in_tiles
+from attain.density.training import Plan, Trained, train
+from attain.schema import Schema
+from attain.tables import Table
+
+ACTIVE = 0.01
+"""A latent unit is active if the variance over rows of its posterior mean, relative to its prior mean, exceeds this."""
+_BOUND_TILE, _GRADIENT_TILE = 128, 256
+_BOUND_SEED = 0
+"""A constant: every call of `log_density` uses the same noise, so that a row's figure never changes."""
+_HISTORY = ("reconstruction", "kl_latent", "kl_component", "validation")
+_STEPS = 4_000
+"""About how many steps of Adam training takes by default."""
+
+
+@dataclass(eq=False, repr=False)
+class MixtureEstimator(BaseEstimator):
+    """What `CHVAE`, `CVAE` and `VAE` share; they differ in the number of components and in using conditions.
+
+    Parameters are documented by `CHVAE`.
+    """
+
+    schema: Schema
+    _: KW_ONLY
+    latent_dim: int | None = None
+    hidden: Sequence[int] | int | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float = 8e-3
+    warm_up: float = 0.1
+    free_bits: float = 0.0
+    patience: int | None = None
+    validation: float = 0.1
+    rows_on_device: int = 20_000_000
+    random_state: Any = 0
+    verbose: bool = True
+
+    conditional: ClassVar[bool] = True
+    """Whether the density is given the immutable features."""
+
+    def fit(self, X: Frame, y: object = None) -> Self:
+        """Learns the density of the free features given the immutable ones; `y` is not used."""
+        self._check()
+        schema, values = self._read(X)
+        if len(values) < 2:
+            raise DataError(f"X has {len(values)} rows; a density needs at least 2")
+        if not len(schema.free_columns):
+            raise DataError("no feature is free, so there is nothing to model; see immutable and derived in the schema")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        training, held = _split(len(values), self.validation, seed)
+        columns = Columns.fit(schema, values[training], conditional=self.conditional)
+        rows = columns.prepare(values)
+        components, estimator = self._mixture(len(training))
+        model = Mixture.initial(
+            columns,
+            jax.random.key(seed),
+            latent_dim=self._latent_dim(len(schema.free_columns)),
+            components=components,
+            hidden=self._widths(),
+            estimator=estimator,
+            complete=not np.isnan(rows[:, : columns.width]).any(),
+        )
+        trained = self._train(model, rows[training], rows[held], seed)
+        history = trained.history
+        constants = [float(columns.log_base(values[part]).mean()) for part in (training, held)]
+        self._history = {
+            "reconstruction": [value + constants[0] for value in history.reconstruction],
+            "kl_latent": history.kl_latent,
+            "kl_component": history.kl_component,
+            "validation": [value + constants[1] for value in history.validation],
+        }
+        self.best_epoch_ = trained.best_epoch
+        self.columns_ = columns
+        # Rows without missing cells need no masks in training; a query may have missing cells.
+        self.model_ = replace(trained.model, complete=False)
+        self._active = _active_units(self.model_, rows[training])
+        self.schema_, self.n_features_in_ = schema, values.shape[1]
+        return self
+
+    def encode(self, X: Frame) -> Codes:
+        """The latent code of each row: the posterior mean under its most probable mixture component.
+
+        The context is that component, in the first column, and the immutable features as network inputs.
+        """
+        values = self._values(X)
+        rows = self.columns_.prepare(values)
+        z, component = in_tiles(lambda tile: compiled.encode(self.model_, tile), [rows])
+        conditions = in_tiles(lambda tile: compiled.encode_conditions(self.model_, tile), [rows])
+        return Codes(z, np.column_stack([component.astype(np.float32), conditions]))
+
+    def decode(self, codes: Codes) -> np.ndarray:
+        """Typical free cells (n, f) in float32 and original units; see `decode_rows` for complete rows."""
+        self._check_fitted()
+        return in_tiles(lambda *tiles: compiled.decode(self.model_, *tiles), _network_inputs(codes))
+
+    def decode_vjp(self, codes: Codes, gradient: np.ndarray) -> np.ndarray:
+        """gradient · ∂decode/∂z: a gradient in the typical free cells (n, f) as one in the codes (n, k)."""
+        self._check_fitted()
+        arrays = [*_network_inputs(codes), np.asarray(gradient, np.float32)]
+        return in_tiles(lambda *tiles: compiled.decode_vjp(self.model_, *tiles), arrays, _GRADIENT_TILE)
+
+    def decode_rows(self, codes: Codes, X: Frame) -> np.ndarray:
+        """Typical rows (n, d) of the matrix: decoded cells within their bounds, immutable cells copied from `X`."""
+        values = self._values(X)
+        if not len(codes.z) == len(codes.context) == len(values):
+            raise DataError(
+                f"z has {len(codes.z)} rows, context {len(codes.context)}, X {len(values)}; they must be equal"
+            )
+        return _completed(self.decode(codes), values, self.schema_)
+
+    def draw(self, codes: Codes, seed: int) -> np.ndarray:
+        """One random draw of the free cells (n, f) for each code; it depends on the seed and the number of rows."""
+        self._check_fitted()
+        z, conditions, component = (jax.numpy.asarray(array) for array in _network_inputs(codes))
+        return np.asarray(compiled.draw(self.model_, z, conditions, component, jax.random.key(seed)))
+
+    def sample(self, conditions: Frame, n: int = 1, *, random_state: Any = None) -> np.ndarray:
+        """`n` draws for each row of conditions, one after the other, as rows of the matrix within their bounds."""
+        values = np.repeat(self._values(conditions), n, axis=0)
+        seed = int(check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1))
+        keys = iter(jax.random.split(jax.random.key(seed), max(1, -(-len(values) // TILE))))
+        free = in_tiles(lambda tile: compiled.sample(self.model_, tile, next(keys)), [self.columns_.prepare(values)])
+        return _completed(free, values, self.schema_)
+
+    def log_density(self, X: Frame, samples: int = 100) -> np.ndarray:
+        """The importance-weighted lower bound of log p(free | immutable) of each row (n,), in original units.
+
+        `samples` are draws of z per row and component; more are tighter.
+        """
+        return self.log_density_with_error(X, samples)[0]
+
+    def log_density_with_error(self, X: Frame, samples: int = 100) -> tuple[np.ndarray, np.ndarray]:
+        """`log_density`, and the standard error (n,) that each figure has from the number of samples."""
+        values = self._values(X)
+        if samples < 1:
+            raise DataError(f"samples must be an integer ≥ 1, got {samples!r}")
+        shape = (samples, self.model_.components, self.model_.latent_dim)
+        noise = jax.numpy.asarray(np.random.default_rng(_BOUND_SEED).standard_normal(shape), np.float32)
+        bound, error = in_tiles(
+            lambda tile: compiled.importance_bound(self.model_, tile, noise),
+            [self.columns_.prepare(values)],
+            _BOUND_TILE,
+        )
+        return bound.astype(np.float64) + self.columns_.log_base(values), error.astype(np.float64)
+
+    @property
+    def history(self) -> dict[str, list[float]]:
+        """Per epoch, in nats per row and original units: reconstruction, kl_latent, kl_component, validation bound."""
+        self._check_fitted()
+        return self._history
+
+    @property
+    def active_units(self) -> np.ndarray:
+        """For each latent dimension whether the posterior uses it; all False is a collapsed model."""
+        self._check_fitted()
+        return self._active
+
+    def state(self) -> State:
+        """Sizes and history as JSON; weights and constants as arrays, in the fixed order of the model's tree."""
+        self._check_fitted()
+        model = self.model_
+        facts = {
+            "latent_dim": model.latent_dim,
+            "components": model.components,
+            "hidden": [int(layer.bias.shape[0]) for layer in model.weights.encoder],
+            "estimator": model.estimator,
+            "flagged": list(self.columns_.flagged),
+            "history": self._history,
+            "best_epoch": self.best_epoch_,
+        }
+        arrays = state.leaves("model", model) | state.leaves("columns", self.columns_)
+        return facts, arrays | {"active": np.asarray(self._active)}
+
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Takes back what `state` gave; sizes and arrays that do not fit the schema are refused."""
+        columns, model = state.rebuilt(self.schema, self.conditional, facts, arrays)
+        active = arrays["active"]
+        if active.shape != (model.latent_dim,) or active.dtype != np.bool_:
+            raise FileError("the file does not have a flag for each latent unit")
+        self.columns_, self.model_, self._active = columns, model, active
+        self._history = {name: facts["history"][name] for name in _HISTORY}
+        self.best_epoch_ = facts["best_epoch"]
+        self.schema_, self.n_features_in_ = self.schema, len(self.schema)
+        return self
+
+    def _train(self, model: Mixture, rows: np.ndarray, held: np.ndarray, seed: int) -> Trained:
+        plan = self._plan(len(rows))
+        bar = track(plan.epochs, f"training {type(self).__name__}", unit="epochs") if self.verbose else None
+
+        def advance(done: int, planned: int, bound: float) -> None:
+            if bar is not None:
+                bar.update(1)
+
+        try:
+            return train(model, rows, held, plan, seed=seed, names=model.columns.names, progress=advance)
+        finally:
+            if bar is not None:
+                bar.close()
+
+    def _mixture(self, rows: int) -> tuple[int, Estimator]:
+        """The number of components, and how their expectation is taken in training."""
+        return 1, "exact"
+
+    def _latent_dim(self, free: int) -> int:
+        return self.latent_dim or min(free, max(6, round(free / 4)), 16)
+
+    def _widths(self) -> tuple[int, ...]:
+        widths = (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden or ())
+        return tuple(width for width in widths if width)
+
+    def _plan(self, rows: int) -> Plan:
+        """What the parameters say, and for those left open what the number of rows suggests."""
+        batch_size = self.batch_size or int(np.clip(2 ** round(np.log2(max(rows / 100, 1))), 32, 512))
+        steps = -(-rows // min(batch_size, rows))
+        epochs = self.epochs or int(np.clip(_STEPS // steps, 30, 200))
+        return Plan(
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=self.learning_rate,
+            warm_up=self.warm_up,
+            free_bits=self.free_bits,
+            patience=self.patience or max(10, epochs // 5),
+            rows_on_device=self.rows_on_device,
+        )
+
+    def _check(self) -> None:
+        if not isinstance(self.schema, Schema):
+            raise DataError(f"schema must be an attain.Schema, got a {type(self.schema).__name__}")
+        for name in ("latent_dim", "epochs", "batch_size", "patience"):
+            check_size(name, getattr(self, name))
+        if not 0 < self.learning_rate < np.inf:
+            raise DataError(f"learning_rate must be a number > 0, got {self.learning_rate!r}")
+        if not 0 < self.validation < 1:
+            raise DataError(f"validation must be a number between 0 and 1, got {self.validation!r}")
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "schema_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+    def _read(self, X: Frame) -> tuple[Schema, np.ndarray]:
+        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.shape[1] == len(self.schema):
+            return self.schema, X
+        table = Table.read(X, self.schema)
+        return table.schema, table.values
+
+    def _values(self, X: Frame) -> np.ndarray:
+        self._check_fitted()
+        return self._read(X)[1]
+
+
+def check_size(name: str, value: object) -> None:
+    """Refuses what is neither None nor an integer ≥ 1."""
+    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+        raise DataError(f"{name} must be an integer ≥ 1 or None, got {value!r}")
+
+
+def _network_inputs(codes: Codes) -> list[np.ndarray]:
+    """z, encoded conditions and component number, as the compiled functions take them."""
+    context = np.asarray(codes.context, np.float32)
+    return [np.asarray(codes.z, np.float32), context[:, 1:], context[:, 0].astype(np.int32)]
+
+
+def _completed(free: np.ndarray, values: np.ndarray, schema: Schema) -> np.ndarray:
+    """Complete rows: free cells within their bounds, immutable cells copied, derived ones computed."""
+    rows = values.copy()
+    for column, position in enumerate(schema.free_columns):
+        feature = schema.features[position]
+        cells = free[:, column].astype(np.float64)
+        low, high = (np.inf * sign if b is None else b for b, sign in zip(feature.bounds, (-1, 1), strict=True))
+        rows[:, position] = np.where(np.isin(cells, list(feature.special)), cells, np.clip(cells, low, high))
+    for position, expression in schema.derivations:
+        rows[:, position] = expression({name: rows[:, j] for j, name in enumerate(schema.names)})
+    return rows
+
+
+def _active_units(model: Mixture, rows: np.ndarray) -> np.ndarray:
+    displacement = in_tiles(lambda tile: compiled.displacement(model, tile), [rows[:50_000]])
+    return np.asarray(displacement.var(axis=0) > ACTIVE)
+
+
+def _split(rows: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers for training and for validation; very small data serve as both."""
+    if rows < 20:
+        return np.arange(rows), np.arange(rows)
+    held = int(np.clip(round(share * rows), 1, 20_000))
+    order = np.random.default_rng(seed).permutation(rows)
+    return np.sort(order[held:]), np.sort(order[:held])
