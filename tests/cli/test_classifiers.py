@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def turned(model: str, predict: Any, *flags: str) -> None:
+def flipped(model: str, predict: Any, *flags: str) -> None:
     """Runs the command and asks the model itself whether every answer is what was asked for."""
     assert main(["explain", "e.attain", "people.csv", "--model", model, "--target", "1", "--out", "o.csv", *flags]) == 0
     written = pd.read_csv("o.csv")
@@ -43,7 +43,7 @@ def test_an_onnx_file(folder: Path) -> None:
     kind = skl2onnx.common.data_types.FloatTensorType([None, 2])
     content = skl2onnx.to_onnx(model, initial_types=[("x", kind)], options={"zipmap": False}).SerializeToString()
     (folder / "m.onnx").write_bytes(content)
-    turned("m.onnx", lambda frame: model.predict(frame.to_numpy()))
+    flipped("m.onnx", lambda frame: model.predict(frame.to_numpy()))
 
 
 @pytest.mark.parametrize("ending", ["json", "ubj"])
@@ -51,7 +51,7 @@ def test_an_xgboost_file(ending: str, folder: Path) -> None:
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1).fit(X, Y)
     model.save_model(f"m.{ending}")
-    turned(f"m.{ending}", model.predict)
+    flipped(f"m.{ending}", model.predict)
 
 
 @pytest.mark.parametrize("ending", ["txt", "lgb"])
@@ -59,7 +59,7 @@ def test_a_lightgbm_file(ending: str, folder: Path) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1).fit(X, Y)
     model.booster_.save_model(f"m.{ending}")
-    turned(f"m.{ending}", model.predict)
+    flipped(f"m.{ending}", model.predict)
 
 
 def test_a_lightgbm_file_with_categories(folder: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_skops_file_with_unknown_types_lists_them(folder: Path, capsys: Any, m
     io = pytest.importorskip("skops.io")
     model = LogisticRegression().fit(X, Y)
     io.dump(model, "m.skops")
-    turned("m.skops", model.predict)
+    flipped("m.skops", model.predict)
     monkeypatch.setattr(io, "get_untrusted_types", lambda file: ["evil.Type", "other.Type"])
     command = ["explain", "e.attain", "people.csv", "--model", "m.skops", "--target", "1", "--out", "p.csv"]
     assert main([*command, "--trust", "other.Type"]) == 1
@@ -95,8 +95,8 @@ def test_a_pickle_is_read_only_where_it_is_trusted(folder: Path, capsys: Any) ->
     joblib.dump(model, "m.joblib")
     command = ["explain", "e.attain", "people.csv", "--model", "m.joblib", "--target", "1", "--out", "p.csv"]
     assert main(command) == 1
-    assert "runs whatever code the file holds" in capsys.readouterr().err
-    turned("m.joblib", model.predict, "--trust-pickle")
+    assert "runs whatever code the file contains" in capsys.readouterr().err
+    flipped("m.joblib", model.predict, "--trust-pickle")
 
 
 def test_an_object_of_a_module_in_this_folder(folder: Path) -> None:
@@ -104,7 +104,7 @@ def test_an_object_of_a_module_in_this_folder(folder: Path) -> None:
         "class Holder:\n    @staticmethod\n    def decide(frame):\n"
         "        return (frame['a'] + frame['b'] > 0).astype(int)\n\n\nholder = Holder()\n"
     )
-    turned("rules_of_mine:holder.decide", lambda frame: (frame["a"] + frame["b"] > 0).astype(int))
+    flipped("rules_of_mine:holder.decide", lambda frame: (frame["a"] + frame["b"] > 0).astype(int))
 
 
 def test_classes_can_be_named(folder: Path) -> None:
@@ -115,12 +115,12 @@ def test_classes_can_be_named(folder: Path) -> None:
 
 
 WRONG = {
-    "m.h5": "it takes a file that ends with",
-    "no.onnx": "there is no file 'no.onnx'",
-    "rubbish.json": "cannot be read as a model of XGBoost",
-    "rubbish.txt": "cannot be read as a model of LightGBM",
-    "rubbish.skops": "cannot be read as a model of skops",
-    "no_such_module:model": "there is no module 'no_such_module'",
+    "m.h5": "--model must be a file ending with",
+    "no.onnx": "file 'no.onnx' does not exist",
+    "rubbish.json": "cannot be read by XGBoost",
+    "rubbish.txt": "cannot be read by LightGBM",
+    "rubbish.skops": "cannot be read by skops",
+    "no_such_module:model": "module 'no_such_module' is neither in this folder nor installed",
     "os:no_such_object": "os has no 'no_such_object'",
     "broken_of_mine:model": "importing it raised ZeroDivisionError",
     "needy_of_mine:model": "importing it raised ModuleNotFoundError",
@@ -128,7 +128,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_model_that_cannot_be_had_is_told_in_words(name: str, folder: Path) -> None:
+def test_a_model_that_cannot_be_loaded_is_refused_with_the_reason(name: str, folder: Path) -> None:
     for ending in ("json", "txt", "skops"):
         (folder / f"rubbish.{ending}").write_bytes(b"rubbish")
     (folder / "broken_of_mine.py").write_text("1 / 0\n")

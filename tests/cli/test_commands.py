@@ -151,7 +151,7 @@ def test_explain_reports_as_json_and_leaves_standard_output_to_it(files: Path, c
     told = json.loads(streams.out)
     assert told["found"] == told["people"] == 6
     assert told["status"] == {"FOUND": 6}
-    assert "left out" in streams.err
+    assert "ignored columns" in streams.err
     assert "extra" in streams.err
 
 
@@ -173,10 +173,10 @@ REFUSED = {
     "no folder": ([*EXPLAIN, "--out", "none/o.csv"], "does not exist"),
     "no format": ([*EXPLAIN, "--out", "o.xlsx"], "names no format"),
     "no constraints": ([*EXPLAIN, "--out", "o.csv", "--constraints", "c.toml"], "'c.toml' could not be read"),
-    "no target": ([*EXPLAIN[:-1], "maybe", "--out", "o.csv"], "none of the model's classes: 'granted', 'refused'"),
+    "no target": ([*EXPLAIN[:-1], "maybe", "--out", "o.csv"], "is not among the model's classes: 'granted', 'refused'"),
     "no method": (
         ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "magic"],
-        "it takes one of",
+        "--method must be one of",
     ),
     "no parameter": (
         ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "face", "--set", "size=1"],
@@ -195,7 +195,7 @@ REFUSED = {
         ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "face", "--reference", "none"],
         "works on the training rows",
     ),
-    "no column to drop": (["schema", "infer", "train.csv", "--drop", "none"], "--drop names 'none'"),
+    "no column to drop": (["schema", "infer", "train.csv", "--drop", "none"], "--drop: the file has no column 'none'"),
     "no config": (["explain", "--config", "no.toml"], "there is no file 'no.toml'"),
     "config of another command": (["explain", "--config", "schema.toml"], "was not written by attain"),
     "foreign file": (["inspect", "train.csv"], "is refused"),

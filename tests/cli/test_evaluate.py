@@ -97,7 +97,7 @@ def test_answers_of_other_tools_are_counted_not_refused(files: Path, capsys: Any
     assert written["type_valid"][0] == 0
     foreign.iloc[:4].to_csv("short.csv", index=False)
     assert main(["evaluate", "short.csv", *command[2:]]) == 1
-    assert "has 4 rows and no names, but --people has 6" in capsys.readouterr().err
+    assert "has 4 rows without names, but --people has 6" in capsys.readouterr().err
 
 
 def test_files_hold_one_row_a_person_or_everything(answers: Path, capsys: Any) -> None:
@@ -192,15 +192,15 @@ def test_nobody_with_an_answer_is_exit_code_3(answers: Path, capsys: Any) -> Non
 
 
 REFUSED = {
-    "no file": (["no.json", *MODEL], "there is no file 'no.json'"),
+    "no file": (["no.json", *MODEL], "'no.json' could not be read"),
     "no result": (["train.csv.json", *MODEL], "was not written by to_json"),
-    "table alone": (["n.csv", *MODEL], "takes --people, --schema, --target as well"),
-    "told twice": (["n.json", *MODEL, "--target", "granted"], "--target: 'n.json' says so itself"),
-    "unknown group": (["n.json", *MODEL, "--groups", "town"], "--groups names 'town'"),
+    "table alone": (["n.csv", *MODEL], "which also needs --people, --schema, --target"),
+    "told twice": (["n.json", *MODEL, "--target", "granted"], "--target: 'n.json' contains this already"),
+    "unknown group": (["n.json", *MODEL, "--groups", "town"], "--groups: the schema has no column 'town'"),
     "unknown ending": (["n.json", *MODEL, "--out", "o.txt"], "names no format"),
-    "negative seed": (["n.json", *MODEL, "--seed", "-1"], "--seed is -1"),
+    "negative seed": (["n.json", *MODEL, "--seed", "-1"], "--seed must be an integer ≥ 0, got -1"),
     "mixed": (["n.json", *MODEL, "--against", "n.csv"], "compare tables with tables"),
-    "other people": (["few.csv", *TABLE, *MODEL], "people whom --people does not have: 'nobody'"),
+    "other people": (["few.csv", *TABLE, *MODEL], "people who are not in --people: 'nobody'"),
 }
 
 

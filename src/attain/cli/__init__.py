@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     top = argparse.ArgumentParser(
         prog="attain",
-        description="Faithful counterfactuals for tabular data: what would have to change for another decision.",
+        description="Faithful counterfactuals for tabular data: what would have to change to flip a decision.",
         epilog=EXIT_CODES,
         formatter_class=Formatter,
     )
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; gives its exit code."""
+    """Runs one command and returns its exit code."""
     _never_fail_to_print()
     try:
         given = parser().parse_args(expanded(sys.argv[1:] if arguments is None else arguments))
@@ -42,16 +42,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"attain: {error}", file=sys.stderr)
         return MISUSE
     except KeyboardInterrupt:
-        print("attain: stopped; nothing was written", file=sys.stderr)
+        print("attain: interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
         sys.stderr.close()
         return 0
     return code or 0
 
 
 def _never_fail_to_print() -> None:
-    """Characters that the terminal's encoding lacks are shown as question marks."""
+    """Replaces characters that the encoding of the terminal lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""A result to be measured: the JSON that `attain explain` writes, or a table of answers from anywhere."""
+"""Answers to evaluate: the JSON file that `attain explain` writes, or a table of answers from any other tool."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ import pandas as pd
 
 from attain.cli.frames import columns_of, read_any, read_people
 from attain.core.errors import AttainError, DataError, FileError, listed
+from attain.core.names import free_name
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import Table
 
 _NAMES = 5
-"""So many people are named in a message."""
+"""How many people are named in a message."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableOfAnswers:
-    """Answers read from a table, in the form `attain.metrics.evaluate` takes."""
+    """Answers read from a table, in the form that `attain.metrics.evaluate` takes."""
 
     table: Table
     answers: np.ndarray
@@ -35,20 +36,18 @@ class TableOfAnswers:
 
 
 def is_json(path: str) -> bool:
-    """Whether a file is a whole result, by its ending."""
+    """Whether a file contains a whole result, by its ending."""
     return path.lower().endswith(".json")
 
 
 def read_whole(path: str) -> Counterfactuals:
     """The result in a JSON file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError:
-        raise FileError(f"there is no file {path!r}, or it may not be read") from None
+        return Counterfactuals.from_json(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"{path!r} could not be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise FileError(f"{path!r} is no UTF-8 text; `attain explain --out R.json` writes one") from None
-    try:
-        return Counterfactuals.from_json(text)
+        raise FileError(f"{path!r} is not UTF-8 text; `attain explain --out R.json` writes a result") from None
     except AttainError as error:
         raise FileError(f"{path!r}: {error}") from None
 
@@ -62,17 +61,16 @@ def read_table(
     index: str | None = None,
     separator: str | None = None,
 ) -> TableOfAnswers:
-    """Answers for these people: matched by name where the file has names, or else row by row.
+    """Answers for these people: matched by name if the file has names, otherwise row by row.
 
-    Of several rows for a person the first counts, which is the best option. A row of missing cells, like no row at all,
-    is no answer. Numbers that the schema forbids are read all the same: they are to be counted, not refused.
+    The first of several rows for a person counts: it is the best option. A row of missing cells means no answer, like
+    a missing row. Numbers outside the schema's bounds are read too, so that they can be counted as violations.
     """
-    schema = people.schema
+    schema, loose = people.schema, _loosened(people.schema)
     columns = columns_of(path, separator)
-    person = index if index is not None else _free("person", schema.names)
-    name = person if person in columns else None
-    frame = read_people(path, _loosened(schema), index=name, separator=separator).frame
-    values = Table.read(frame, _loosened(schema), path).values
+    person = index if index is not None else free_name("person", schema.names)
+    frame = read_people(path, loose, index=person if person in columns else None, separator=separator).frame
+    values = Table.read(frame, loose, path).values
     numbered = isinstance(frame.index, pd.RangeIndex)
     rows = _in_order(path, frame, people) if numbered else _matched(path, list(frame.index), people.labels)
     answers = np.full(people.values.shape, np.nan)
@@ -89,17 +87,18 @@ def read_table(
 
 
 def _matched(path: str, names: Sequence[Any], people: Sequence[Any]) -> np.ndarray:
-    """The first row of each person, −1 for who has none."""
+    """The first row of each person, −1 where there is none."""
     if len(set(people)) < len(people):
-        raise DataError("--people has several rows with the same name; name another column with --index")
+        raise DataError("--people has several rows with the same name; choose another column with --index")
     first: dict[Any, int] = {}
     for row, name in enumerate(names):
         first.setdefault(name, row)
-    unknown = [name for name in first if name not in set(people)]
+    known = set(people)
+    unknown = [name for name in first if name not in known]
     if unknown:
         raise DataError(
-            f"{path!r} has answers for people whom --people does not have: {listed(unknown, _NAMES)}; give the file "
-            "that was explained, and the same --index"
+            f"{path!r} has answers for people who are not in --people: {listed(unknown, _NAMES)}; pass the file that "
+            "was explained, and the same --index"
         )
     return np.array([first.get(name, -1) for name in people], dtype=np.intp)
 
@@ -107,8 +106,8 @@ def _matched(path: str, names: Sequence[Any], people: Sequence[Any]) -> np.ndarr
 def _in_order(path: str, frame: pd.DataFrame, people: Table) -> np.ndarray:
     if len(frame) != len(people):
         raise DataError(
-            f"{path!r} has {len(frame)} rows and no names, but --people has {len(people)}; give one row a person in "
-            "the same order, or name the people with --index in both files"
+            f"{path!r} has {len(frame)} rows without names, but --people has {len(people)}; write one row per person "
+            "in the same order, or name the people in both files and pass --index"
         )
     return np.arange(len(people), dtype=np.intp)
 
@@ -116,8 +115,8 @@ def _in_order(path: str, frame: pd.DataFrame, people: Table) -> np.ndarray:
 def _statuses(
     path: str, columns: Sequence[str], schema: Schema, separator: str | None, rows: np.ndarray
 ) -> tuple[Status, ...] | None:
-    """How each search ended, where the file says so in the words of `attain explain`."""
-    name = _free("status", schema.names)
+    """The status of each person, if the file has a column of them as `attain explain` writes it."""
+    name = free_name("status", schema.names)
     if name not in columns:
         return None
     texts = read_any(path, separator=separator)[0][name].tolist()
@@ -130,7 +129,3 @@ def _loosened(schema: Schema) -> Schema:
     """The schema with every number allowed."""
     numbers = [feature.name for feature in schema if feature.numeric]
     return schema.change(numbers, kind="real", bounds=(None, None)) if numbers else schema
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    return _free(f"{name}_", taken) if name in taken else name

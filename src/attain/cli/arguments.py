@@ -1,4 +1,4 @@
-"""What the commands' parsers share."""
+"""Flags that several commands share."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from attain.cli.exits import RUNS_CODE
 from attain.core.errors import AttainError, listed
 
 
 class Formatter(argparse.HelpFormatter):
-    """Wraps running text to the window; a text of several lines stays as it is."""
+    """Wraps paragraphs to the window, and leaves text of several lines as it is."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)
@@ -19,21 +20,33 @@ class Formatter(argparse.HelpFormatter):
 def add_command(commands: Any, name: str, text: str, epilog: str) -> argparse.ArgumentParser:
     """A parser for one command; `text` is its help, `epilog` has an example."""
     command: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=text,
-        description=text,
-        epilog=epilog,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        name, help=text, description=text, epilog=epilog, formatter_class=Formatter, allow_abbrev=False
     )
     return command
 
 
 def add_reading(command: argparse.ArgumentParser) -> None:
-    """The flags of a command that reads a table."""
-    command.add_argument("--index", metavar="COLUMN", help="the column that names the people (default: row numbers)")
+    """Flags of a command that reads a table."""
+    command.add_argument("--index", metavar="COLUMN", help="column with the names of people (default: row numbers)")
+    command.add_argument("--separator", metavar="TEXT", help="separator of CSV files (default: a comma; tab: \\t)")
+
+
+def add_model(command: argparse.ArgumentParser, text: str) -> None:
+    """Flags of a command that reads a model."""
+    command.add_argument("--model", required=True, metavar="M", help=text)
+    command.add_argument("--classes", metavar="A,B", help="names for the model's classes, in its order")
+    command.add_argument("--trust", action="append", default=[], metavar="TYPE", help="trust this type in a skops file")
+    command.add_argument("--trust-pickle", action="store_true", help=f"read a pickle, which {RUNS_CODE}")
+
+
+def add_levels(command: argparse.ArgumentParser) -> None:
+    """The flag of a command that builds frames for a model."""
     command.add_argument(
-        "--separator", metavar="TEXT", help="what stands between the cells of a CSV file (default: a comma; tab: \\t)"
+        "--levels",
+        choices=("text", "category"),
+        default="text",
+        help="type of columns with levels in the model's training data: strings, or pandas categories, which XGBoost "
+        "and LightGBM require (default text)",
     )
 
 
@@ -43,21 +56,21 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 
 def add_config(command: argparse.ArgumentParser) -> None:
-    """The flag of a command that can run from a file."""
+    """The flag of a command that can be run again from a file."""
     command.add_argument(
         "--config",
         metavar="FILE",
-        help="take the arguments from a file that an earlier run wrote; flags given beside it win",
+        help="read arguments from a file written by an earlier run; flags on the command line override it",
     )
 
 
 def names(given: Sequence[str] | None, columns: Iterable[str], flag: str) -> list[str]:
-    """Column names from a flag that takes several, separated by commas or given again; each must be a column."""
+    """Column names from a flag that takes several, separated by commas or given repeatedly."""
     known = list(columns)
     found: list[str] = []
     for text in given or ():
         found += [text] if text in known else [part.strip() for part in text.split(",") if part.strip()]
     unknown = [name for name in found if name not in known]
     if unknown:
-        raise AttainError(f"{flag} names {listed(unknown)}, which the file does not have; it has {listed(known, 40)}")
+        raise AttainError(f"{flag}: the file has no column {listed(unknown)}; its columns are {listed(known, 40)}")
     return list(dict.fromkeys(found))

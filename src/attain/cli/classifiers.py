@@ -1,24 +1,39 @@
-"""The classifier that `--model` names: a file of a format that runs no code, a module's object, or a trusted pickle."""
+"""The classifier named by `--model`: a file in a format that runs no code, a module's object, or a trusted pickle."""
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from attain.cli.exits import RUNS_CODE
 from attain.core.errors import AttainError, FileError, MissingExtraError, ModelError, listed
-from attain.models import Model
+from attain.models import Model, probe_rows
+from attain.models.reader import Reader
+from attain.tables import Layout
 
 _PICKLES: Final = (".pkl", ".pickle", ".joblib")
+
+
+def read_model(given: argparse.Namespace) -> Model:
+    """The model that the flags of `add_model` name."""
+    return load_classifier(
+        given.model,
+        classes=None if given.classes is None else [name.strip() for name in given.classes.split(",")],
+        trusted=given.trust,
+        trust_pickle=given.trust_pickle,
+    )
 
 
 def load_classifier(
     text: str, *, classes: Sequence[str] | None = None, trusted: Sequence[str] = (), trust_pickle: bool = False
 ) -> Model:
-    """The model that a file or `module:object` holds, by the file's ending."""
+    """The model in a file, by the file's ending, or the object `module:object`."""
     ending = Path(text).suffix.lower()
     if ending in _PICKLES:
         model = _pickle(_existing(text), trust_pickle)
@@ -30,28 +45,35 @@ def load_classifier(
         model = _object(text)
     else:
         known = ", ".join((*_READERS, ".skops", *_PICKLES))
-        raise FileError(f"--model is {text!r}; it takes a file that ends with {known}, or module:object")
+        raise FileError(f"--model must be a file ending with {known}, or module:object, got {text!r}")
     if isinstance(model, Model):
         if classes:
-            raise ModelError("--classes is given, but the object is an attain.Model already; name its classes there")
+            raise ModelError(
+                "--classes cannot rename the classes of an attain.Model; pass classes= where it is created"
+            )
         return model
     return Model(model, classes=_named(classes) if classes else None)
 
 
 def find_target(text: str, classes: Sequence[Any]) -> Any:
-    """The class that a text names: `1` finds the label 1, `true` the label True."""
+    """The class with this name: `1` finds the label 1, `true` the label True."""
     exact = [label for label in classes if str(label) == text]
     alike = exact or [label for label in classes if str(label).strip().lower() == text.strip().lower()]
     if not alike:
         number = _number(text)
         alike = [] if number is None else [c for c in classes if not isinstance(c, str | bool) and c == number]
     if len(alike) != 1:
-        problem = "is ambiguous" if alike else "is none of the model's classes"
+        problem = "is ambiguous among" if alike else "is not among"
         raise ModelError(
-            f"--target {text!r} {problem}: {listed(classes)}; pass one of them, or name the classes in their order "
+            f"--target {text!r} {problem} the model's classes: {listed(classes)}; pass one of them, or rename them "
             "with --classes"
         )
     return alike[0]
+
+
+def known_classes(model: Model, layout: Layout, values: np.ndarray) -> tuple[Any, ...]:
+    """The model's classes; those of a model that does not list them are read from its decisions on training rows."""
+    return model.adapter.classes or Reader(model, layout, probe_rows(values)).classes
 
 
 def _number(text: str) -> float | None:
@@ -62,7 +84,7 @@ def _number(text: str) -> float | None:
 
 
 def _named(classes: Sequence[str]) -> list[Any]:
-    """Names of classes, as whole numbers where all are."""
+    """Names of classes, as integers if all are integers."""
     try:
         return [int(name) for name in classes]
     except ValueError:
@@ -71,7 +93,7 @@ def _named(classes: Sequence[str]) -> list[Any]:
 
 def _existing(path: str) -> str:
     if not Path(path).is_file():
-        raise FileError(f"--model: there is no file {path!r}")
+        raise FileError(f"--model: file {path!r} does not exist")
     return path
 
 
@@ -82,9 +104,9 @@ def _library(name: str, extra: str) -> Any:
         raise MissingExtraError(f"this model needs {name}: pip install 'attain[{extra}]'") from None
 
 
-def _unreadable(path: str, error: Exception, format_: str) -> FileError:
+def _unreadable(path: str, error: Exception, library: str) -> FileError:
     reason = " ".join(str(error).split())
-    return FileError(f"{path!r} cannot be read as a model of {format_}: {reason[:300]}")
+    return FileError(f"{path!r} cannot be read by {library}: {reason[:300]}")
 
 
 def _onnx(path: str) -> Any:
@@ -127,8 +149,8 @@ def _skops(path: str, trusted: Sequence[str]) -> Any:
     if unknown:
         flags = " ".join(f"--trust {name}" for name in unknown)
         raise FileError(
-            f"{path!r} needs types that skops does not know to be harmless: {listed(unknown, 40)}; if you know where "
-            f"the file comes from and trust them, pass {flags}"
+            f"{path!r} contains types that skops does not trust by default: {listed(unknown, 40)}; if you trust the "
+            f"source of the file, pass {flags}"
         )
     try:
         return library.load(path, trusted=list(trusted))
@@ -139,17 +161,17 @@ def _skops(path: str, trusted: Sequence[str]) -> Any:
 def _pickle(path: str, trust: bool) -> Any:
     if not trust:
         raise FileError(
-            f"{path!r} is a pickle, and reading one {RUNS_CODE}. If that is so, pass --trust-pickle; better, save the "
-            "model with skops, ONNX or its own library"
+            f"{path!r} is a pickle, and reading one {RUNS_CODE}. If you do, pass --trust-pickle; it is safer to save "
+            "the model with skops, as ONNX, or in the format of its library"
         )
     try:
         return importlib.import_module("joblib").load(path)
     except Exception as error:
-        raise _unreadable(path, error, "a pickle") from None
+        raise _unreadable(path, error, "joblib") from None
 
 
 def _object(text: str) -> Any:
-    """The object of a module, which is imported, so that its code runs; modules of the current folder are found."""
+    """An object of a module, which is imported, so its code runs; the current folder is searched first."""
     module_name, _, path = text.partition(":")
     folder = str(Path.cwd())
     if folder not in sys.path:
@@ -159,7 +181,7 @@ def _object(text: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and module_name.startswith(error.name):
             raise ModelError(
-                f"--model {text!r}: there is no module {module_name!r} in this folder or among those installed"
+                f"--model {text!r}: module {module_name!r} is neither in this folder nor installed"
             ) from None
         raise _failed(text, error) from error
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Constraints of one call in a TOML file."""
+"""Constraints of one call, read from a TOML file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SIDES: Final = {"range": ("down", "up"), "bounds": ("lower", "upper")}
 
 
 def read_constraints(path: str | None, people: Sequence[Any]) -> dict[str, Any] | None:
-    """The keys of `attain.Constraints` from a file; people are found by their label as text.
+    """The keys of `attain.Constraints` from a file; people are matched by their label as a string.
 
-    TOML has no word for an open side, so limits are written `{ lower = 0 }` and `{ down = -1, up = 2 }`, or as a pair.
+    TOML has no null for an open side, so limits are written `{ lower = 0 }` and `{ down = -1, up = 2 }`, or as a pair.
     """
     if path is None:
         return None
@@ -24,7 +24,7 @@ def read_constraints(path: str | None, people: Sequence[Any]) -> dict[str, Any] 
     except OSError as error:
         raise FileError(f"--constraints: {path!r} could not be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"--constraints: {path!r} is no valid TOML: {error}") from None
+        raise FileError(f"--constraints: {path!r} is not valid TOML: {error}") from None
     given = _limits_read(content)
     if isinstance(given.get("people"), dict):
         labels = {str(label): label for label in people}
@@ -47,5 +47,7 @@ def _pair(key: str, name: str, limits: Any, sides: tuple[str, str]) -> Any:
         return tuple(limits) if isinstance(limits, list) else limits
     unknown = [side for side in limits if side not in sides]
     if unknown:
-        raise ConstraintError(f"constraints: {key} of {name!r} has {listed(unknown)}; it takes {' and '.join(sides)}")
+        raise ConstraintError(
+            f"constraints: {key} of {name!r} has unknown keys {listed(unknown)}; use {' and '.join(sides)}"
+        )
     return tuple(limits.get(side) for side in sides)

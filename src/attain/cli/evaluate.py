@@ -1,12 +1,12 @@
-"""`attain evaluate`: how good a result is, and how it compares with another."""
+"""`attain evaluate`: measures of a result, and comparison with another."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from attain.cli.arguments import add_command, add_json, add_reading
-from attain.cli.exits import NOBODY, RUNS_CODE
+from attain.cli.arguments import add_command, add_json, add_levels, add_model, add_reading
+from attain.cli.exits import EXIT_CODES, NOBODY
 
 if TYPE_CHECKING:
     from attain.cli.answers import TableOfAnswers
@@ -19,19 +19,13 @@ if TYPE_CHECKING:
     from attain.tables import Table
 
 _MOST_LEVELS = 8
-"""Numbers with more values than this are cut into bands before groups are compared."""
-_HELP = "measure a result: validity, difficulty, faithfulness, with intervals; compare it with another"
-_EPILOG = """RESULT is the .json that `attain explain` wrote.
-It may also be a table of answers, from whatever
-method: then give --people, --schema and --target.
+"""Numbers with more distinct values than this are grouped into bands."""
+_HELP = "measure validity, difficulty and faithfulness of a result, and compare it with others"
+_EPILOG = f"""RESULT is the .json file that `attain explain`
+wrote, or a table of answers by any other method;
+then --people, --schema and --target are needed.
 
-exit codes:
-  0    done
-  1    misuse; the message says how to mend it
-  2    unknown or missing flags
-  3    done, but nobody who needed an answer
-       has one
-
+{EXIT_CODES}
 example:
   attain evaluate answers.json --model m.onnx \\
     --train train.csv --label label \\
@@ -43,57 +37,53 @@ def register(commands: Any) -> None:
     """Adds the command to the parser."""
     command = add_command(commands, "evaluate", _HELP, _EPILOG)
     command.add_argument("result", metavar="RESULT", help="a result of `attain explain` (.json), or a table of answers")
-    command.add_argument("--model", required=True, metavar="M", help="the model; see `attain explain --help`")
+    add_model(command, "the model; see `attain explain --help`")
     command.add_argument("--train", required=True, metavar="DATA", help="the training data, CSV or Parquet")
-    command.add_argument("--label", metavar="COLUMN", help="the column with the true labels, as the model names them")
-    command.add_argument("--test", metavar="DATA", help="people whom neither model nor method has seen")
-    command.add_argument("--people", metavar="PEOPLE", help="the people who were explained, for a table of answers")
-    command.add_argument("--schema", metavar="S.toml", help="what the columns are, for a table of answers")
+    command.add_argument("--label", metavar="COLUMN", help="column with the true labels, as the model names them")
+    command.add_argument("--test", metavar="DATA", help="people that neither model nor method has seen")
+    command.add_argument("--people", metavar="PEOPLE", help="the explained people, for a table of answers")
+    command.add_argument("--schema", metavar="S.toml", help="the schema, for a table of answers")
     command.add_argument("--target", metavar="T", help="the desired class, for a table of answers")
-    command.add_argument("--probability", type=float, metavar="P", help="the probability asked for, likewise")
+    command.add_argument(
+        "--probability", type=float, metavar="P", help="the requested probability, for a table of answers"
+    )
     command.add_argument(
         "--against", action="append", default=[], metavar="OTHER", help="another result for the same people; repeatable"
     )
     command.add_argument("--groups", metavar="COLUMN", help="compare groups of people by this column")
-    command.add_argument("--inexact", action="store_true", help="ask what holds if changes are done inexactly")
-    command.add_argument("--justified", action="store_true", help="ask which answers real people justify; takes long")
-    command.add_argument("--two-sample", action="store_true", help="test if answers can be told from real people")
-    command.add_argument("--constraints", metavar="C.toml", help="those of the call, to be counted among the rules")
-    command.add_argument("--out", metavar="FILE", help="one row a person (.csv, .parquet), or everything (.json)")
-    command.add_argument("--seed", type=int, default=0, help="the seed of intervals and tests (default 0)")
-    command.add_argument("--levels", choices=("text", "category"), default="text", help="as for `attain fit`")
-    command.add_argument("--classes", metavar="A,B", help="names for the model's classes, in its order")
+    command.add_argument("--inexact", action="store_true", help="measure validity after inexact execution")
     command.add_argument(
-        "--trust", action="append", default=[], metavar="TYPE", help="a type in a skops file that you trust"
+        "--justified", action="store_true", help="measure which answers are justified by real people; slow"
     )
-    command.add_argument("--trust-pickle", action="store_true", help=f"read a pickle, which {RUNS_CODE}")
+    command.add_argument("--two-sample", action="store_true", help="test whether answers differ from real people")
+    command.add_argument("--constraints", metavar="C.toml", help="the constraints of the call, checked like rules")
+    command.add_argument(
+        "--out", metavar="FILE", help="output file: one row per person (.csv, .parquet), or everything (.json)"
+    )
+    command.add_argument("--seed", type=int, default=0, help="seed of intervals and tests (default 0)")
+    add_levels(command)
     add_reading(command)
     add_json(command)
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Measures, writes and reports; gives the exit code."""
+    """Measures, writes and reports; returns the exit code."""
     from attain.cli.answers import is_json, read_whole
-    from attain.cli.classifiers import load_classifier
+    from attain.cli.classifiers import read_model
     from attain.cli.evaluation_report import Report, write
     from attain.cli.frames import check_ending
     from attain.core.errors import AttainError
     from attain.metrics import compare
 
     if given.seed < 0:
-        raise AttainError(f"--seed is {given.seed}; it takes a whole number from 0 upward")
+        raise AttainError(f"--seed must be an integer ≥ 0, got {given.seed}")
     if given.out is not None:
         check_ending(given.out, also=(".json",))
     whole = read_whole(given.result) if is_json(given.result) else None
     schema = _schema(given, whole)
     train = _data(given, given.train, schema)
-    model = load_classifier(
-        given.model,
-        classes=None if given.classes is None else [name.strip() for name in given.classes.split(",")],
-        trusted=given.trust,
-        trust_pickle=given.trust_pickle,
-    )
+    model = read_model(given)
     result = whole if whole is not None else _answers(given, given.result, schema, model, train.frame)
     evaluation = _evaluated(given, result, model, train, None)
     methods = {result.method: evaluation}
@@ -116,19 +106,19 @@ def _schema(given: argparse.Namespace, whole: Counterfactuals | None) -> Schema:
     from attain.cli.schema import read_schema
     from attain.core.errors import AttainError
 
-    told = [f"--{name}" for name in ("schema", "target", "probability") if getattr(given, name) is not None]
+    extra = [f"--{name}" for name in ("schema", "target", "probability") if getattr(given, name) is not None]
     if whole is not None:
-        if told:
-            raise AttainError(f"{', '.join(told)}: {given.result!r} says so itself; leave it out")
+        if extra:
+            raise AttainError(f"{', '.join(extra)}: {given.result!r} contains this already; leave the flag out")
         return whole.table.schema
     needed = [f"--{name}" for name in ("people", "schema", "target") if getattr(given, name) is None]
     if needed:
-        raise AttainError(f"{given.result!r} is a table of answers, which takes {', '.join(needed)} as well")
+        raise AttainError(f"{given.result!r} is a table of answers, which also needs {', '.join(needed)}")
     return read_schema(given.schema)
 
 
 def _data(given: argparse.Namespace, path: str, schema: Schema) -> People:
-    """Training or held-out data; where people are named by a column that they do not have, they need no names."""
+    """Training or held-out data, which need not have the column of --index."""
     from attain.cli.frames import columns_of, read_people
 
     return read_people(
@@ -147,22 +137,19 @@ def _asks(result: Any) -> tuple[Any, float | None]:
 
 def _answers(given: argparse.Namespace, path: str, schema: Schema, model: Model, train: Any) -> TableOfAnswers:
     from attain.cli.answers import read_table
-    from attain.cli.classifiers import find_target
+    from attain.cli.classifiers import find_target, known_classes
     from attain.cli.frames import read_people
     from attain.core.errors import AttainError
-    from attain.models import probe_rows
-    from attain.models.reader import Reader
     from attain.tables import Table
 
     if given.people is None or given.target is None:
         raise AttainError(f"--against {path!r} is a table of answers; compare tables with tables, or .json with .json")
     people = read_people(given.people, schema, index=given.index, separator=given.separator).frame
     known = Table.read(train, schema, "--train")
-    classes = model.adapter.classes or Reader(model, known.layout, probe_rows(known.values)).classes
     return read_table(
         path,
         Table.read(people, schema, "--people"),
-        target=find_target(given.target, classes),
+        target=find_target(given.target, known_classes(model, known.layout, known.values)),
         probability=given.probability,
         index=given.index,
         separator=given.separator,
@@ -193,7 +180,7 @@ def _evaluated(
 
 
 def _named(method: str, path: str, taken: dict[str, Evaluation]) -> str:
-    """What a result is called: its method, or its file where another has that name."""
+    """The name of a result: its method, or its file if another has the same method."""
     if method not in taken:
         return method
     return path if path not in taken else f"{path} again"
@@ -209,7 +196,7 @@ def _gap(given: argparse.Namespace, table: Table, evaluation: Evaluation) -> Rec
 
     if given.groups not in table.schema:
         raise AttainError(
-            f"--groups names {given.groups!r}, which the schema does not have; it has {listed(table.schema.names, 40)}"
+            f"--groups: the schema has no column {given.groups!r}; its columns are {listed(table.schema.names, 40)}"
         )
     feature = table.schema[given.groups]
     cells = table.values[:, table.schema.position(given.groups)]

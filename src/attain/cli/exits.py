@@ -1,4 +1,4 @@
-"""What each exit code means, and what a pickle does."""
+"""Exit codes, and the warning about pickles."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ INTERRUPTED: Final = 130
 
 EXIT_CODES: Final = """exit codes:
   0    done
-  1    misuse or bad input; the message says what
-       and how to mend it
+  1    wrong input; the message says what is wrong
+       and how to fix it
   2    unknown command, unknown or missing flag
   3    done and written, but nobody who needed an
        answer has one
-  130  stopped by Ctrl-C
+  130  interrupted by Ctrl-C; `explain` writes the
+       answers found until then
 """
 
-RUNS_CODE: Final = "runs whatever code the file holds, with all your rights: only for files you would run as a program"
+RUNS_CODE: Final = "runs whatever code the file contains, with your permissions: only for files you trust like programs"

@@ -1,4 +1,4 @@
-"""`attain fit`: an explainer, fitted on a table, as one file."""
+"""`attain fit`: an explainer, fitted on a table, in one file."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import argparse
 import time
 from typing import Any
 
-from attain import methods as explainers
-from attain.cli.arguments import add_command, add_config, add_json, add_reading
+from attain.cli.arguments import add_command, add_config, add_json, add_levels, add_reading
+from attain.cli.methods import DEFAULT_METHOD, method_names
 
-_HELP = "fit an explainer on a table of people and save it as one file"
+_HELP = "fit an explainer on a table and save it in one file"
 _EPILOG = """methods: {methods}
 
-The file holds training rows, unless you pass
---reference none: treat it like the data. Beside
-it, .config.toml holds every argument of the run.
+The file contains training rows unless you pass
+--reference none: protect it like the data. The
+.config.toml beside it has all arguments.
 
 example:
   attain fit credit.csv --schema schema.toml \\
@@ -27,34 +27,30 @@ example:
 
 def register(commands: Any) -> None:
     """Adds the command to the parser."""
-    methods = "".join(f"\n  {name}" for name in explainers.__all__ if name != "Explainer")
+    methods = "".join(f"\n  {name}" for name in method_names())
     command = add_command(commands, "fit", _HELP, _EPILOG.format(methods=methods))
     command.add_argument("data", metavar="DATA", help="a CSV or Parquet file of people like those to be explained")
-    command.add_argument("--schema", required=True, metavar="S.toml", help="what the columns are")
-    command.add_argument("--out", required=True, metavar="E.attain", help="where the explainer is written")
-    command.add_argument("--label", metavar="COLUMN", help="the column with the true labels, as the model names them")
-    command.add_argument("--method", default="CCHVAE", metavar="NAME", help="the method (default CCHVAE)")
+    command.add_argument("--schema", required=True, metavar="S.toml", help="the schema of the columns")
+    command.add_argument("--out", required=True, metavar="E.attain", help="output file")
+    command.add_argument("--label", metavar="COLUMN", help="column with the true labels, as the model names them")
+    command.add_argument(
+        "--method", default=DEFAULT_METHOD, metavar="NAME", help=f"the method (default {DEFAULT_METHOD})"
+    )
     command.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a parameter of the method, as in Python; of its autoencoder: autoencoder.epochs=50",
+        help="a parameter of the method, as in Python, or of its autoencoder: autoencoder.epochs=50",
     )
     command.add_argument(
         "--reference",
         choices=("rows", "none"),
         default="rows",
-        help="whether the file keeps the training rows, which outlier and connectedness need (default rows)",
+        help="whether to keep the training rows, which outlier and connectedness need (default rows)",
     )
-    command.add_argument(
-        "--levels",
-        choices=("text", "category"),
-        default="text",
-        help="how the model was given columns of levels: as texts, or as pandas categories, which XGBoost and LightGBM "
-        "ask for (default text)",
-    )
-    command.add_argument("--seed", type=int, default=0, help="the seed of training and search (default 0)")
+    add_levels(command)
+    command.add_argument("--seed", type=int, default=0, help="seed of training and search (default 0)")
     add_reading(command)
     add_config(command)
     add_json(command)
@@ -86,13 +82,13 @@ def run(given: argparse.Namespace) -> None:
         categories=given.levels == "category",
     )
     if people.left_out:
-        note(f"left out, since the schema does not have them: {', '.join(people.left_out)}")
+        note(f"ignored columns that are not in the schema: {', '.join(people.left_out)}")
     started = time.perf_counter()
     explainer.fit(people.frame, people.labels)
     seconds = time.perf_counter() - started
     explainer.save(given.out, reference=given.reference)
     config = write_config(given.out, given)
-    holds = HOLDS_ROWS if given.reference == "rows" else HOLDS_NO_ROWS
+    labelled, rows_kept = people.labels is not None, given.reference == "rows"
     if given.json:
         say_json(
             {
@@ -101,8 +97,8 @@ def run(given: argparse.Namespace) -> None:
                 "explainer": method.__name__,
                 "people": len(people.frame),
                 "features": len(schema),
-                "labels": people.labels is not None,
-                "training_rows": given.reference == "rows",
+                "labels": labelled,
+                "training_rows": rows_kept,
                 "left_out": people.left_out,
                 "seconds": round(seconds, 3),
             }
@@ -110,7 +106,7 @@ def run(given: argparse.Namespace) -> None:
         return
     say(
         f"{method.__name__} fitted on {len(people.frame):,} people in {seconds:.1f} s: {len(schema)} features, "
-        f"{len(schema.immutable)} of them immutable, {'with' if people.labels is not None else 'without'} labels."
+        f"{len(schema.immutable)} of them immutable, {'with' if labelled else 'without'} labels."
     )
-    say(f"Written to {given.out} ({target.stat().st_size / 1e6:.1f} MB); its arguments to {config}.")
-    say(holds)
+    say(f"Written: {given.out} ({target.stat().st_size / 1e6:.1f} MB), {config}")
+    say(HOLDS_ROWS if rows_kept else HOLDS_NO_ROWS)

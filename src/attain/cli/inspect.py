@@ -1,4 +1,4 @@
-"""`attain inspect`: what a saved explainer is, without building it."""
+"""`attain inspect`: a description of a saved explainer, without loading it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from attain.cli.arguments import add_command, add_json
 
-_HELP = "say what a saved explainer is; the first line says whether it holds training rows"
+_HELP = "describe a saved explainer; the first line says whether it contains training rows"
 _EPILOG = """example:
   attain inspect credit.attain
 """
@@ -22,7 +22,7 @@ def register(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Prints it."""
+    """Prints the description."""
     from attain.cli.schema import as_dictionary
     from attain.cli.terminal import say, say_json
     from attain.core.text import plain
@@ -34,14 +34,14 @@ def run(given: argparse.Namespace) -> None:
         say_json({**found, "schema": as_dictionary(schema)})
         return
     say(found["training_rows"])
-    say("")
+    say()
     say(
         f"{found['explainer']}, fitted on {found['people']:,} people, "
         f"{'with' if found['labels'] else 'without'} labels kept."
     )
     say("Parameters: " + ", ".join(f"{key}={plain(_shown(value))}" for key, value in found["parameters"].items()))
     say("Written with " + ", ".join(f"{name} {plain(text)}" for name, text in found["versions"].items()))
-    say("")
+    say()
     print(schema)
 
 

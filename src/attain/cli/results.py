@@ -1,4 +1,4 @@
-"""A result as files."""
+"""A result in files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from attain.cli.frames import written
 from attain.core.files import write_atomically
+from attain.core.names import free_name
 from attain.tables import Table
 
 if TYPE_CHECKING:
@@ -29,49 +30,34 @@ def write_changes(path: str, result: Counterfactuals, separator: str | None = No
 
 
 def answers_frame(result: Counterfactuals) -> pd.DataFrame:
-    """Person, option (empty for who has none), status, the features, then the figures of the option."""
+    """Person, option (empty where there is none), status, the features, then the figures of the option."""
     table = result.table
     without = np.setdiff1d(np.arange(len(table)), result.owners)
     owners = np.concatenate([result.owners, without])
     rows = np.concatenate([result.rows, np.full((len(without), len(table.schema)), np.nan)])
     order = np.argsort(owners, kind="stable")
     owners, rows, answered = owners[order], rows[order], order < len(result.owners)
-    chosen = Table(
-        table.schema,
-        table.values[owners],
-        table.layout,
-        [table.labels[i] for i in owners],
-        table.layout.library.take(table.source, owners),
-    )
+    labels = [table.labels[i] for i in owners]
+    source = table.layout.library.take(table.source, owners)
+    chosen = Table(table.schema, table.values[owners], table.layout, labels, source)
     features = chosen.replaced(rows, answered).reset_index(drop=True)
     figures = {name: np.asarray(values)[owners] for name, values in result.person_figures.items()}
     for name, values in result.option_figures.items():
         figures[name] = np.full(len(owners), np.nan)
         figures[name][answered] = values[order[answered]]
-    firsts = np.searchsorted(owners, owners, side="left")
-    option = pd.array(np.arange(len(owners)) - firsts + 1, dtype="Int64")
-    option[~answered] = pd.NA
+    option = pd.array(np.full(len(owners), pd.NA), dtype="Int64")
+    option[answered] = result.ranks[order[answered]]
     taken = set(features.columns)
     leading = {
-        _person_column(result): [table.labels[i] for i in owners],
-        _free("option", taken): option,
-        _free("status", taken): [result.statuses[i].name for i in owners],
+        _person_column(result): labels,
+        free_name("option", taken): option,
+        free_name("status", taken): [result.statuses[i].name for i in owners],
     }
-    return pd.concat(
-        [
-            pd.DataFrame(leading),
-            features,
-            pd.DataFrame({_free(name, taken): values for name, values in figures.items()}),
-        ],
-        axis=1,
-    )
+    named_figures = {free_name(name, taken): values for name, values in figures.items()}
+    return pd.concat([pd.DataFrame(leading), features, pd.DataFrame(named_figures)], axis=1)
 
 
 def _person_column(result: Counterfactuals) -> str:
-    """The name of the people's index, or else `person`."""
+    """The name of the index, or else `person`."""
     own = result.table.source.index.name
-    return own if isinstance(own, str) and own else _free("person", set(result.table.schema.names))
-
-
-def _free(name: str, taken: set[str]) -> str:
-    return _free(f"{name}_", taken) if name in taken else name
+    return own if isinstance(own, str) and own else free_name("person", result.table.schema.names)

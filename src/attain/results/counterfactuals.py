@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from attain.core.frames import Frame
+from attain.core.names import free_name
 from attain.results.html import notebook
 from attain.results.record import Record
 from attain.results.serialise import read_fields, to_json
@@ -60,7 +61,7 @@ class Counterfactuals(Record):
     @cached_property
     def options(self) -> Frame:
         listed = self.table.take(self.owners, self.rows)
-        person, option = (_free_name(name, self.table.schema.names) for name in ("person", "option"))
+        person, option = (free_name(name, self.table.schema.names) for name in ("person", "option"))
         people = [self.table.labels[i] for i in self.owners]
         return self.table.layout.library.with_leading(listed, {person: people, option: self.ranks.tolist()})
 
@@ -106,7 +107,3 @@ class Counterfactuals(Record):
     def from_json(cls, text: str) -> Counterfactuals:
         """The result that `to_json` wrote, with frames of the library it came from."""
         return cls(**read_fields(text))
-
-
-def _free_name(name: str, taken: Sequence[str]) -> str:
-    return _free_name(f"{name}_", taken) if name in taken else name
