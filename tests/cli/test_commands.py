@@ -193,7 +193,7 @@ REFUSED = {
     "no schema": (["fit", "train.csv", "--schema", "no.toml", "--out", "x"], "'no.toml' could not be read"),
     "rows needed": (
         ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "face", "--reference", "none"],
-        "works on the training rows",
+        "searches among its training rows",
     ),
     "no column to drop": (["schema", "infer", "train.csv", "--drop", "none"], "--drop: the file has no column 'none'"),
     "no config": (["explain", "--config", "no.toml"], "there is no file 'no.toml'"),

@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> None:
     say(found["training_rows"])
     say()
     say(
-        f"{found['explainer']}, fitted on {found['people']:,} people, "
+        f"{found['explainer']}, fitted on {found['rows']:,} people, "
         f"{'with' if found['labels'] else 'without'} labels kept."
     )
     say("Parameters: " + ", ".join(f"{key}={plain(_shown(value))}" for key, value in found["parameters"].items()))

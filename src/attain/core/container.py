@@ -1,7 +1,7 @@
 """One file of JSON and arrays with a manifest of hashes: written atomically, checked before anything is built.
 
-The file is a ZIP archive without compression whose members are `manifest.json`, texts, and one safetensors member for
-all arrays. Its comment is a seal: the hash of every byte before it. Nothing in the file is ever executed or unpickled.
+The file is an uncompressed ZIP archive of `manifest.json`, texts, and one safetensors member for all arrays. Its
+comment is a seal: the hash of every byte before it. Nothing in the file is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT: Final = "attain-explainer-1"
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.safetensors"
 LARGEST: Final = 8 * 2**30
-"""Larger files are refused: no explainer needs them, and reading one would fill the memory."""
+"""Larger files are refused: no explainer is that large, and reading one would fill the memory."""
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _SEAL: Final = b"sha256:"
 _SEAL_LENGTH: Final = len(_SEAL) + 64
@@ -33,7 +33,7 @@ _SEAL_LENGTH: Final = len(_SEAL) + 64
 
 @dataclass(frozen=True)
 class Contents:
-    """What a container holds: what its manifest says, texts by name, arrays by name."""
+    """What a container holds: entries of its manifest, texts by name, arrays by name."""
 
     facts: Mapping[str, Any]
     texts: Mapping[str, str]
@@ -84,8 +84,8 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, byt
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             infos = archive.infolist()
             if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-                raise refused(path, "its members are compressed, which an explainer's never are")
-            # what a member claims to need is held against what is there, before room is made for it
+                raise refused(path, "its members are compressed, which `save` never does")
+            # a size that a member claims is compared with the file before memory is allocated for it
             if sum(max(info.file_size, info.compress_size) for info in infos) > len(content):
                 raise refused(path, "its members claim to be larger than the file")
             data = {info.filename: archive.read(info) for info in infos}
@@ -94,9 +94,9 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, byt
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, MemoryError):
         raise _foreign(path) from None
     if len(data) != len(infos):
-        raise refused(path, "it has a member twice")
+        raise refused(path, "it has two members of the same name")
     if MANIFEST not in data:
-        raise refused(path, "it has no manifest, so it is no explainer written by `save`")
+        raise refused(path, "it has no manifest, so it was not written by `save`")
     facts = parse_json(path, MANIFEST, data.pop(MANIFEST))
     _check_members(path, facts, data)
     return facts, data
@@ -108,7 +108,7 @@ def _content(path: str | os.PathLike[str]) -> bytes:
     if not file.exists():
         raise FileError(f"there is no file {str(path)!r}")
     if not file.is_file():
-        raise FileError(f"{str(path)!r} is no file; name one written by `save`")
+        raise FileError(f"{str(path)!r} is not a file; pass one written by `save`")
     try:
         if file.stat().st_size > LARGEST:
             raise refused(path, f"it is larger than {LARGEST // 2**30} GiB")
@@ -119,23 +119,23 @@ def _content(path: str | os.PathLike[str]) -> bytes:
     if not content.startswith(b"PK") or not seal.startswith(_SEAL):
         raise _foreign(path)
     if seal != _SEAL + _hash(body).encode():
-        raise refused(path, "its content is not what was written: it was altered or damaged; save it again")
+        raise refused(path, "it was altered or damaged after it was written; save the explainer again")
     return content
 
 
 def _foreign(path: str | os.PathLike[str]) -> FileError:
-    return refused(path, "it is no explainer written by `save`, or it is cut short")
+    return refused(path, "it was not written by `save`, or it is truncated")
 
 
 def _check_members(path: str | os.PathLike[str], facts: dict[str, Any], data: Mapping[str, bytes]) -> None:
     if facts.get("format") != FORMAT:
-        raise refused(path, f"its format is {facts.get('format')!r}, and this version reads {FORMAT!r}")
+        raise refused(path, f"its format is {facts.get('format')!r}, but this version reads {FORMAT!r}")
     listed = facts.get("members")
     if not isinstance(listed, dict) or set(listed) != set(data):
         raise refused(path, "its members are not those that its manifest lists")
     for name, content in data.items():
         if listed[name] != {"size": len(content), "sha256": _hash(content)}:
-            raise refused(path, f"its member {name!r} is not what its manifest says: it was altered")
+            raise refused(path, f"its member {name!r} does not match the manifest: it was altered")
 
 
 def parse_json(path: str | os.PathLike[str], name: str, content: bytes | str) -> dict[str, Any]:
@@ -143,19 +143,19 @@ def parse_json(path: str | os.PathLike[str], name: str, content: bytes | str) ->
     try:
         value = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_distinct_keys)
     except (ValueError, RecursionError):
-        raise refused(path, f"its member {name!r} is no JSON as this package writes it") from None
+        raise refused(path, f"its member {name!r} is not JSON as `save` writes it") from None
     if not isinstance(value, dict):
-        raise refused(path, f"its member {name!r} is no JSON object")
+        raise refused(path, f"its member {name!r} is not a JSON object")
     return value
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return dict(pairs)
 
 
@@ -167,7 +167,7 @@ def check_keys(path: str | os.PathLike[str], where: str, value: Mapping[str, Any
 
 
 def refused(path: str | os.PathLike[str], reason: str) -> FileError:
-    """The complaint about a file that will not be read."""
+    """The error for a file that is not read."""
     return FileError(f"{str(path)!r} is refused: {reason}")
 
 

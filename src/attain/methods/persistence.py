@@ -1,4 +1,8 @@
-"""Saving fitted explainers, and loading them again."""
+"""Saving fitted explainers, and loading them again.
+
+A file names classes, and never code. `load` knows the explainers and autoencoders of this package; any other class has
+to be passed as `trusted`. Every name is checked before anything is built.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +10,56 @@ import inspect as signatures
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from attain.core import container
-from attain.core.errors import AttainError, MissingExtraError
+from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.frames import library_named
 from attain.schema import Schema
 from attain.tables import Layout, Table
 
-if TYPE_CHECKING:
-    from attain.methods.base import Explainer
-
 _STATE, _SCHEMA = "explainer.json", "schema.toml"
-_FACTS: Final = {"format", "explainer", "training_rows", "people", "versions"}
+_FACTS: Final = {"format", "explainer", "training_rows", "rows", "versions"}
 _KEYS: Final = {"class", "parameters", "library", "columns", "dtypes", "labels", "learned"}
 _LEARNED: Final = "learned."
 _MARGINAL_ROWS: Final = 1000
 """How finely each column's distribution is kept where the rows are not."""
+_MARGINAL_SEED: Final = 0
+"""A constant, so that equal explainers give equal files."""
 _VERSIONED: Final = ("numpy", "scipy", "scikit-learn", "pandas", "jax", "equinox")
 HOLDS_ROWS: Final = "This file holds training rows: real people's records. Treat it like the data it was fitted on."
 HOLDS_NO_ROWS: Final = "This file holds no training rows, only each column's distribution."
 
 
-def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> None:
+class Savable(Protocol):
+    """What saving and loading need of a fitted explainer."""
+
+    table_: Table
+    labels_: np.ndarray | None
+    rows_are_real_: bool
+    needs_rows: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    def _check_parameters(self) -> None: ...
+
+    def _remember(self, table: Table, labels: np.ndarray | None, *, real: bool = True) -> None: ...
+
+    def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]: ...
+
+    def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None: ...
+
+
+def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> None:
     """Writes a fitted explainer into one file."""
     if reference not in ("rows", "none"):
-        raise AttainError(f"reference is {reference!r}; it takes 'rows' or 'none'")
-    name = type(explainer).__name__
-    if class_named(name) is not type(explainer):
-        raise AttainError(f"{name} is no explainer of this package, so no file could be loaded again")
+        raise AttainError(f"reference must be 'rows' or 'none', got {reference!r}")
+    name = class_name(type(explainer))
     keeps_rows = reference == "rows" and explainer.rows_are_real_
     if not keeps_rows:
         check_needs_no_rows(explainer)
@@ -57,12 +77,14 @@ def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> 
     try:
         text = json.dumps(state, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise AttainError(f"this {name} cannot be saved: {error}; labels are texts, numbers or booleans") from None
+        raise AttainError(
+            f"this {type(explainer).__name__} cannot be saved: {error}; labels must be strings, numbers or booleans"
+        ) from None
     kept = keeps_rows or not explainer.rows_are_real_
     container.write(
         path,
         container.Contents(
-            {"explainer": name, "training_rows": keeps_rows, "people": len(table), "versions": versions()},
+            {"explainer": name, "training_rows": keeps_rows, "rows": len(table), "versions": versions()},
             {_STATE: text, _SCHEMA: table.schema.to_toml()},
             {
                 "table": table.values if kept else marginals(table.values, table.schema),
@@ -72,43 +94,87 @@ def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> 
     )
 
 
-def check_needs_no_rows(explainer: Explainer) -> None:
-    """Refuses to save without rows what cannot work without them."""
+def check_needs_no_rows(explainer: Savable) -> None:
+    """Refuses an explainer that cannot work without its training rows."""
     if explainer.needs_rows:
         raise AttainError(
-            f"{type(explainer).__name__} works on the training rows themselves; save it with them (reference='rows')"
+            f"{type(explainer).__name__} searches among its training rows, so it cannot be saved without them; "
+            "save it with reference='rows'"
         )
 
 
-def load(path: str | os.PathLike[str]) -> Explainer:
-    """The explainer that `save` wrote; a file that is not exactly that is refused in words."""
+def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
+    """The explainer that `save` wrote; any other file is refused, with the reason.
+
+    Parameters
+    ----------
+    path
+        The file.
+    trusted
+        Your own explainer and autoencoder classes that the file may name. Those of this package are always known.
+    """
+    known = {class_name(one): one for one in _checked_classes(trusted)}
     contents, state = _opened(path)
-    found = class_named(state["class"])
-    if found is None:
-        raise container.refused(path, f"it holds an explainer that this version does not know, {state['class']!r}")
-    known = set(signatures.signature(found).parameters) - {"schema"}
-    container.check_keys(path, "its parameters", state["parameters"], known)
-    try:
-        schema = Schema.from_toml(contents.texts[_SCHEMA])
-        table = _table(schema, state, contents.arrays)
-        labels = _labels(state["labels"], len(table))
-        real = contents.facts["training_rows"]
-        if real and contents.facts["people"] != len(table):
-            raise ValueError("the manifest and the table differ in the number of people")
-        explainer = found(
-            schema=schema, **{key: _unpacked(value, schema) for key, value in state["parameters"].items()}
+    known.setdefault(state["class"], class_named(state["class"]))
+    for name in _autoencoder_names(state["parameters"]):
+        known.setdefault(name, autoencoder_named(name))
+    unknown = [name for name, found in known.items() if found is None]
+    if unknown:
+        raise container.refused(
+            path,
+            f"it names {listed(unknown)}, not part of attain; if you trust that class, pass it: "
+            "attain.load(path, trusted=[MyClass])",
         )
-        explainer._check_parameters()
-        explainer._remember(table, labels, real=real)
-        learned = {key.removeprefix(_LEARNED): a for key, a in contents.arrays.items() if key != "table"}
-        explainer._restore(state["learned"], learned)
-        _check_restored(explainer, state["learned"], learned)
+    explainer_class = known[state["class"]]
+    parameters = set(signatures.signature(explainer_class).parameters) - {"schema"}
+    container.check_keys(path, "its parameters", state["parameters"], parameters)
+    try:
+        return _built(explainer_class, contents, state, known)
     except MissingExtraError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
         reason = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
         raise container.refused(path, f"its parts do not fit together ({reason})") from None
+
+
+def _built(found: Any, contents: container.Contents, state: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    schema = Schema.from_toml(contents.texts[_SCHEMA])
+    table = _table(schema, state, contents.arrays)
+    labels = _labels(state["labels"], len(table))
+    real = contents.facts["training_rows"]
+    if real and contents.facts["rows"] != len(table):
+        raise ValueError("the manifest and the table differ in the number of rows")
+    explainer = found(
+        schema=schema, **{key: _unpacked(value, schema, known) for key, value in state["parameters"].items()}
+    )
+    explainer._check_parameters()
+    explainer._remember(table, labels, real=real)
+    learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
+    explainer._restore(state["learned"], learned)
+    _check_restored(explainer, state["learned"], learned)
     return explainer
+
+
+def _checked_classes(trusted: Any) -> Sequence[type]:
+    if isinstance(trusted, type) or not all(isinstance(one, type) for one in trusted):
+        raise AttainError(f"trusted must be a list of classes, got {trusted!r}")
+    classes: Sequence[type] = trusted
+    return classes
+
+
+def _autoencoder_names(parameters: Mapping[str, Any]) -> list[str]:
+    """The classes that packed parameters name."""
+    names: list[str] = []
+    waiting: list[Any] = [parameters]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if isinstance(value.get("autoencoder"), list):
+                names += [str(name) for name in value["autoencoder"][:1]]
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return names
 
 
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -123,7 +189,7 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
         "training_rows": HOLDS_ROWS if contents.facts["training_rows"] else HOLDS_NO_ROWS,
         "explainer": state["class"],
         "parameters": parameters,
-        "people": contents.facts["people"],
+        "rows": contents.facts["rows"],
         "labels": state["labels"] is not None,
         "arrays": {name: list(array.shape) for name, array in contents.arrays.items()},
         "versions": contents.facts["versions"],
@@ -131,13 +197,41 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
 
 
-def marginals(values: np.ndarray, schema: Schema) -> np.ndarray:
-    """Rows that have each column's distribution, and belong to nobody: every column's quantiles, shuffled by itself.
+def class_name(one: type) -> str:
+    """How a file names a class: those of this package by their name, all others with their module."""
+    for found in (class_named(one.__name__), autoencoder_named(one.__name__)):
+        if found is one:
+            return one.__name__
+    return f"{one.__module__}.{one.__qualname__}"
 
-    However rare, a level, a special code or a missing cell that a column has is kept at least once.
+
+def class_named(name: object) -> Any:
+    """The explainer of this package with that name; None where there is none."""
+    from attain import methods
+
+    return _concrete(methods, name)
+
+
+def autoencoder_named(name: object) -> Any:
+    """The autoencoder of this package with that name; None where there is none."""
+    from attain import density
+
+    return _concrete(density, name)
+
+
+def _concrete(room: Any, name: object) -> Any:
+    found = getattr(room, name) if isinstance(name, str) and name in room.__all__ else None
+    estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
+    return found if estimator and not signatures.isabstract(found) else None
+
+
+def marginals(values: np.ndarray, schema: Schema) -> np.ndarray:
+    """Rows with the distribution of each column but no real record: quantiles, each column shuffled by itself.
+
+    A level, a special code or a missing cell that a column has is kept at least once, however rare.
     """
     rows = min(len(values), _MARGINAL_ROWS)
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(_MARGINAL_SEED)
     result = np.empty((rows, values.shape[1]))
     places = np.round(np.linspace(0, len(values) - 1, rows)).astype(np.intp)
     for j, feature in enumerate(schema):
@@ -164,14 +258,6 @@ def versions() -> dict[str, str]:
     return {name: _version(name) for name in ("attain", *_VERSIONED)}
 
 
-def class_named(name: object) -> type[Explainer] | None:
-    """The explainer of this package with that name."""
-    from attain import methods
-
-    found = getattr(methods, name) if isinstance(name, str) and name in methods.__all__ else None
-    return found if isinstance(found, type) and issubclass(found, methods.Explainer) else None
-
-
 def _opened(path: str | os.PathLike[str]) -> tuple[container.Contents, dict[str, Any]]:
     """The contents and the state of a file whose every key is known, and every value of the right type."""
     contents = container.read(path, {_STATE, _SCHEMA})
@@ -180,12 +266,12 @@ def _opened(path: str | os.PathLike[str]) -> tuple[container.Contents, dict[str,
     container.check_keys(path, _STATE, state, _KEYS)
     kinds = {"class": str, "parameters": dict, "library": str, "columns": list, "dtypes": dict, "learned": dict}
     wrong = [key for key, kind in kinds.items() if not isinstance(state[key], kind)]
-    facts = {"explainer": str, "training_rows": bool, "people": int, "versions": dict}
+    facts = {"explainer": str, "training_rows": bool, "rows": int, "versions": dict}
     wrong += [key for key, kind in facts.items() if not isinstance(contents.facts[key], kind)]
     if wrong:
-        raise container.refused(path, f"its {' and '.join(wrong)} are of the wrong type")
+        raise container.refused(path, f"it has the wrong type for {', '.join(wrong)}")
     if contents.facts["explainer"] != state["class"]:
-        raise container.refused(path, "its manifest names another explainer than it holds")
+        raise container.refused(path, "its manifest and its content name different explainers")
     strange = [name for name in contents.arrays if name != "table" and not name.startswith(_LEARNED)]
     if strange or "table" not in contents.arrays:
         raise container.refused(path, f"its arrays are {sorted(contents.arrays)}, not those of an explainer")
@@ -197,13 +283,13 @@ def _table(schema: Schema, state: Mapping[str, Any], arrays: Mapping[str, np.nda
     if sorted(columns) != sorted(schema.names) or set(texts) != set(columns):
         raise ValueError("its columns are not those of the schema")
     if values.ndim != 2 or values.shape[1] != len(schema) or values.dtype != np.float64 or len(values) < 2:
-        raise ValueError("the table has another shape or type than the schema asks for")
+        raise ValueError("the shape or type of the table does not fit the schema")
     if np.isinf(values).any():
         raise ValueError("the table holds infinite values")
     for j, feature in enumerate(schema):
         present = values[~np.isnan(values[:, j]), j]
         if not feature.numeric and not np.isin(present, np.arange(len(feature.levels))).all():
-            raise ValueError(f"the table's column {feature.name!r} has a level that the schema does not have")
+            raise ValueError(f"the table's column {feature.name!r} has a level that is not in the schema")
     library = library_named(state["library"])
     layout = Layout(schema, library, tuple(columns), {name: library.dtype_named(texts[name]) for name in columns})
     return Table(schema, values, layout, range(len(values)), layout.frame(values))
@@ -213,24 +299,24 @@ def _labels(items: Any, rows: int) -> np.ndarray | None:
     if items is None:
         return None
     if not isinstance(items, list) or len(items) != rows or isinstance(items[0], list | dict):
-        raise ValueError("labels and rows differ in number or kind")
+        raise ValueError("labels must be a list with one string, number or boolean per row")
     result = np.empty(len(items), dtype=object)
     result[:] = items
     return result
 
 
-def _check_restored(explainer: Explainer, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Refuses what the explainer did not take from the file as it stands there: unknown keys, arrays of other types."""
+def _check_restored(explainer: Savable, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Refuses a file with anything that the restored explainer would not write itself: unknown keys, other types."""
     own_facts, own_arrays = explainer._learned()
     if json.loads(json.dumps(own_facts)) != facts or set(own_arrays) != set(arrays):
         raise ValueError("what was learned has unknown or missing keys")
     for name, array in arrays.items():
         own = np.asarray(own_arrays[name])
         if own.dtype != array.dtype or own.shape != array.shape:
-            raise ValueError(f"the array {name!r} has another shape or type")
+            raise ValueError(f"the array {name!r} has the wrong shape or type")
 
 
-def _parameters(explainer: Explainer) -> dict[str, Any]:
+def _parameters(explainer: Savable) -> dict[str, Any]:
     return {key: value for key, value in explainer.get_params(deep=False).items() if key != "schema"}
 
 
@@ -253,33 +339,33 @@ def _packed(name: str, value: Any) -> Any:
         return {"tuple": [_packed(name, item) for item in value]}
     if isinstance(value, Mapping):
         return {"mapping": [[_packed(name, key), _packed(name, item)] for key, item in value.items()]}
-    if autoencoder_named(type(value).__name__) is type(value):
-        given = {key: item for key, item in value.get_params(deep=False).items() if key != "schema"}
-        return {"autoencoder": [type(value).__name__, {key: _packed(key, item) for key, item in given.items()}]}
+    if hasattr(value, "get_params"):
+        given = {key: _packed(key, item) for key, item in _parameters(value).items()}
+        return {"autoencoder": [class_name(type(value)), given]}
     raise AttainError(
-        f"the parameter {name} is a {type(value).__name__}, which cannot be saved; numbers, texts, lists, dictionaries "
-        "and our own autoencoders can"
+        f"{name} is a {type(value).__name__}, which cannot be saved; numbers, strings, lists, dictionaries and "
+        "autoencoders that are scikit-learn estimators can"
     )
 
 
-def _unpacked(value: Any, schema: Schema) -> Any:
+def _unpacked(value: Any, schema: Schema, known: Mapping[str, Any]) -> Any:
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
     if kind == "float":
         return float(content)
     if kind == "tuple":
-        return tuple(_unpacked(item, schema) for item in content)
+        return tuple(_unpacked(item, schema, known) for item in content)
     if kind == "mapping":
-        return {_unpacked(key, schema): _unpacked(item, schema) for key, item in content}
-    found = autoencoder_named(content[0]) if kind == "autoencoder" else None
-    if found is None:
+        return {_unpacked(key, schema, known): _unpacked(item, schema, known) for key, item in content}
+    if kind != "autoencoder":
         raise ValueError(f"the parameter {value!r} is unknown")
-    return found(schema=schema, **{key: _unpacked(item, schema) for key, item in content[1].items()})
+    name, given = content
+    return known[name](schema=schema, **{key: _unpacked(item, schema, known) for key, item in given.items()})
 
 
 def _described(value: Any) -> Any:
-    """A packed parameter as a person or a program reads it."""
+    """A packed parameter in plain JSON."""
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
@@ -291,11 +377,3 @@ def _described(value: Any) -> Any:
         return {str(_described(key)): _described(item) for key, item in content}
     name, given = content
     return {str(name): {key: _described(item) for key, item in given.items()}}
-
-
-def autoencoder_named(name: object) -> Any:
-    """The autoencoder of this package with that name; None where there is none."""
-    from attain import density
-
-    found = getattr(density, name) if isinstance(name, str) and name in density.__all__ else None
-    return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None

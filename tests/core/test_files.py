@@ -1,0 +1,66 @@
+"""Files are written completely or not at all."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attain.core.errors import FileError
+from attain.core.files import write_atomically
+
+
+def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    code = (
+        "import sys\nfrom attain.core.files import write_atomically\n"
+        "print('ready', flush=True)\nk = 0\n"
+        "while True:\n    k = (k + 1) % 256\n    write_atomically(sys.argv[1], bytes([k]) * 3_000_000)\n"
+    )
+    random = np.random.default_rng(0)
+    for _ in range(6):
+        process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(0.02 + 0.1 * random.random())
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        if path.exists():
+            content = path.read_bytes()
+            assert len(content) == 3_000_000
+            assert len(set(content)) == 1
+    assert path.exists()
+
+
+def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "e.attain"
+    path.write_bytes(b"old")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match="No space left"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [item.name for item in tmp_path.iterdir()] == ["e.attain"]
+
+
+def test_writing_follows_links_and_says_where_it_cannot(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_atomically(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+    with pytest.raises(FileError, match="is a folder"):
+        write_atomically(tmp_path, b"")
+    with pytest.raises(FileError, match="does not exist"):
+        write_atomically(tmp_path / "none" / "file", b"")
