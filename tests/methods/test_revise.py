@@ -214,7 +214,7 @@ def test_immutable_features_stay_and_the_rest_fits_them():
 def test_a_model_without_a_slope_is_refused_by_the_gradient_alone(blobs, autoencoder):
     data, refused = blobs
     tree = DecisionTreeClassifier(max_depth=3).fit(data.X, accept(data.X))
-    with pytest.raises(AttainError, match="method='scores' needs none"):
+    with pytest.raises(AttainError, match="method='scores' needs no slope"):
         Revise(data.schema, autoencoder=autoencoder, method="gradient").fit(data.X).explain(tree, refused, target=1)
     explainer = Revise(data.schema, autoencoder=autoencoder).fit(data.X)
     assert explainer.explain(tree, refused.iloc[:10], target=1).found.all()

@@ -231,24 +231,24 @@ def test_equal_scalars_of_other_types_are_the_same_class(numbers, classes, targe
     assert not isinstance(goal.target, np.generic)
 
 
-def test_parameters_out_of_range_are_told(numbers):
+def test_parameters_out_of_range_are_refused(numbers):
     def ask(**wrong):
         return Goal(good, numbers.layout, **{"target": "good", "probe": numbers.probe, **wrong})
 
     for probability in (0, 1.2, -0.1, np.nan, "0.7", True):
-        with pytest.raises(ModelError, match=r"probability is .*; it takes a number above 0 and at most 1"):
+        with pytest.raises(ModelError, match=r"probability must be a number > 0 and ≤ 1, got .*"):
             ask(probability=probability)
     for margin in (-1e-9, np.nan, np.inf, None):
-        with pytest.raises(ModelError, match=r"margin is .*; it takes a number from 0 upward"):
+        with pytest.raises(ModelError, match=r"margin must be a number ≥ 0, got .*"):
             ask(margin=margin)
     with pytest.raises(ModelError, match="probe has no rows"):
         ask(probe=numbers.probe[:0])
-    with pytest.raises(ModelError, match=r"accepts is 'arrow'; it takes one of 'pandas', 'polars', 'numpy'"):
+    with pytest.raises(ModelError, match=r"accepts must be one of 'numpy', 'pandas', .*, got 'arrow'"):
         Model(good, accepts="arrow")
-    with pytest.raises(ModelError, match=r"returns is 'odds'; it takes one of 'labels', 'probabilities', 'scores'"):
+    with pytest.raises(ModelError, match=r"returns must be one of 'labels', 'probabilities', 'scores', got 'odds'"):
         Model(good, returns="odds")
     for batch_rows in (0, 2.5, True):
-        with pytest.raises(ModelError, match=r"batch_rows is .*; it takes a whole number from 1 upward"):
+        with pytest.raises(ModelError, match=r"batch_rows must be an integer ≥ 1, got .*"):
             Model(good, batch_rows=batch_rows)
     for classes in ("ab", ["one"], ["a", "a"]):
         with pytest.raises(ModelError, match=r"classes is .*; it takes at least two different labels"):

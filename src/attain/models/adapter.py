@@ -1,7 +1,7 @@
-"""What one library must tell so that its models can be asked: the whole contract of a new adapter file.
+"""What `Model` needs to know about a library: the whole contract of an adapter.
 
-An adapter file has two functions: `recognises(model)`, which looks at names only and imports nothing, and
-`adapt(model, options)`, which returns an `Adapter`. One line in `detection.py` makes it known.
+An adapter is a module, class or object with two functions: `recognises(model)`, which looks at names only and imports
+nothing, and `adapt(model, options)`, which returns an `Adapter`. `attain.models.register` makes it known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from attain.core.errors import ModelError
 
 Kind: TypeAlias = Literal["labels", "probabilities", "scores", "output"]
-"""What an answer is; `output` is an answer whose kind shows only when it is there."""
+"""What an answer is; the kind of an `output` is known only once there is one."""
 Accepts: TypeAlias = str
 """`numpy`, or the name of a frame library such as `pandas` or `polars`."""
 Returns: TypeAlias = Literal["labels", "probabilities", "scores"]
@@ -23,9 +23,13 @@ Label: TypeAlias = Any
 Answers: TypeAlias = Mapping[Kind, np.ndarray]
 
 
+SMALLEST_PROBABILITY = 1e-12
+"""Log-odds treat probabilities below this as equal to it, so that none is infinite."""
+
+
 @dataclass(frozen=True)
 class Options:
-    """What the caller said about the model."""
+    """What the caller passed to `Model`."""
 
     accepts: Accepts | None = None
     classes: tuple[Label, ...] | None = None
@@ -34,7 +38,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Adapter:
-    """How a model is asked, and what it says of itself.
+    """How a model is asked, and what it says about itself.
 
     Parameters
     ----------
@@ -46,7 +50,7 @@ class Adapter:
         The answers the model can give, the best guide of a search first.
     classes
         The classes, in the order of the columns of probabilities; None where only an answer shows how many there are.
-    spoken
+    model_labels
         The labels the model itself returns, where `classes` are other names for them.
     accepts
         What a batch is: an array, a frame of one library, `frame` for the training frame's own library if that is
@@ -57,18 +61,23 @@ class Adapter:
         How many columns the model wants, where it knows no names.
     settle
         From the first answer to an adapter that knows its kinds and classes, where only that answer shows them.
+    gradient
+        For a batch that is an array and the position k of a class: by how much class k leads the best other one in
+        log-odds or scores, (n,), and the gradient of that in the cells of the batch, (n, p). None where the library
+        cannot differentiate the model.
     """
 
     title: str
     ask: Callable[[Kind, Any], Mapping[Kind, Any]]
     kinds: tuple[Kind, ...]
     classes: tuple[Label, ...] | None = None
-    spoken: tuple[Label, ...] | None = None
+    model_labels: tuple[Label, ...] | None = None
     accepts: Accepts = "native"
     names: tuple[str, ...] | None = None
     spell: Callable[[str], str] = str
     width: int | None = None
     settle: Callable[[Answers], Adapter] | None = None
+    gradient: Callable[[np.ndarray, int], tuple[Any, Any]] | None = None
 
 
 def plain(label: Label) -> Label:
@@ -80,12 +89,12 @@ def plain_classes(classes: Sequence[Label] | np.ndarray) -> tuple[Label, ...]:
     return tuple(plain(label) for label in classes)
 
 
-def named_classes(title: str, spoken: tuple[Label, ...], given: tuple[Label, ...] | None) -> tuple[Label, ...]:
+def named_classes(title: str, labels: tuple[Label, ...], given: tuple[Label, ...] | None) -> tuple[Label, ...]:
     """The model's classes under the names the caller gave; the same names in another order change nothing."""
-    if given is None or set(given) == set(spoken):
-        return spoken
-    if len(given) != len(spoken):
-        raise ModelError(f"classes= names {len(given)} classes, but {title} has {len(spoken)}: {list(spoken)}")
+    if given is None or set(given) == set(labels):
+        return labels
+    if len(given) != len(labels):
+        raise ModelError(f"classes= names {len(given)} classes, but {title} has {len(labels)}: {list(labels)}")
     return given
 
 

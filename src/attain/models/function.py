@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import ModelError
-from attain.models.adapter import Adapter, Answers, Kind, Options, model_title
+from attain.models.adapter import SMALLEST_PROBABILITY, Adapter, Answers, Kind, Options, model_title
 
 
 def recognises(model: object) -> bool:
@@ -20,12 +21,17 @@ def adapt(model: Any, options: Options) -> Adapter:
     call: Callable[[Any], Any] = model if callable(model) else model.predict
     name = getattr(model, "__qualname__", None)
     title = f"the function {name!r}" if name else model_title(model)
+
+    def gradient(batch: np.ndarray, k: int) -> tuple[Any, Any]:
+        return _lead_and_gradient(call, batch, k, probabilities=options.returns != "scores")
+
     adapter = Adapter(
         title=title,
         ask=lambda kind, batch: {kind: call(batch)},
         kinds=(options.returns or "output",),
         classes=options.classes,
         accepts=options.accepts or "native",
+        gradient=gradient if options.accepts == "numpy" and options.returns != "labels" else None,
     )
     if options.returns is not None:
         return adapter
@@ -49,3 +55,28 @@ def kind_of(output: np.ndarray, title: str) -> Kind:
         f"{title} returned numbers from {present.min():g} to {present.max():g} that are neither whole nor between 0 "
         "and 1; if they are scores above a threshold of 0, say so: Model(model, returns='scores')"
     )
+
+
+def _lead_and_gradient(
+    call: Callable[[Any], Any], batch: np.ndarray, k: int, *, probabilities: bool
+) -> tuple[Any, Any]:
+    """Differentiates a function written in JAX."""
+    if "jax" not in sys.modules:
+        raise TypeError("it is not written in JAX")
+    import jax
+    import jax.numpy as jnp
+
+    def lead(array: Any) -> tuple[Any, Any]:
+        output = call(array)
+        if not isinstance(output, jax.Array) or not jnp.issubdtype(output.dtype, jnp.floating):
+            raise TypeError("it does not return probabilities or scores as a JAX array")
+        columns = output.reshape(len(array), -1)
+        if columns.shape[1] == 1:
+            columns = jnp.concatenate([1 - columns if probabilities else jnp.zeros_like(columns), columns], axis=1)
+        if probabilities:
+            columns = jnp.log(jnp.maximum(columns, SMALLEST_PROBABILITY))
+        leads = columns[:, k] - jnp.delete(columns, k, axis=1).max(axis=1)
+        return leads.sum(), leads
+
+    (_, leads), gradient = jax.value_and_grad(lead, has_aux=True)(jnp.asarray(batch))
+    return leads, gradient

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -295,13 +296,13 @@ def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarr
 
 
 def _check_numbers(probability: object, margin: object, probe: np.ndarray) -> None:
-    if probability is not None and not (_is_number(probability) and 0 < float(probability) <= 1):  # type: ignore[arg-type]
-        raise ModelError(f"probability is {probability!r}; it takes a number above 0 and at most 1")
-    if not (_is_number(margin) and 0 <= float(margin) < np.inf):  # type: ignore[arg-type]
-        raise ModelError(f"margin is {margin!r}; it takes a number from 0 upward")
+    if probability is not None and not (_is_number(probability) and 0 < probability <= 1):
+        raise ModelError(f"probability must be a number > 0 and ≤ 1, got {probability!r}")
+    if not (_is_number(margin) and 0 <= margin < np.inf):
+        raise ModelError(f"margin must be a number ≥ 0, got {margin!r}")
     if not len(probe):
-        raise ModelError("probe has no rows; the model is tried out on it, so pass at least one")
+        raise ModelError("probe has no rows; pass at least one, the model is tried out on them")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)

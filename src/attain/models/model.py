@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from threading import Lock
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from attain.core.frames import library_names
 from attain.models.adapter import Accepts, Adapter, Kind, Label, Options, Returns, plain_classes
 from attain.models.answers import as_array
 from attain.models.detection import adapter_for
+
+T = TypeVar("T")
 
 
 class RowCounter:
@@ -81,7 +84,7 @@ class Model:
             if value is not None and value not in known:
                 raise ModelError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
         if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
-            raise ModelError(f"batch_rows is {batch_rows!r}; it takes a whole number from 1 upward")
+            raise ModelError(f"batch_rows must be an integer ≥ 1, got {batch_rows!r}")
         self.model = model
         self.batch_rows = batch_rows
         self._count = RowCounter()
@@ -112,6 +115,21 @@ class Model:
         self.__dict__.update(state)
         self.adapter = adapter_for(self.model, self.options)
 
+    def gradient(self, adapter: Adapter, array: np.ndarray, k: int, count: RowCounter) -> tuple[np.ndarray, np.ndarray]:
+        """By how much class k leads the best other one, (n,), and the gradient of that in the array's cells, (n, p)."""
+        ask = adapter.gradient
+        assert ask is not None
+        leads, gradients = [], []
+        for start in range(0, len(array), self.batch_rows):
+            some = array[start : start + self.batch_rows]
+            self._count.add(len(some))
+            count.add(len(some))
+            lead, gradient = _guarded(adapter, "the gradient", len(some), partial(ask, some, k))
+            leads.append(np.asarray(lead, dtype=np.float64))
+            gradients.append(np.asarray(gradient, dtype=np.float64))
+            _check_gradient(adapter, some, leads[-1], gradients[-1])
+        return np.concatenate(leads), np.concatenate(gradients)
+
     def ask(
         self,
         adapter: Adapter,
@@ -139,15 +157,31 @@ class Model:
 
 
 def _call(adapter: Adapter, kind: Kind, batch: Any, length: int) -> dict[Kind, np.ndarray]:
+    raw = _guarded(adapter, kind, length, partial(adapter.ask, kind, batch))
+    return {given: as_array(answer, length, adapter.title) for given, answer in raw.items()}
+
+
+def _guarded(adapter: Adapter, what: str, length: int, call: Callable[[], T]) -> T:
+    """What the model returns; what it raises becomes a `ModelError`."""
     try:
-        raw = adapter.ask(kind, batch)
+        return call()
     except AttainError:
         raise
     except Exception as error:
         raise ModelError(
-            f"{adapter.title} raised {type(error).__name__} when asked for {kind} of {length} rows: {error}"
+            f"{adapter.title} raised {type(error).__name__} when asked for {what} of {length} rows: {error}"
         ) from error
-    return {given: as_array(answer, length, adapter.title) for given, answer in raw.items()}
+
+
+def _check_gradient(adapter: Adapter, array: np.ndarray, lead: np.ndarray, gradient: np.ndarray) -> None:
+    if lead.shape != (len(array),) or gradient.shape != array.shape:
+        raise ModelError(
+            f"{adapter.title} returned scores of shape {lead.shape} and a gradient of shape {gradient.shape} for "
+            f"{len(array)} rows; they must be {(len(array),)} and {array.shape}"
+        )
+    wrong = ~np.isfinite(lead) | (~np.isfinite(gradient) & ~np.isnan(array)).any(axis=1)
+    if wrong.any():
+        raise ModelError(f"{adapter.title} returned NaN or infinite gradients for {wrong.sum()} of {len(array)} rows")
 
 
 def _distinct(classes: Sequence[Label] | None) -> tuple[Label, ...] | None:

@@ -151,9 +151,9 @@ def _settled(adapter: Adapter, session: _Session, answers: Answers, options: Opt
     kind: Kind = options.returns or ("probabilities" if _are_probabilities(values) else "scores")
     if labels is None:
         return replace(adapter, kinds=(kind,), classes=options.classes, settle=None)
-    spoken = session.classes or _spoken_classes(labels, values, kind, options, adapter.title)
-    classes = named_classes(adapter.title, spoken, options.classes)
-    return replace(adapter, kinds=(kind, "labels"), classes=classes, spoken=spoken, settle=None)
+    model_labels = session.classes or _model_labels(labels, values, kind, options, adapter.title)
+    classes = named_classes(adapter.title, model_labels, options.classes)
+    return replace(adapter, kinds=(kind, "labels"), classes=classes, model_labels=model_labels, settle=None)
 
 
 def _are_probabilities(values: np.ndarray) -> bool:
@@ -161,7 +161,7 @@ def _are_probabilities(values: np.ndarray) -> bool:
     return between and (values.ndim == 1 or bool(np.allclose(values.sum(axis=1), 1, atol=1e-3)))
 
 
-def _spoken_classes(
+def _model_labels(
     labels: np.ndarray, values: np.ndarray, kind: Kind, options: Options, title: str
 ) -> tuple[Label, ...]:
     """Which label stands for which column: read off the answers, since the file's outputs do not say."""

@@ -27,6 +27,8 @@ class Reader:
         self.model = model
         self.layout = layout
         self.count = RowCounter()
+        self.structure: dict[str, Any] = {}
+        """What was learned about the inside of the model, by `attain.models.structure`."""
         self._columns = self._wanted_columns()
         position = {column: j for j, column in enumerate(layout.columns)}
         self._positions = None if self._columns is None else [position[name] for name in self._columns]
@@ -57,9 +59,16 @@ class Reader:
         raw = self.model.ask(adapter, wanted, rows, self.batch, self.count)
         answers: dict[Kind, np.ndarray] = {}
         for kind in wanted:
-            classes = adapter.spoken if kind == "labels" and adapter.spoken is not None else self.classes
+            classes = adapter.model_labels if kind == "labels" and adapter.model_labels is not None else self.classes
             answers[kind] = checked(kind, raw[kind], classes, self.title, closed=self._closed)
         return answers
+
+    def gradient(self, array: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """By how much class k leads the best other one, (n,), and the gradient of that in the array's cells, (n, p).
+
+        The array has the columns of the training frame, in its order; it is not empty.
+        """
+        return self.model.gradient(self._adapter, array, k, self.count)
 
     def _ask(self, kinds: tuple[Kind, ...], rows: np.ndarray) -> dict[Kind, np.ndarray]:
         return self.model.ask(self.model.adapter, kinds, rows, self.batch, self.count)
@@ -96,9 +105,13 @@ class Reader:
         """Rows of the matrix in the form the model takes."""
         accepts = self.model.adapter.accepts
         if accepts == "numpy":
-            array = self.layout.array(rows)
-            return array if self._positions is None else array[:, self._positions]
+            return self.array(rows)
         library: str | None = None if accepts in ("native", "frame") else accepts
         if accepts == "frame" and self.layout.library.name not in ("pandas", "polars"):
             library = "pandas"
         return self.layout.frame(rows, library=library, columns=self._columns)
+
+    def array(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of the matrix as an array with the columns the model wants, in their order."""
+        array = self.layout.array(rows)
+        return array if self._positions is None else array[:, self._positions]

@@ -19,18 +19,18 @@ def recognises(model: object) -> bool:
 
 def adapt(model: Any, options: Options) -> Adapter:
     title = model_title(model)
-    spoken = _spoken_classes(model, options, title)
+    labels = _model_labels(model, options, title)
     names = getattr(model, "feature_names_in_", None)
     width = getattr(model, "n_features_in_", None)
     # A pipeline that says nothing of its columns starts with a step of the user's own, which may work by name.
     accepts: Literal["frame", "numpy"] = "frame" if names is not None or width is None else "numpy"
-    methods = _methods(model, spoken)
+    methods = _methods(model, labels)
     return Adapter(
         title=title,
         ask=lambda kind, batch: {kind: methods[kind](batch)},
         kinds=_kinds(methods, options, title),
-        classes=named_classes(title, spoken, options.classes),
-        spoken=spoken,
+        classes=named_classes(title, labels, options.classes),
+        model_labels=labels,
         accepts=options.accepts or accepts,
         names=None if names is None else tuple(str(name) for name in names),
         width=None if width is None else int(width),
@@ -41,7 +41,7 @@ def _from_scikit_learn(model: object) -> bool:
     return any(base.__module__.startswith("sklearn.") for base in type(model).__mro__)
 
 
-def _spoken_classes(model: Any, options: Options, title: str) -> tuple[Any, ...]:
+def _model_labels(model: Any, options: Options, title: str) -> tuple[Any, ...]:
     classes = getattr(model, "classes_", None)
     if classes is None:
         _refuse_other_estimators(model, title)
@@ -66,18 +66,18 @@ def _refuse_other_estimators(model: Any, title: str) -> None:
             )
 
 
-def _methods(model: Any, spoken: tuple[Any, ...]) -> dict[Kind, Any]:
+def _methods(model: Any, labels: tuple[Any, ...]) -> dict[Kind, Any]:
     """The model's methods by what they return."""
     methods: dict[Kind, Any] = {}
-    last = _last_step(model)
+    last = unwrapped(model, thresholds=False)[1]
     if hasattr(model, "predict_proba"):
         methods["probabilities"] = model.predict_proba
     threshold = _threshold(last)
     if threshold is not None:
-        methods["scores"] = _over_threshold(model, last, threshold, spoken)
+        methods["scores"] = _over_threshold(model, last, threshold, labels)
     # One column for each pair of classes ranks no class.
     elif hasattr(model, "decision_function") and (
-        len(spoken) == 2 or getattr(last, "decision_function_shape", "ovr") != "ovo"
+        len(labels) == 2 or getattr(last, "decision_function_shape", "ovr") != "ovo"
     ):
         methods["scores"] = model.decision_function
     methods["labels"] = model.predict
@@ -92,15 +92,23 @@ def _kinds(methods: Mapping[Kind, Any], options: Options, title: str) -> tuple[K
     return tuple(kind for kind in methods if kind in (options.returns, "labels"))
 
 
-def _last_step(model: Any) -> Any:
-    """The estimator that decides, inside pipelines and parameter searches."""
+def unwrapped(model: Any, *, thresholds: bool = True) -> tuple[list[Any], Any]:
+    """The transforming steps before the estimator that decides, and that estimator.
+
+    Looks inside pipelines, parameter searches and, unless `thresholds` is False, wrappers that move the threshold,
+    which leaves the order of rows as it is.
+    """
+    steps: list[Any] = []
     while True:
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
+        elif thresholds and hasattr(model, "response_method") and hasattr(model, "estimator_"):
+            model = model.estimator_
         elif isinstance(getattr(model, "steps", None), list) and model.steps:
+            steps += [step for _, step in model.steps[:-1] if step is not None and step != "passthrough"]
             model = model.steps[-1][1]
         else:
-            return model
+            return steps, model
 
 
 def _threshold(last: Any) -> float | None:
@@ -111,10 +119,10 @@ def _threshold(last: Any) -> float | None:
     return float(threshold) if isinstance(threshold, int | float) else None
 
 
-def _over_threshold(model: Any, last: Any, threshold: float, spoken: tuple[Any, ...]) -> Any:
+def _over_threshold(model: Any, last: Any, threshold: float, labels: tuple[Any, ...]) -> Any:
     """The score above the threshold, which is what such an estimator decides by."""
     by_probability = last.response_method != "decision_function" and hasattr(model, "predict_proba")
-    first = getattr(last, "pos_label", None) is not None and plain(last.pos_label) == spoken[0]
+    first = getattr(last, "pos_label", None) is not None and plain(last.pos_label) == labels[0]
 
     def over(batch: Any) -> np.ndarray:
         if by_probability:

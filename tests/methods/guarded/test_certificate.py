@@ -100,7 +100,7 @@ class Small:
 def _each(small: Small, objective: Objective, limit: int = 1000):
     """For each person with an answer the least cost by brute force, and the proof given the dearest answer."""
     certifier = small.certifier(objective)
-    for i, own in enumerate(certifier.score(small.region.factuals)):
+    for i, own in enumerate(certifier.score.score(small.region.factuals)):
         rows = small.brute_force(i)
         if len(rows):
             costs = objective.cost(rows, np.full(len(rows), i))
@@ -160,7 +160,7 @@ def test_rules_between_features_only_make_answers_dearer() -> None:
     free, ruled = Small(1), Small(1, rules=("late >= 2", "if home = 'owns' then late <= 3"))
     certifier = ruled.certifier(ruled.objective())
     dearer = 0
-    for i, own in enumerate(certifier.score(ruled.region.factuals)):
+    for i, own in enumerate(certifier.score.score(ruled.region.factuals)):
         rows = ruled.brute_force(i)
         if len(rows):
             costs = ruled.objective().cost(rows, np.full(len(rows), i))

@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -21,7 +23,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from attain.models import Goal
-from attain.models.structure.linear import NotLinearError, linear_score
+from attain.models.structure.encoding import StructureError
+from attain.models.structure.linear import linear_score
+from attain.schema import Feature, Schema
 from attain.tables import Table
 from attain.testing import people
 
@@ -61,8 +65,8 @@ def _check(model) -> None:
     others = Table.read(people.frame(200, seed=4), people.schema())
     sign = 1 if model.classes_[1] == "granted" else -1
     expected = sign * model.decision_function(others.layout.frame(others.values))
-    np.testing.assert_allclose(_fold(model)(others.values), expected, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(_fold(model, "refused")(others.values), -expected, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(_fold(model).score(others.values), expected, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(_fold(model, "refused").score(others.values), -expected, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda model: f"{type(model).__name__}")
@@ -87,7 +91,7 @@ def test_weights_are_the_coefficients_in_original_units() -> None:
     score = linear_score(Goal(model, table.layout, target="refused", probe=table.values), table.values)
     np.testing.assert_allclose(score.slopes, model[-1].coef_[0] / model[0].scale_, rtol=1e-9)
     offset = model[-1].intercept_[0] - (model[-1].coef_[0] * model[0].mean_ / model[0].scale_).sum()
-    assert score.intercept == pytest.approx(offset)
+    assert score.leads.constant[0] == pytest.approx(offset)
 
 
 @pytest.mark.parametrize("model", [CLASSIFIERS[0], CLASSIFIERS[3], CLASSIFIERS[6]], ids=lambda m: type(m).__name__)
@@ -96,7 +100,7 @@ def test_the_threshold_is_where_the_goal_is_met(model, probability) -> None:
     fitted = _pipeline(model)
     goal = Goal(fitted, TABLE.layout, target="granted", probability=probability, margin=1e-6, probe=TABLE.values[:50])
     score = linear_score(goal, TABLE.values)
-    met = score(TABLE.values) >= score.threshold
+    met = score.score(TABLE.values) >= score.threshold
     assert np.array_equal(met, goal.judge(TABLE.values).met)
     wanted = (1 + 1e-6) / 2 if probability is None else probability + 1e-6
     assert score.threshold == pytest.approx(np.log(wanted / (1 - wanted)), abs=1e-9)
@@ -105,30 +109,56 @@ def test_the_threshold_is_where_the_goal_is_met(model, probability) -> None:
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (lambda: _pipeline(DecisionTreeClassifier()), "no linear classifier"),
-        (lambda: _pipeline(SVC(kernel="rbf")), "no linear classifier"),
-        (lambda: _pipeline(LogisticRegression(max_iter=1000), MinMaxScaler(clip=True)), "MinMaxScaler"),
+        (lambda: _pipeline(DecisionTreeClassifier()), "not a linear classifier"),
+        (lambda: _pipeline(SVC(kernel="rbf")), "not a linear classifier"),
+        (
+            lambda: _pipeline(LogisticRegression(max_iter=1000), MinMaxScaler(clip=True)),
+            "decision_function is not a sum",
+        ),
         (
             lambda: _pipeline(
                 LogisticRegression(max_iter=3000), make_pipeline(StandardScaler(), PolynomialFeatures(2))
             ),
-            "PolynomialFeatures",
+            "bends or mixes",
         ),
         (
             lambda: make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()).fit(
                 X.drop(columns="savings"), Y
             ),
-            "columns of numbers",
+            "bends or mixes",
         ),
         (
             lambda: make_pipeline(SimpleImputer(missing_values=0), LogisticRegression()).fit(X[["cards"]], Y),
-            "SimpleImputer",
+            "bends or mixes",
         ),
     ],
 )
 def test_what_is_not_straight_is_refused_in_words(model, words) -> None:
-    with pytest.raises(NotLinearError, match=words):
+    with pytest.raises(StructureError, match=words):
         _fold(model())
+
+
+def test_searches_over_parameters_and_linear_projections_are_folded_exactly() -> None:
+    _check(GridSearchCV(_pipeline(LogisticRegression(max_iter=1000)), {"logisticregression__C": [0.1, 1.0]}).fit(X, Y))
+    _check(_pipeline(LogisticRegression(max_iter=1000), make_pipeline(StandardScaler(), PCA(2))))
+
+
+def test_a_level_that_the_encoder_does_not_know_has_no_weight() -> None:
+    schema = Schema((Feature("job", "categorical", levels=("clerk", "nurse", "pilot")),))
+    frame = pd.DataFrame({"job": ["clerk", "pilot"] * 20})
+    table = Table.read(frame, schema)
+    model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(frame, frame["job"] == "pilot")
+    score = linear_score(Goal(model, table.layout, target=True, probe=table.values), table.values)
+    weights = score.weight(0, np.arange(3.0))
+    assert np.isnan(weights).tolist() == [False, True, False]
+    assert weights[2] - weights[0] == pytest.approx(2 * model[-1].coef_[0, 1])
+
+
+def test_a_model_is_looked_into_once_for_each_goal() -> None:
+    goal = Goal(_pipeline(LinearSVC()), TABLE.layout, target="granted", probe=TABLE.values[:50])
+    first, asked = linear_score(goal, TABLE.values), goal.rows_asked
+    assert linear_score(goal, TABLE.values) is first
+    assert goal.rows_asked == asked == goal.model.rows
 
 
 def test_special_codes_have_weights_of_their_own_where_an_imputer_replaces_them() -> None:
@@ -141,4 +171,4 @@ def test_special_codes_have_weights_of_their_own_where_an_imputer_replaces_them(
     replaced = pd.DataFrame({"months_late": [-8, -9, 0, 3]})
     sign = 1 if model.classes_[1] == "granted" else -1
     rows = replaced.to_numpy(dtype=float)
-    np.testing.assert_allclose(score(rows), sign * model.decision_function(replaced), atol=1e-9)
+    np.testing.assert_allclose(score.score(rows), sign * model.decision_function(replaced), atol=1e-9)

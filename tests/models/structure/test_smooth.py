@@ -15,7 +15,8 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from attain import Feature, Schema
 from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.models.structure.smooth import smooth_score
+from attain.models.structure.encoding import StructureError
+from attain.models.structure.smooth import smooth_if_possible, smooth_score
 from attain.tables import Table
 from attain.testing import people
 
@@ -158,3 +159,57 @@ def test_a_torch_module_is_differentiated():
     weights, bias = module.weight.detach().numpy().ravel(), module.bias.item()
     np.testing.assert_allclose(values, table.values @ weights + bias, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(slope, np.tile(weights, (len(X), 1)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", [SVC(), LogisticRegression(max_iter=1000)], ids=str)
+def test_the_bits_of_a_row_do_not_depend_on_the_rows_beside_it(estimator):
+    score = smooth(ending_in(estimator))
+    rows = TABLE.values[:90]
+    values, slope = score.slope(rows)
+    for start, size in ((0, 1), (3, 7), (50, 40)):
+        some = rows[start : start + size]
+        np.testing.assert_array_equal(score.score(some), score.score(rows)[start : start + size])
+        np.testing.assert_array_equal(score.slope(some)[0], values[start : start + size])
+        np.testing.assert_array_equal(score.slope(some)[1], slope[start : start + size])
+
+
+class Fragile(MinMaxScaler):
+    def transform(self, X):
+        if len(X) > 200:
+            raise RuntimeError("too many rows for me")
+        return super().transform(X)
+
+
+def test_a_crash_in_a_step_is_an_error_and_not_a_missing_slope():
+    X, y = numbers()
+    table = Table.read(X, NUMBERS)
+    pipeline = make_pipeline(Fragile(), LogisticRegression()).fit(X, y)
+    goal = Goal(pipeline, table.layout, target=1, probe=table.values)
+    with pytest.raises(ModelError, match=r"step Fragile .* raised RuntimeError .* too many rows for me") as caught:
+        smooth_if_possible(goal, NUMBERS, table.values, "auto", "search")
+    assert not isinstance(caught.value, StructureError)
+    forest = Goal(RandomForestClassifier(3).fit(X, y), table.layout, target=1, probe=table.values)
+    assert smooth_if_possible(forest, NUMBERS, table.values, "auto", "search") is None
+
+
+def test_gradients_are_counted_batched_and_checked():
+    jax = pytest.importorskip("jax")
+    X, _ = numbers()
+    table = Table.read(X, NUMBERS)
+    sizes = []
+
+    def model(x):
+        sizes.append(len(x))
+        return jax.nn.sigmoid(jax.numpy.sqrt(abs(x)).sum(axis=1) - 3)
+
+    goal = Goal(Model(model, accepts="numpy", batch_rows=50), table.layout, target=1, probe=table.values[:20])
+    score = smooth_score(goal, NUMBERS, table.values)
+    asked = goal.rows_asked
+    sizes.clear()
+    score.slope(table.values)
+    assert sizes == [50, 50, 20]
+    assert goal.rows_asked == asked + 120 == goal.model.rows
+    flat = table.values[:4].copy()
+    flat[2, 0] = 0.0  # where the root has no slope
+    with pytest.raises(ModelError, match="NaN or infinite gradients for 1 of 4 rows"):
+        score.slope(flat)

@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain.core.errors import ModelError
 from attain.models import Goal
+from attain.models.structure.tree_readers import read_trees
 from attain.models.structure.trees import boxes, read_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table
@@ -56,7 +57,7 @@ SCIKIT = [
 def test_the_mean_of_the_leaves_is_the_probability_of_a_forest(model):
     model = model.fit(X, Y)
     ensemble = read(model)
-    mean = ensemble.growth.scores(ensemble.encode(TABLE.values)) / len(ensemble.growth.roots)
+    mean = ensemble.nodes.scores(ensemble.encode(TABLE.values)) / len(ensemble.nodes.roots)
     np.testing.assert_allclose(mean, model.predict_proba(X), atol=1e-9)
 
 
@@ -90,9 +91,9 @@ def test_the_sum_of_the_leaves_is_the_margin_of_a_boosted_ensemble_up_to_its_sta
     y = (Y == people.DESIRED).astype(int)
     model.fit(X, y)
     ensemble = read(model, target=1)
-    apart = margin(model, X) - ensemble.growth.scores(ensemble.encode(TABLE.values))[:, 1]
+    apart = margin(model, X) - ensemble.nodes.scores(ensemble.encode(TABLE.values))[:, 1]
     np.testing.assert_allclose(apart, apart[0], atol=1e-4)
-    assert not ensemble.growth.votes
+    assert not ensemble.nodes.votes
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_boosted_ensembles_of_three_classes_are_read_class_by_class(last):
     y = np.digitize(X["score"] - X["share_used"], [-1, 0.3])
     model = make_pipeline(coded(), last).fit(X, y)
     ensemble = read(model, target=2)
-    own = ensemble.growth.scores(ensemble.encode(TABLE.values))
+    own = ensemble.nodes.scores(ensemble.encode(TABLE.values))
     apart = model.decision_function(X) - own
     np.testing.assert_allclose(apart, np.tile(apart[0], (len(X), 1)), atol=1e-6)
 
@@ -119,7 +120,7 @@ def test_boosters_of_three_classes_are_read_class_by_class(library):
     model = last(n_estimators=5, n_jobs=1, **quiet).fit(numbers, y)
     table = Table.read(numbers, schema)
     ensemble = read(model, table, 2)
-    own = ensemble.growth.scores(ensemble.encode(table.values))
+    own = ensemble.nodes.scores(ensemble.encode(table.values))
     said = np.log(model.predict_proba(numbers))
     apart = (said - said[:, :1]) - (own - own[:, :1])
     np.testing.assert_allclose(apart, np.tile(apart[0], (len(X), 1)), atol=1e-4)
@@ -127,16 +128,27 @@ def test_boosters_of_three_classes_are_read_class_by_class(library):
 
 def test_every_row_lies_in_exactly_one_box_of_each_tree_and_that_is_its_leaf():
     ensemble = read(make_pipeline(scaled(), RandomForestClassifier(8, random_state=1)).fit(X, Y))
-    found = boxes(ensemble.growth)
+    found = boxes(ensemble.nodes)
     rows = ensemble.encode(TABLE.values)
     inside = np.ones((len(rows), len(found.leaf)), dtype=bool)
     for column in range(rows.shape[1]):
         inside &= found.holds(rows[:, column, None], column)
-    leaves = ensemble.growth.leaves(rows)
+    leaves = ensemble.nodes.leaves(rows)
     for tree in range(8):
         mine = found.tree == tree
         assert (inside[:, mine].sum(axis=1) == 1).all()
         np.testing.assert_array_equal(found.leaf[mine][inside[:, mine].argmax(axis=1)], leaves[:, tree])
+
+
+def test_boxes_take_memory_for_the_conditions_on_paths_and_not_for_all_columns():
+    random = np.random.default_rng(0)
+    wide, y = random.normal(size=(300, 500)), random.integers(0, 2, 300)
+    tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(wide, y)
+    found = boxes(read_trees(tree, 2))
+    conditions = [len(parts[0]) for parts in found.conditions.values()]
+    assert sum(conditions) <= 5 * len(found.leaf)
+    assert sum(part.nbytes for parts in found.conditions.values() for part in parts) == 25 * sum(conditions)
+    np.testing.assert_array_equal(found.used, np.unique(tree.tree_.feature[tree.tree_.feature >= 0]))
 
 
 def test_columns_of_the_trees_are_traced_to_the_columns_of_the_table_with_their_units():
@@ -148,10 +160,10 @@ def test_columns_of_the_trees_are_traced_to_the_columns_of_the_table_with_their_
         assert name.split("__")[1].startswith(source)
     scaler = SCIKIT[0][0].named_transformers_["standardscaler"]
     for place, name in enumerate(NUMBERS):
-        intercept, slope = ensemble.line(schema.position(name), place)
+        intercept, slope = ensemble.number_map(schema.position(name), place)
         assert slope == pytest.approx(1 / scaler.scale_[place], rel=1e-6)
         assert -intercept / slope == pytest.approx(scaler.mean_[place], rel=1e-6, abs=1e-6)
-    housing = ensemble.images(schema.position("housing"))[
+    housing = ensemble.encoded_levels(schema.position("housing"))[
         :, [list(names).index(f"onehotencoder__housing_{h}") for h in ("rents", "owns", "parents")]
     ]
     np.testing.assert_array_equal(housing, np.eye(3))
@@ -159,9 +171,9 @@ def test_columns_of_the_trees_are_traced_to_the_columns_of_the_table_with_their_
 
 def test_trees_are_found_in_searches_and_under_thresholds():
     search = GridSearchCV(SCIKIT[0], {"decisiontreeclassifier__max_depth": [2, 3]}, cv=2).fit(X, Y)
-    assert len(read(search).growth.roots) == 1
+    assert len(read(search).nodes.roots) == 1
     stricter = FixedThresholdClassifier(SCIKIT[0], threshold=0.7, pos_label=people.DESIRED).fit(X, Y)
-    assert len(read(stricter).growth.roots) == 1
+    assert len(read(stricter).nodes.roots) == 1
 
 
 @pytest.mark.parametrize(

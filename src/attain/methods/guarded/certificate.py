@@ -21,7 +21,8 @@ from attain.methods.guarded.certificate_program import BallProgram, Column, Proo
 from attain.methods.guarded.guarding import Guarding
 from attain.methods.guarded.objective import Objective
 from attain.models import GoalLike
-from attain.models.structure.linear import LinearScore, NotLinearError, decision_scores, linear_score
+from attain.models.structure.encoding import StructureError
+from attain.models.structure.linear import LinearScore, decision_scores, linear_score
 from attain.population.guard import Guard
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
@@ -127,7 +128,7 @@ def _obstacle(goal: GoalLike, guarding: Guarding, values: np.ndarray) -> str:
         return f"guard={guarding.guard.setting!r} asks for no closeness to a real person; guard='connected' does"
     try:
         linear_score(goal, values)
-    except NotLinearError as error:
+    except StructureError as error:
         return f"the model is not linear: {error}"
     return ""
 
@@ -160,10 +161,10 @@ def _radii(guard: Guard, rates: Sequence[float], rows: np.ndarray) -> np.ndarray
 
 def _own_scores(score: LinearScore, goal: GoalLike, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The score of each person, by the model itself where a cell is missing that no training person misses."""
-    own = score(rows)
+    own = score.score(rows)
     unknown = np.flatnonzero(np.isnan(own))
     if unknown.size:
-        own[unknown] = decision_scores(goal, values, rows[unknown])
+        own[unknown] = decision_scores(goal, rows[unknown])
     return own
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from attain.methods.recourse.actionable_recourse import ActionableRecourse
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models import GoalLike
-from attain.models.structure.linear import NotLinearError, linear_score
+from attain.models.structure.encoding import StructureError
+from attain.models.structure.linear import linear_score
 from attain.tables import Table
 
 _VALUES: Final = 1024
@@ -30,7 +31,7 @@ class Easiest:
         """Whether the model is linear."""
         try:
             linear_score(goal, self._recourse.table_.values)
-        except NotLinearError:
+        except StructureError:
             return False
         return True
 

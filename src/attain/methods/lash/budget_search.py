@@ -14,7 +14,8 @@ from attain.methods.search.options import diverse
 from attain.methods.search.pool import Pool, first_of_each
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
-from attain.models.structure.smooth import LinearScore, smooth_score
+from attain.models.structure.linear import LinearScore
+from attain.models.structure.smooth import smooth_score
 from attain.results.status import Status
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
-from attain.models.structure.linear import LinearScore, NotLinearError, decision_scores, linear_score
+from attain.models.structure.encoding import StructureError
+from attain.models.structure.linear import LinearScore, decision_scores, linear_score
 from attain.population.percentiles import Percentiles
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
@@ -191,7 +192,7 @@ class ActionableRecourse(Explainer):
         actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost)
         try:
             score = linear_score(problem.goal, self.table_.values)
-        except NotLinearError:
+        except StructureError:
             return self._search_locally(problem, actions)
         status, items = self._exact(problem, actions, score)
         rows, owners, ranks = _rows(problem, items)
@@ -206,11 +207,11 @@ class ActionableRecourse(Explainer):
     ) -> tuple[list[Status], list[tuple[int, Item]]]:
         """Everybody's flip set, each item asked of the model; a refusal by rounding is met with a little more gain."""
         region, ledger = problem.region, problem.ledger
-        own = score(region.factuals)
+        own = score.score(region.factuals)
         unknown = np.flatnonzero(np.isnan(own))
         if unknown.size:  # a missing cell that no training person has
             ledger.charge(unknown)
-            own[unknown] = decision_scores(problem.goal, self.table_.values, region.factuals[unknown])
+            own[unknown] = decision_scores(problem.goal, region.factuals[unknown])
         status = [Status.OUT_OF_REACH] * problem.people
         items: list[tuple[int, Item]] = []
         waiting = np.arange(problem.people)
@@ -282,7 +283,7 @@ class _ScoreCheck(_RulesCheck):
 
     def _good(self, row: np.ndarray) -> bool:
         # a score that is not known (a missing cell no training person has) is left to the model
-        return not self._score(row)[0] < self._score.threshold and super()._good(row)
+        return not self._score.score(row)[0] < self._score.threshold and super()._good(row)
 
 
 def _written(problem: Problem, i: int, item: Item) -> np.ndarray:

@@ -18,6 +18,7 @@ from attain.methods.recourse.flip_set import Item
 from attain.methods.search.moves import Moves, Scale
 from attain.methods.search.pool import Pool, first_of_each
 from attain.methods.search.problem import Problem
+from attain.models.structure.encoding import Encoding
 from attain.models.structure.linear import LinearScore
 from attain.population.space import MeasuringSpace
 
@@ -150,5 +151,13 @@ def linear_in_space(space: MeasuringSpace, slopes: np.ndarray) -> LinearScore:
         missing[j] = offset[j] + sum(slopes[scaled + k] for k in mine if np.isnan(space.states[k]))
     numeric = np.array([feature.numeric for feature in schema])
     return LinearScore(
-        schema, 0.0, np.where(numeric, per_unit, 0.0), tuple(levels), tuple(special), missing, threshold=0.0
+        Encoding(
+            schema,
+            constant=np.zeros(1),
+            slopes=np.where(numeric, per_unit, 0.0)[:, None],
+            levels=tuple(weights[:, None] for weights in levels),
+            special=tuple(weights[:, None] for weights in special),
+            missing=missing[:, None],
+        ),
+        threshold=0.0,
     )

@@ -11,7 +11,8 @@ from attain.methods.base import Explainer
 from attain.methods.russell.russell_program import MixedPolytope, Spread, in_program
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike
-from attain.models.structure.linear import TAKEN, LinearScore, NotLinearError, decision_scores, linear_score
+from attain.models.structure.encoding import StructureError
+from attain.models.structure.linear import ACCEPTED, LinearScore, decision_scores, linear_score
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import unchanged
@@ -88,10 +89,10 @@ class Russell(Explainer):
     def _accept(self, goal: GoalLike) -> None:
         try:
             linear_score(goal, self.table_.values)
-        except NotLinearError as error:
+        except StructureError as error:
             raise ModelError(
-                f"Russell takes {TAKEN}, but {error}; ActionableRecourse takes any classifier by local linear models, "
-                "and so does GrowingSpheres without them"
+                f"Russell takes {ACCEPTED}, but {error}; ActionableRecourse takes any classifier by local linear "
+                "models, and so does GrowingSpheres without them"
             ) from error
 
     def _batch_size(self, options: int) -> int:
@@ -100,11 +101,11 @@ class Russell(Explainer):
     def _search(self, problem: Problem) -> Answers:
         score = linear_score(problem.goal, self.table_.values)
         region, ledger = problem.region, problem.ledger
-        own = score(region.factuals)
+        own = score.score(region.factuals)
         unknown = np.flatnonzero(np.isnan(own))
         if unknown.size:  # a missing cell that no training person has
             ledger.charge(unknown)
-            own[unknown] = decision_scores(problem.goal, self.table_.values, region.factuals[unknown])
+            own[unknown] = decision_scores(problem.goal, region.factuals[unknown])
         status = [Status.OUT_OF_REACH] * problem.people
         found: list[tuple[np.ndarray, int, float]] = []
         for i in range(problem.people):

@@ -149,17 +149,17 @@ class _Tweaks:
 
     def __init__(self, settings: FeatureTweaking, problem: Problem, paths: Paths) -> None:
         self._settings, self._problem, self._paths = settings, problem, paths
-        self._growth = paths.ensemble.growth
+        self._nodes = paths.ensemble.nodes
         self._moves = Moves(problem.region, settings.scale_, problem.seed)
         self._target = problem.goal.classes.index(problem.goal.target)
         self._worth = self._leaf_worth()
         self._reserve = problem.options
-        self.votes = self._growth.votes
+        self.votes = self._nodes.votes
 
     def _leaf_worth(self) -> np.ndarray:
         """What each node, as a leaf, does for the target: 1 or 0 for a vote, else its lead over the other classes."""
-        value, k = self._growth.value, self._target
-        if self._growth.votes:
+        value, k = self._nodes.value, self._target
+        if self._nodes.votes:
             return np.asarray(value.argmax(axis=1) == k, dtype=np.float64)
         return 2 * value[:, k] - value.sum(axis=1)
 
@@ -178,7 +178,7 @@ class _Tweaks:
         encoded = self._paths.ensemble.encode(starts)
         boxes = self._paths.boxes
         cost = self._paths.costs(starts, encoded, self._problem.region.subset(people), self._settings.cost)
-        gain = self._worth[boxes.leaf] - self._worth[self._growth.leaves(encoded)][:, boxes.tree]
+        gain = self._worth[boxes.leaf] - self._worth[self._nodes.leaves(encoded)][:, boxes.tree]
         cost[gain <= 0] = np.inf
         return encoded, cost, gain
 

@@ -25,7 +25,7 @@ class Paths:
     """
 
     def __init__(self, ensemble: Ensemble, scale: Scale, percentiles: Percentiles, epsilon: float) -> None:
-        self.ensemble, self.boxes = ensemble, boxes(ensemble.growth)
+        self.ensemble, self.boxes = ensemble, boxes(ensemble.nodes)
         self._scale, self._percentiles = scale, percentiles
         self._step_over = epsilon * scale.spread
         used = self.boxes.used
@@ -44,8 +44,8 @@ class Paths:
     def _intervals(self, j: int, encoded: np.ndarray) -> None:
         """Intersects the conditions on all columns that come from column j, in its own units."""
         for e in encoded:
-            intercept, slope = self.ensemble.line(j, e)
-            low, high = self.boxes.low[:, e], self.boxes.high[:, e]
+            intercept, slope = self.ensemble.number_map(j, e)
+            low, high, _ = self.boxes.interval(e)
             if slope == 0:
                 # such as a mark for missing cells: every number looks the same there
                 never = ~self.boxes.holds(np.full(len(low), intercept), e)
@@ -58,7 +58,7 @@ class Paths:
             self.high[:, j] = np.minimum(self.high[:, j], high)
 
     def _leading_levels(self, j: int, encoded: np.ndarray) -> np.ndarray:
-        images = self.ensemble.images(j)
+        images = self.ensemble.encoded_levels(j)
         allowed = np.zeros((len(self.low), len(images)), dtype=bool)
         allowed[:, np.unique(self._scale.pools[j]).astype(np.intp)] = True
         for e in encoded:

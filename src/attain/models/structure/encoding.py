@@ -1,175 +1,269 @@
-"""What a model's preprocessing makes of each cell, learned by asking it and not by reading its steps.
+"""What a pipeline's preprocessing makes of each cell, learned by running it rather than by reading its steps.
 
-Scalers, imputers, one-hot and ordinal encoders, column transformers and linear projections all turn a row into a sum of
-contributions, one a cell: a number contributes in proportion to itself, a level, a special code or a missing cell
-contributes a fixed vector. `Encoding.learn` finds the contributions from a few rows and then makes sure, on real ones,
-that their sum is what the preprocessing gives.
+Scalers, imputers, one-hot and ordinal encoders, column transformers and linear projections map a row x of d cells to
+p coordinates that are a sum over cells:
+
+    z(x) = constant + Σ_j c_j(x_j),    c_j(x) = x · slopes[j] for a number, a fixed vector for any other cell.
+
+`Encoding.learn` reads the terms off rows that differ in one cell, and verifies the sum on real rows: it is exact, or
+refused. Only the pipeline's own `transform` steps run here. No prediction is asked for, so nothing is counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
 from attain.core.errors import ModelError
+from attain.models.goal import GoalLike, probe_rows
+from attain.models.reader import Reader
+from attain.models.sklearn import unwrapped
 from attain.schema import Feature, Schema
 from attain.tables import ordinary
 
-_TOLERANCE = 1e-7
-_CHECKED_ROWS = 256
+Transform: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""Rows of the matrix, (n, d), to coordinates, (n, p)."""
+
+_TOLERANCE: Final = 1e-7
+"""How far the sum may be from the preprocessing, relative to the largest value of each coordinate."""
+_CHECKED_ROWS: Final = 256
+SEED: Final = 0
+"""Fixed, so that whether a model is accepted depends on the model and the training rows alone."""
+
+T = TypeVar("T")
+
+
+class StructureError(ModelError):
+    """The model does not have the structure that was asked for; the message says what is in the way."""
+
+
+def once(goal: GoalLike, key: str, learn: Callable[[], T]) -> T:
+    """What `learn` returns, or the `StructureError` it raises, kept as long as the goal is."""
+    found = goal.reader.structure
+    if key not in found:
+        try:
+            found[key] = learn()
+        except StructureError as error:
+            found[key] = error
+    if isinstance(found[key], StructureError):
+        raise found[key]
+    result: T = found[key]
+    return result
+
+
+class Preprocessing:
+    """The steps of a model before the estimator that decides, called with rows of the matrix; and that estimator."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.steps, self.estimator = unwrapped(reader.model.model)
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        if not self.steps:
+            return dense(self._reader.array(rows))
+        batch = self._reader.batch(rows)
+        for step in self.steps:
+            try:
+                batch = step.transform(batch)
+            except Exception as error:
+                raise ModelError(
+                    f"the step {type(step).__name__} of {self._reader.title} raised {type(error).__name__} when "
+                    f"transforming {len(rows)} rows: {error}"
+                ) from error
+        return dense(batch)
+
+
+def dense(values: Any) -> np.ndarray:
+    """A dense array of floats from a frame, an array or a sparse matrix."""
+    try:
+        return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StructureError("levels that are not numbers reach the estimator without an encoder") from None
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Rows of the matrix as p coordinates: constant + Σ_j contribution of cell j.
+    """Rows of the matrix as p coordinates, as a sum over cells; NaN where the preprocessing does not take a cell.
 
     Attributes
     ----------
     schema
-        What the columns are.
+        What the d columns are.
     constant
-        What every row has, (p,).
-    origin, slopes
-        A number x in column j contributes (x − origin[j]) · slopes[j]; (d,) and (d, p).
-    states
-        Per column of levels the contribution of each level, (K, p). Between two ordered levels it is a straight line.
-    marks
-        Per column the contribution of each special code, and of a missing cell under NaN.
+        (p,).
+    slopes
+        Per column of numbers, what one unit adds, (d, p); 0 for columns of levels.
+    levels
+        Per column of levels, what each adds, (K, p); empty for columns of numbers. Linear between ordered levels.
+    special
+        Per column, what each special code adds, in the schema's order, (S, p).
+    missing
+        Per column, what a missing cell adds, (d, p); NaN where the training rows have none and it is not fillable.
     """
 
     schema: Schema
     constant: np.ndarray
-    origin: np.ndarray
     slopes: np.ndarray
-    states: dict[int, np.ndarray]
-    marks: dict[int, dict[float, np.ndarray]]
+    levels: tuple[np.ndarray, ...]
+    special: tuple[np.ndarray, ...]
+    missing: np.ndarray
 
     @classmethod
-    def learn(cls, transform: Callable[[np.ndarray], np.ndarray], schema: Schema, rows: np.ndarray) -> Encoding:
-        """The encoding that `transform` computes; `rows` are real ones, from which the values asked about are taken.
+    def learn(cls, transform: Transform, schema: Schema, rows: np.ndarray) -> Encoding:
+        """The encoding that `transform` computes; `rows` are training rows.
 
-        Raises a `ModelError` where it is no sum of contributions.
+        Raises a `StructureError` where it is not a sum over cells.
         """
-        base = rows[0].copy()
-        trials: list[tuple[int, float]] = []
+        cells = [_cells_to_try(feature, rows[:, j]) for j, feature in enumerate(schema)]
+        base = np.array([_base(feature, rows[:, j]) for j, feature in enumerate(schema)])
+        columns = np.repeat(np.arange(len(schema)), [len(tried) for tried in cells])
+        trials = np.repeat(base[None], len(columns), axis=0)
+        trials[np.arange(len(columns)), columns] = np.concatenate(cells)
+        constant = transform(base[None])[0].copy()
+        moves = _where_accepted(transform, trials, len(constant)) - constant
+        slopes, missing = np.zeros((len(schema), len(constant))), np.full((len(schema), len(constant)), np.nan)
+        levels, special = [], []
         for j, feature in enumerate(schema):
-            values = _values_to_ask(feature, rows[:, j])
-            base[j] = values[0] if len(values) else rows[0, j]
-            trials += [(j, value) for value in values]
-        asked = np.repeat(base[None, :], len(trials) + 1, axis=0)
-        for i, (j, value) in enumerate(trials, start=1):
-            asked[i, j] = value
-        answers = transform(asked)
-        constant, moves = answers[0], answers[1:] - answers[0]
-        encoding = cls(schema, constant, np.nan_to_num(base), np.zeros((len(schema), len(constant))), {}, {})
-        for (j, value), move in zip(trials, moves, strict=True):
-            encoding._note(j, value, move)
-        for j, table in encoding.states.items():
-            _bridge(table, {int(value) for column, value in trials if column == j and value == value})
-        checked = rows[:_CHECKED_ROWS]
-        # columns shuffled one by one meet in pairs that real rows may not have
-        random = np.random.default_rng(0)
-        shuffled = np.column_stack([random.permutation(column) for column in checked.T])
-        encoding._verify(transform, np.concatenate((checked, shuffled)))
+            tried, move = cells[j], moves[columns == j]
+            offset = np.zeros(len(constant))
+            if feature.numeric:  # a refused number shows in the verification
+                slopes[j] = np.nan_to_num((move[1] - move[0]) / (tried[1] - tried[0]))
+                offset = np.nan_to_num(move[0] - slopes[j] * tried[0])
+            if np.isnan(tried[-1]):
+                missing[j] = move[-1] - offset
+            constant += offset
+            levels.append(move[: len(feature.levels)])
+            special.append((move[2 : 2 + len(feature.special)] if feature.numeric else move[:0]) - offset)
+        encoding = cls(schema, constant, slopes, tuple(levels), tuple(special), missing)
+        encoding._verify(transform, rows)
         return encoding
 
-    def _note(self, j: int, value: float, move: np.ndarray) -> None:
-        feature = self.schema.features[j]
-        if np.isnan(value) or value in feature.special:
-            self.marks.setdefault(j, {})[value] = move
-        elif not feature.numeric:
-            self.states.setdefault(j, np.full((len(feature.levels), len(move)), np.nan))[int(value)] = move
-        elif value != self.origin[j]:
-            self.slopes[j] = move / (value - self.origin[j])
-
-    def _verify(self, transform: Callable[[np.ndarray], np.ndarray], rows: np.ndarray) -> None:
-        expected, got = transform(rows), self.encode(rows)
+    def _verify(self, transform: Transform, rows: np.ndarray) -> None:
+        real = probe_rows(rows, _CHECKED_ROWS)
+        # columns shuffled one by one meet in pairs that real rows may not have
+        real = np.concatenate((real, np.random.default_rng(SEED).permuted(real, axis=0)))
+        expected = transform(real)
         size = np.maximum(np.abs(expected).max(axis=0, initial=1.0), 1.0)
-        if not np.all(np.abs(expected - got) <= _TOLERANCE * size):
-            raise ModelError(
+        if not np.all(np.abs(expected - self.encode(real)) <= _TOLERANCE * size):
+            raise StructureError(
                 "the model's preprocessing bends or mixes columns (as a QuantileTransformer, PolynomialFeatures or a "
-                "function of several columns does), so that its slope is not known; scalers, imputers and encoders of "
-                "single columns, and linear projections, are fine"
+                "function of several columns does), so its slope is unknown; scalers, imputers and encoders of single "
+                "columns, and linear projections, are fine"
             )
 
     @property
     def width(self) -> int:
         return len(self.constant)
 
-    def folded(self, weights: np.ndarray, intercept: np.ndarray) -> Encoding:
-        """The encoding followed by a linear map: weights (p, m) and intercept (m,)."""
+    def depends(self) -> np.ndarray:
+        """Which coordinates each column affects, (d, p)."""
+        tables = zip(self.slopes, self.levels, self.special, self.missing, strict=True)
+        return np.array([(np.vstack(table) != 0).any(axis=0) for table in tables])
+
+    def compose_linear(self, weights: np.ndarray, intercept: np.ndarray) -> Encoding:
+        """The encoding followed by z ↦ z · weights + intercept, with weights (p, m) and intercept (m,)."""
         return replace(
             self,
             constant=self.constant @ weights + intercept,
             slopes=self.slopes @ weights,
-            states={j: table @ weights for j, table in self.states.items()},
-            marks={j: {value: move @ weights for value, move in marks.items()} for j, marks in self.marks.items()},
+            levels=tuple(table @ weights for table in self.levels),
+            special=tuple(table @ weights for table in self.special),
+            missing=self.missing @ weights,
         )
 
-    def encode(self, rows: np.ndarray) -> np.ndarray:
-        """The coordinates of the rows, (n, p); ordered levels may lie between two positions."""
-        numbers = np.zeros(rows.shape)
-        extra = np.zeros((len(rows), self.width))
-        for j, feature in enumerate(self.schema):
-            cells = rows[:, j]
-            known = ordinary(feature, cells)
-            if feature.numeric:
-                numbers[known, j] = cells[known] - self.origin[j]
-            elif j in self.states:
-                low, share = _segment(cells[known], len(feature.levels))
-                table = self.states[j]
-                high = np.minimum(low + 1, len(table) - 1)
-                extra[known] += table[low] * (1 - share)[:, None] + table[high] * share[:, None]
-            for value, move in self.marks.get(j, {}).items():
-                extra[np.isnan(cells) if np.isnan(value) else cells == value] += move
-        return np.asarray(self.constant + _product(numbers, self.slopes) + extra)
+    def filled(self, rows: np.ndarray) -> Encoding:
+        """Without NaN: unknown levels are interpolated, other unknown cells are like the column's mean number."""
+        means = [
+            cells[known].mean() if feature.numeric and (known := ordinary(feature, cells)).any() else 0.0
+            for feature, cells in zip(self.schema, rows.T, strict=True)
+        ]
+        typical = np.array(means)[:, None] * self.slopes
+        return replace(
+            self,
+            levels=tuple(_interpolated(table) for table in self.levels),
+            special=tuple(np.where(np.isnan(own), mean, own) for own, mean in zip(self.special, typical, strict=True)),
+            missing=np.where(np.isnan(self.missing), typical, self.missing),
+        )
 
-    def pulled(self, rows: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The slope in each cell, (n, d), of a score whose gradient in the coordinates is given, (n, p).
+    def term(self, j: int, cells: np.ndarray) -> np.ndarray:
+        """c_j of these cells, (n, p); ordered levels may lie between two positions."""
+        feature = self.schema.features[j]
+        if feature.numeric:
+            result = cells[:, None] * self.slopes[j]
+        else:
+            low, share = _segment(cells, len(feature.levels))
+            result = self.levels[j][low]
+            between = np.flatnonzero(share)
+            result[between] += share[between, None] * (self.levels[j][low[between] + 1] - result[between])
+        for code, added in zip(feature.special, self.special[j], strict=True):
+            result[cells == code] = added
+        result[np.isnan(cells)] = self.missing[j]
+        return np.asarray(result)
+
+    def encode(self, rows: np.ndarray) -> np.ndarray:
+        """The coordinates of the rows, (n, p); those of a row do not depend on the rows beside it, to the last bit."""
+        result = np.repeat(self.constant[None], len(rows), axis=0)
+        for j in range(len(self.schema)):
+            result += self.term(j, rows[:, j])
+        return result
+
+    def gradient(self, rows: np.ndarray, outer: np.ndarray) -> np.ndarray:
+        """The slope in each cell, (n, d), of a score whose gradient in the coordinates is `outer`, (n, p).
 
         Numbers are in original units, ordered levels in positions. Other cells have no slope: 0.
         """
         result = np.zeros(rows.shape)
-        numeric = [j for j, feature in enumerate(self.schema) if feature.numeric]
-        result[:, numeric] = _product(gradient, self.slopes[numeric].T)
+        outer = np.ascontiguousarray(outer)  # NumPy then sums each row by itself, in one order
         for j, feature in enumerate(self.schema):
-            known = ordinary(feature, rows[:, j])
-            result[~known, j] = 0.0
-            if j in self.states and feature.ordered and len(feature.levels) > 1:
-                low, _ = _segment(rows[known, j], len(feature.levels))
-                rise = np.diff(self.states[j], axis=0)[np.minimum(low, len(feature.levels) - 2)]
-                result[known, j] = (gradient[known] * rise).sum(axis=1)
+            slope = self.slopes[j]
+            if feature.levels and feature.ordered:
+                rises = np.diff(self.levels[j], axis=0)
+                slope = np.vstack((rises, rises[-1:], slope))[_segment(rows[:, j], len(feature.levels))[0]]
+            inner = (outer * slope).sum(axis=1)
+            result[:, j] = np.where(ordinary(feature, rows[:, j]), inner, 0.0)
         return result
 
 
-def _values_to_ask(feature: Feature, cells: np.ndarray) -> list[float]:
-    """Real cells whose contributions say all: the range of a number, each level, each special code, missing."""
-    known = cells[ordinary(feature, cells)]
+def _cells_to_try(feature: Feature, cells: np.ndarray) -> np.ndarray:
+    """Two numbers and the special codes, or all levels; and NaN last, where a cell may be missing."""
+    tried = np.arange(len(feature.levels), dtype=np.float64)
     if feature.numeric:
-        values = [known.min(), known.max()] if known.size and known.min() < known.max() else [*known[:1]]
-    else:
-        values = [*np.unique(known)]
-    values += [code for code in feature.special if (cells == code).any()]
-    return [float(value) for value in values] + ([np.nan] if np.isnan(cells).any() else [])
+        known = cells[ordinary(feature, cells)]
+        low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+        tried = np.array([low, high if high > low else low + 1.0, *feature.special])
+    return np.append(tried, np.nan) if feature.fillable or np.isnan(cells).any() else tried
 
 
-def _bridge(table: np.ndarray, seen: set[int]) -> None:
-    """Levels that no real row has contribute what the seen ones beside them would, drawn with straight lines."""
-    positions = sorted(seen)
-    for column in table.T:
-        column[:] = np.interp(np.arange(len(table)), positions, column[positions])
+def _base(feature: Feature, cells: np.ndarray) -> float:
+    """A real cell: the least ordinary one."""
+    known = cells[ordinary(feature, cells)]
+    return float(known.min() if len(known) else cells[0])
+
+
+def _where_accepted(transform: Transform, rows: np.ndarray, width: int) -> np.ndarray:
+    """`transform` of each row; NaN for rows that it refuses, such as those with a level it was not fitted on."""
+    try:
+        return transform(rows)
+    except ModelError:
+        if len(rows) == 1:
+            return np.full((1, width), np.nan)
+        half = len(rows) // 2
+        return np.concatenate([_where_accepted(transform, part, width) for part in (rows[:half], rows[half:])])
+
+
+def _interpolated(table: np.ndarray) -> np.ndarray:
+    """The table (K, p) with straight lines between known rows, NaN ones filled in."""
+    known = np.flatnonzero(~np.isnan(table).any(axis=1))
+    if len(known) in (0, len(table)):
+        return np.nan_to_num(table)
+    return np.column_stack([np.interp(np.arange(len(table)), known, column[known]) for column in table.T])
 
 
 def _segment(cells: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
-    clipped = np.clip(cells, 0, levels - 1)
+    """The level at or below each cell, and how far towards the next one the cell is, from 0 to 1."""
+    clipped = np.clip(np.nan_to_num(cells), 0, levels - 1)
     low = np.floor(clipped).astype(np.intp)
     return low, clipped - low
-
-
-def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """left @ right; for a few columns row by row, so that a row's last bits do not depend on the rows beside it."""
-    if right.shape[1] > 4:
-        return np.asarray(left @ right)
-    return np.stack([(left * right[:, k]).sum(axis=1) for k in range(right.shape[1])], axis=1)

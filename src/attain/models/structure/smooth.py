@@ -1,23 +1,24 @@
 """Models whose score has a known slope: how much the target class gains when a cell moves, in the cell's own units.
 
 Linear models and support vector machines with a Gaussian or linear kernel, alone or at the end of scikit-learn
-pipelines, are read out exactly; functions and modules written in JAX or PyTorch are differentiated by their library
-(`attain.models.structure.autodiff`).
+pipelines, are read out exactly; adapters with a `gradient` (PyTorch modules, functions written in JAX) are
+differentiated by their library.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from attain.core.errors import ModelError
-from attain.models.adapter import plain_classes
 from attain.models.goal import GoalLike
-from attain.models.structure.encoding import Encoding
+from attain.models.structure.encoding import Encoding, Preprocessing, StructureError, dense, once
+from attain.models.structure.linear import LinearScore, leads_of, target_position
 from attain.schema import Schema
 
-_KERNEL_CELLS = 4_000_000
+_KERNEL_CELLS: Final = 4_000_000
 """How many kernel values are held at once."""
 
 
@@ -38,78 +39,57 @@ class Smooth(Protocol):
 
 
 def smooth_if_possible(goal: GoalLike, schema: Schema, rows: np.ndarray, method: str, without: str) -> Smooth | None:
-    """The smooth score a method asks for: none for `without`; for `auto` none where there is none; else it must be."""
+    """The smooth score that `method` needs: None if it is `without`, or if it is "auto" and the model has none."""
     if method == without:
         return None
     try:
         return smooth_score(goal, schema, rows)
-    except ModelError as error:
+    except StructureError as error:
         if method == "auto":
             return None
-        raise ModelError(f"method is {method!r}, but {error}; method={without!r} needs none") from error
+        raise StructureError(f"method is {method!r}, but {error}; method={without!r} needs no slope") from error
 
 
 def smooth_score(goal: GoalLike, schema: Schema, rows: np.ndarray) -> Smooth:
-    """The score of the goal's model with its slope, or a `ModelError` that says why it has none.
+    """The score of the goal's model with its slope, or a `StructureError` that says why it has none.
 
-    `rows` are real ones, some hundred, on which the preprocessing is learned.
+    `rows` are training rows, from which the preprocessing is learned.
     """
-    steps, estimator = _unwrapped(goal.model.model)
-    if not hasattr(estimator, "coef_") and not _is_kernel_machine(estimator):
-        from attain.models.structure.autodiff import differentiated
-
-        return differentiated(goal, schema, rows)
-    weights, intercept = _weights(estimator)
-
-    def transform(asked: np.ndarray) -> np.ndarray:
-        batch = goal.reader.batch(asked)
-        for step in steps:
-            batch = step.transform(batch)
-        return _dense(batch)
-
-    encoding = Encoding.learn(transform, schema, rows)
-    position = _target_position(goal, estimator)
-    if weights is None:
-        return KernelScore(encoding, estimator, 1.0 if position == 1 else -1.0)
-    return LinearScore(encoding.folded(weights, intercept), position)
+    return once(goal, "smooth", lambda: _smooth_score(goal, schema, rows))
 
 
-class LinearScore:
-    """By how much a linear model's target class leads the best other one, in its decision function."""
-
-    def __init__(self, encoding: Encoding, position: int) -> None:
-        if encoding.width == 1:
-            sign = np.array([[1.0 if position == 1 else -1.0]])
-            encoding = encoding.folded(sign, np.zeros(1))
-        else:
-            others = [k for k in range(encoding.width) if k != position]
-            lead = np.zeros((encoding.width, len(others)))
-            lead[position] = 1.0
-            lead[others, range(len(others))] = -1.0
-            encoding = encoding.folded(lead, np.zeros(len(others)))
-        self.encoding = encoding
-        """The lead over each other class, folded into contributions of cells."""
-
-    def score(self, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(self.encoding.encode(rows).min(axis=1))
-
-    def slope(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        leads = self.encoding.encode(rows)
-        closest = leads.argmin(axis=1)
-        gradient = (np.arange(leads.shape[1]) == closest[:, None]).astype(np.float64)
-        return leads[np.arange(len(rows)), closest], self.encoding.pulled(rows, gradient)
+def _smooth_score(goal: GoalLike, schema: Schema, rows: np.ndarray) -> Smooth:
+    preprocessing = Preprocessing(goal.reader)
+    estimator = preprocessing.estimator
+    name = type(estimator).__name__
+    if hasattr(estimator, "support_vectors_") and hasattr(estimator, "dual_coef_"):
+        if len(estimator.classes_) != 2:
+            raise StructureError(
+                f"the {name} decides between {len(estimator.classes_)} classes by votes of pairs; only one that "
+                "decides between two has a single score"
+            )
+        if estimator.kernel == "rbf":
+            encoding = Encoding.learn(preprocessing, schema, rows).filled(rows)
+            return KernelScore(encoding, estimator, 1.0 if target_position(goal, estimator) == 1 else -1.0)
+        if estimator.kernel != "linear":
+            raise StructureError(f"the {name} has the kernel {estimator.kernel!r}; only 'rbf' and 'linear' are known")
+    if hasattr(estimator, "coef_"):
+        return LinearScore(leads_of(goal, preprocessing, rows).filled(rows))
+    return _differentiated(goal, schema, rows)
 
 
 class KernelScore:
-    """The decision function of a Gaussian support vector machine, Σ αᵢ exp(−γ‖z − zᵢ‖²) + b, signed for the target."""
+    """The decision function of a Gaussian support vector machine, Σ_i α_i exp(−γ‖z − z_i‖²) + b, signed for the target.
+
+    Sums run row by row rather than as matrix products, whose last bits depend on the rows beside a row.
+    """
 
     def __init__(self, encoding: Encoding, estimator: Any, sign: float) -> None:
         self.encoding = encoding
         self._gamma = float(estimator._gamma)  # scikit-learn resolves "scale" and "auto" here, and nowhere in public
-        self._vectors = _dense(estimator.support_vectors_)
-        self._weights = sign * _dense(estimator.dual_coef_).ravel()
+        self._vectors = dense(estimator.support_vectors_)
+        self._weights = sign * dense(estimator.dual_coef_).ravel()
         self._intercept = sign * float(estimator.intercept_[0])
-        self._squares = (self._vectors**2).sum(axis=1)
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         points = self.encoding.encode(rows)
@@ -117,72 +97,68 @@ class KernelScore:
 
     def slope(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         points = self.encoding.encode(rows)
-        score, gradient = np.empty(len(rows)), np.empty_like(points)
-        start = 0
+        totals, gradients = [], []
         for part in self._parts(points):
-            weighted = self._kernel(part)
-            total = weighted.sum(axis=1)
-            here = slice(start, start + len(part))
-            score[here] = total + self._intercept
-            gradient[here] = 2 * self._gamma * (weighted @ self._vectors - total[:, None] * part)
-            start += len(part)
-        return score, self.encoding.pulled(rows, gradient)
+            kernel = self._kernel(part)
+            total = kernel.sum(axis=1)
+            # ∂/∂z Σ_i k_i = 2γ Σ_i k_i (z_i − z)
+            pulls = np.stack([(kernel * coordinate).sum(axis=1) for coordinate in self._vectors.T], axis=1)
+            totals.append(total)
+            gradients.append(2 * self._gamma * (pulls - total[:, None] * part))
+        return np.concatenate(totals) + self._intercept, self.encoding.gradient(rows, np.concatenate(gradients))
 
     def _parts(self, points: np.ndarray) -> list[np.ndarray]:
         size = max(_KERNEL_CELLS // len(self._vectors), 1)
         return [points[start : start + size] for start in range(0, max(len(points), 1), size)]
 
     def _kernel(self, points: np.ndarray) -> np.ndarray:
-        """αᵢ exp(−γ‖z − zᵢ‖²) for each point and support vector."""
-        distances = (points**2).sum(axis=1)[:, None] + self._squares - 2 * points @ self._vectors.T
-        return np.asarray(self._weights * np.exp(-self._gamma * np.maximum(distances, 0.0)))
+        """α_i exp(−γ‖z − z_i‖²) for each point and support vector."""
+        return np.asarray(self._weights * np.exp(-self._gamma * cdist(points, self._vectors, "sqeuclidean")))
 
 
-def _unwrapped(model: Any) -> tuple[list[Any], Any]:
-    """The transforming steps before the estimator that decides, and that estimator."""
-    steps: list[Any] = []
-    while True:
-        if hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        elif hasattr(model, "response_method") and hasattr(model, "estimator_"):
-            model = model.estimator_  # a moved threshold leaves the order of rows as it is
-        elif isinstance(getattr(model, "steps", None), list) and model.steps:
-            steps += [step for _, step in model.steps[:-1] if step is not None and step != "passthrough"]
-            model = model.steps[-1][1]
-        else:
-            return steps, model
+def _differentiated(goal: GoalLike, schema: Schema, rows: np.ndarray) -> DifferentiatedScore:
+    title = goal.reader.title
+    numbers = all(isinstance(level, int | float) for feature in schema for level in feature.levels)
+    if goal.model.adapter.gradient is None or not numbers:
+        raise StructureError(
+            f"the slope of {title} is not known; it is for linear models and Gaussian or linear support vector "
+            "machines, also in pipelines, for torch modules, and for JAX functions wrapped as "
+            "Model(function, accepts='numpy'), where levels are numbers"
+        )
+    score = DifferentiatedScore(goal, schema)
+    try:
+        score.slope(rows[:1])
+    except ModelError as error:
+        goal.judge(rows[:1])  # a model that cannot be asked at all raises its own error
+        raise StructureError(f"{title} cannot be differentiated: {str(error)[:300]}") from error
+    return score
 
 
-def _is_kernel_machine(estimator: Any) -> bool:
-    return hasattr(estimator, "support_vectors_") and hasattr(estimator, "dual_coef_")
+class DifferentiatedScore:
+    """By how much the target class leads the best other one, in log-odds or scores, and its slope."""
 
+    def __init__(self, goal: GoalLike, schema: Schema) -> None:
+        self._schema = schema
+        self._reader = goal.reader
+        self._class = goal.classes.index(goal.target)
 
-def _weights(estimator: Any) -> tuple[np.ndarray | None, np.ndarray]:
-    """The weights (p, m) and intercepts (m,) of a linear model; None for those of a Gaussian kernel."""
-    name = type(estimator).__name__
-    if _is_kernel_machine(estimator):
-        if len(estimator.classes_) != 2:
-            raise ModelError(
-                f"the {name} decides between {len(estimator.classes_)} classes by votes of pairs; only one that "
-                "decides between two has a single score"
-            )
-        if estimator.kernel == "rbf":
-            return None, np.zeros(1)
-        if estimator.kernel != "linear":
-            raise ModelError(f"the {name} has the kernel {estimator.kernel!r}; only 'rbf' and 'linear' are known")
-    intercept = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
-    weights = np.atleast_2d(_dense(estimator.coef_)).T
-    return weights, np.broadcast_to(intercept, weights.shape[1:])
+    def score(self, rows: np.ndarray) -> np.ndarray:
+        return self.slope(rows)[0]
 
-
-def _target_position(goal: GoalLike, estimator: Any) -> int:
-    """Which class of the estimator the target is; the caller may have given the classes other names."""
-    position = goal.classes.index(goal.target)
-    spoken = goal.model.adapter.spoken or goal.classes
-    classes = plain_classes(estimator.classes_) if hasattr(estimator, "classes_") else spoken
-    return classes.index(spoken[position]) if spoken[position] in classes else position
-
-
-def _dense(values: Any) -> np.ndarray:
-    array = values.toarray() if hasattr(values, "toarray") else values
-    return np.asarray(array, dtype=np.float64)
+    def slope(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not len(rows):
+            return np.empty(0), np.empty(rows.shape)
+        values, spacing = rows.copy(), np.ones(rows.shape)
+        for j, feature in enumerate(self._schema):
+            if feature.levels:
+                levels = np.array(feature.levels, dtype=np.float64)
+                steps = np.append(np.diff(levels), 0.0) if feature.ordered else np.zeros(len(levels))
+                at = np.clip(np.nan_to_num(np.floor(rows[:, j])), 0, max(len(levels) - 2, 0)).astype(np.intp)
+                values[:, j] = np.interp(rows[:, j], np.arange(len(levels)), levels)
+                spacing[:, j] = steps[at]
+            spacing[np.isnan(rows[:, j]) | np.isin(rows[:, j], list(feature.special)), j] = 0.0
+        positions = self._reader.layout.positions
+        lead, gradient = self._reader.gradient(values[:, positions], self._class)
+        slope = np.zeros(rows.shape)
+        slope[:, positions] = gradient
+        return lead, np.where(spacing == 0, 0.0, slope * spacing)

@@ -1,4 +1,4 @@
-"""Reading the trees of each library: nodes as flat arrays, all of them with the same meaning."""
+"""Reading the trees of each library into flat arrays of nodes that mean the same for all of them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.errors import ModelError
 from attain.models.adapter import library_name
+from attain.models.structure.encoding import StructureError
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class TreeNodes:
     """The nodes of all trees. A row goes left where its cell is at most the threshold.
 
     Attributes
@@ -48,7 +48,7 @@ class Growth:
     single: bool
     width: int
 
-    def seen(self, encoded: np.ndarray) -> np.ndarray:
+    def as_compared(self, encoded: np.ndarray) -> np.ndarray:
         """Cells in the precision in which the trees compare them."""
         return encoded.astype(np.float32).astype(np.float64) if self.single else encoded
 
@@ -80,8 +80,8 @@ class _Tree:
     value: np.ndarray
 
 
-def grown(model: Any, classes: int) -> Growth:
-    """The trees of a fitted model, or a `ModelError` that says which models have some."""
+def read_trees(model: Any, classes: int) -> TreeNodes:
+    """The trees of a fitted model, or a `StructureError` that says which models have some."""
     libraries = library_name(model)
     if "xgboost" in libraries:
         return _xgboost(model, classes)
@@ -93,7 +93,7 @@ def grown(model: Any, classes: int) -> Growth:
         return _forest(model)
     if hasattr(model, "estimators_") and hasattr(model, "learning_rate") and hasattr(model, "init_"):
         return _gradient_boosting(model, classes)
-    raise ModelError(
+    raise StructureError(
         f"{type(model).__name__} is no tree ensemble that can be read; FeatureTweaking takes decision trees, random "
         "forests, extra trees, GradientBoosting and HistGradientBoosting of scikit-learn, XGBoost and LightGBM, alone "
         "or last in a pipeline; for any other classifier use GrowingSpheres or NearestUnlike"
@@ -106,10 +106,10 @@ def _is_forest(model: Any) -> bool:
     return forest and isinstance(members, list) and all(hasattr(member, "tree_") for member in members)
 
 
-def _joined(trees: Sequence[_Tree], width: int, *, votes: bool, single: bool) -> Growth:
+def _joined(trees: Sequence[_Tree], width: int, *, votes: bool, single: bool) -> TreeNodes:
     sizes = [len(tree.feature) for tree in trees]
     roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.intp)
-    return Growth(
+    return TreeNodes(
         feature=np.concatenate([tree.feature for tree in trees]).astype(np.intp),
         threshold=np.concatenate([tree.threshold for tree in trees]),
         left=np.concatenate([tree.left + root for tree, root in zip(trees, roots, strict=True)]).astype(np.intp),
@@ -138,17 +138,17 @@ def _scikit_tree(tree: Any, value: np.ndarray) -> _Tree:
     )
 
 
-def _forest(model: Any) -> Growth:
+def _forest(model: Any) -> TreeNodes:
     trees = []
     for member in getattr(model, "estimators_", [model]):
         if member.tree_.n_outputs > 1:
-            raise ModelError(f"{type(model).__name__} predicts several outputs at once; pass a model of one of them")
+            raise StructureError(f"{type(model).__name__} has several outputs; pass a model of one of them")
         share = member.tree_.value[:, 0, :]
         trees.append(_scikit_tree(member.tree_, share / share.sum(axis=1, keepdims=True)))
     return _joined(trees, int(model.n_features_in_), votes=True, single=True)
 
 
-def _gradient_boosting(model: Any, classes: int) -> Growth:
+def _gradient_boosting(model: Any, classes: int) -> TreeNodes:
     trees = [
         _scikit_tree(member.tree_, _for_class(model.learning_rate * member.tree_.value[:, 0, 0], k, classes))
         for members in model.estimators_
@@ -157,7 +157,7 @@ def _gradient_boosting(model: Any, classes: int) -> Growth:
     return _joined(trees, int(model.n_features_in_), votes=False, single=True)
 
 
-def _histograms(model: Any, classes: int) -> Growth:
+def _histograms(model: Any, classes: int) -> TreeNodes:
     trees = []
     for members in model._predictors:
         for k, member in enumerate(members):
@@ -178,11 +178,11 @@ def _histograms(model: Any, classes: int) -> Growth:
     return _joined(trees, int(model.n_features_in_), votes=False, single=False)
 
 
-def _xgboost(model: Any, classes: int) -> Growth:
+def _xgboost(model: Any, classes: int) -> TreeNodes:
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     if learner["gradient_booster"]["name"] != "gbtree":
-        raise ModelError(
+        raise StructureError(
             f"the XGBoost model was grown with booster={learner['gradient_booster']['name']!r}; FeatureTweaking takes "
             "booster='gbtree'; for the others use GrowingSpheres or NearestUnlike"
         )
@@ -214,7 +214,7 @@ def _xgboost(model: Any, classes: int) -> Growth:
     return _joined(trees, int(booster.num_features()), votes=False, single=True)
 
 
-def _lightgbm(model: Any, classes: int) -> Growth:
+def _lightgbm(model: Any, classes: int) -> TreeNodes:
     booster = getattr(model, "booster_", model)
     dumped = booster.dump_model()
     rounds = int(dumped["num_tree_per_iteration"])
@@ -237,7 +237,7 @@ def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _T
             if node["decision_type"] != "<=":
                 raise _native_levels(model)
             if node["missing_type"] == "Zero":
-                raise ModelError("the LightGBM model takes zeros for missing; grow it without zero_as_missing")
+                raise StructureError("the LightGBM model takes zeros for missing; grow it without zero_as_missing")
     # without a branch of their own, missing cells are compared as zeros
     missing = [
         bool(node.get("default_left")) if node.get("missing_type") != "None" else node["threshold"] >= 0.0
@@ -257,8 +257,8 @@ def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _T
     )
 
 
-def _native_levels(model: Any) -> ModelError:
-    return ModelError(
+def _native_levels(model: Any) -> StructureError:
+    return StructureError(
         f"{type(model).__name__} splits on sets of levels of its own; FeatureTweaking takes thresholds only: encode "
         "the levels in a pipeline (OneHotEncoder, OrdinalEncoder), or use GrowingSpheres or NearestUnlike"
     )

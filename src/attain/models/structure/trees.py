@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.errors import ModelError
-from attain.models.goal import GoalLike
-from attain.models.structure.encoding import Encoding
-from attain.models.structure.tree_readers import Growth, grown
+from attain.models.adapter import Kind
+from attain.models.goal import GoalLike, probe_rows
+from attain.models.structure.encoding import Encoding, Preprocessing, StructureError
+from attain.models.structure.tree_readers import TreeNodes, read_trees
 from attain.schema import Schema
 
 _TOLERANCE = 1e-4
@@ -25,34 +25,41 @@ _LARGEST_SHARE = 1 - 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """One box a leaf over the trees' columns: the cells of its rows lie above `low` and not above `high`.
+    """One box per leaf over the trees' columns: the cells of its rows lie above `low` and not above `high`.
+
+    Conditions are kept only for the columns on a leaf's path, so memory grows with leaves × depth, not × columns.
 
     Attributes
     ----------
     leaf, tree
-        Which node and which tree each box is of, (L,).
-    low, high
-        (L, p).
-    missing
-        Whether a missing cell gets there too, (L, p).
+        Which node and which tree each box belongs to, (L,).
+    conditions
+        Per column that some path asks about: the boxes with a condition on it, their `low` and `high`, and whether a
+        missing cell gets there too.
     """
 
     leaf: np.ndarray
     tree: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    missing: np.ndarray
+    conditions: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+
+    def interval(self, column: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """low, high and missing of all boxes in one column, (L,) each."""
+        low, high = np.full(len(self.leaf), -np.inf), np.full(len(self.leaf), np.inf)
+        missing = np.ones(len(self.leaf), dtype=bool)
+        if column in self.conditions:
+            box, lows, highs, present = self.conditions[column]
+            low[box], high[box], missing[box] = lows, highs, present
+        return low, high, missing
 
     def holds(self, cells: np.ndarray, column: int, boxes: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Whether cells of one column lie in the boxes; the shapes broadcast."""
-        inside = (cells > self.low[boxes, column]) & (cells <= self.high[boxes, column])
-        return np.where(np.isnan(cells), self.missing[boxes, column], inside)
+        low, high, missing = (ends[boxes] for ends in self.interval(column))
+        return np.where(np.isnan(cells), missing, (cells > low) & (cells <= high))
 
     @property
     def used(self) -> np.ndarray:
         """The columns that some path asks about."""
-        asked = (self.low > -np.inf) | (self.high < np.inf) | ~self.missing
-        return np.flatnonzero(asked.any(axis=0))
+        return np.array(sorted(self.conditions), dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,33 +68,31 @@ class Ensemble:
 
     Attributes
     ----------
-    growth
+    nodes
         The trees' nodes.
     sources
         Which column of the matrix each column of the trees comes from, (p,); −1 for a constant one.
     """
 
-    growth: Growth
+    nodes: TreeNodes
     schema: Schema
     sources: np.ndarray
     _encoding: Encoding
-    _goal: GoalLike
-    _steps: tuple[Any, ...]
+    _preprocessing: Preprocessing
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
         """The rows as the trees see them, (n, p)."""
-        return self.growth.seen(_encoded(self._goal, self._steps, rows))
+        return self.nodes.as_compared(self._preprocessing(rows))
 
-    def images(self, column: int) -> np.ndarray:
+    def encoded_levels(self, column: int) -> np.ndarray:
         """What each level of a column of the matrix becomes, (K, p); NaN where it becomes missing."""
         width = len(self.sources)
-        doubled = self._encoding.constant + self._encoding.states[column]
-        return self.growth.seen(np.where(doubled[:, width:] > 0.5, np.nan, doubled[:, :width]))
+        doubled = self._encoding.constant + self._encoding.levels[column]
+        return self.nodes.as_compared(np.where(doubled[:, width:] > 0.5, np.nan, doubled[:, :width]))
 
-    def line(self, column: int, encoded: int) -> tuple[float, float]:
-        """Intercept and slope of what a number in a column of the matrix becomes in a column of the trees."""
-        slope = float(self._encoding.slopes[column, encoded])
-        return float(self._encoding.constant[encoded] - slope * self._encoding.origin[column]), slope
+    def number_map(self, column: int, encoded: int) -> tuple[float, float]:
+        """a and b of a + b · x, which a number x in a column of the matrix becomes in a column of the trees."""
+        return float(self._encoding.constant[encoded]), float(self._encoding.slopes[column, encoded])
 
 
 def read_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
@@ -96,75 +101,53 @@ def read_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
     Raises a `ModelError` for a model that is no tree ensemble, or whose trees see the columns in a way that cannot be
     undone.
     """
-    steps, last = _opened(goal.model.model)
-    growth = grown(last, len(goal.classes))
+    preprocessing = Preprocessing(goal.reader)
+    last = preprocessing.estimator
+    nodes = read_trees(last, len(goal.classes))
     schema = goal.layout.schema
     try:
-        encoding = Encoding.learn(lambda asked: _split(_encoded(goal, steps, asked)), schema, rows)
-    except ModelError as error:
+        encoding = Encoding.learn(lambda asked: _split(preprocessing(asked)), schema, rows).filled(rows)
+    except StructureError as error:
         raise _unreadable(last, "its preprocessing cannot be followed back to single columns") from error
-    sources = _sources(encoding, schema, growth, last)
-    ensemble = Ensemble(growth, schema, sources, encoding, goal, steps)
+    ensemble = Ensemble(nodes, schema, _sources(encoding, schema, nodes, last), encoding, preprocessing)
     _verify(ensemble, goal, rows, last)
     return ensemble
 
 
-def boxes(growth: Growth) -> Boxes:
+def boxes(nodes: TreeNodes) -> Boxes:
     """The box of every leaf that some row can reach: the conditions on its path, intersected."""
-    nodes, width = len(growth.feature), growth.width
-    low, high = np.full((nodes, width), -np.inf), np.full((nodes, width), np.inf)
-    missing = np.ones((nodes, width), dtype=bool)
-    tree = np.zeros(nodes, dtype=np.intp)
-    tree[growth.roots] = np.arange(len(growth.roots))
-    front = growth.roots
-    while front.size:
-        front = front[growth.feature[front] >= 0]
-        column, threshold = growth.feature[front], growth.threshold[front]
-        for child, goes in ((growth.left, growth.missing_left), (growth.right, ~growth.missing_left)):
-            after = child[front]
-            low[after], high[after], missing[after] = low[front], high[front], missing[front]
-            missing[after, column] &= goes[front]
-            tree[after] = tree[front]
-        left, right = growth.left[front], growth.right[front]
-        high[left, column] = np.minimum(high[left, column], threshold)
-        low[right, column] = np.maximum(low[right, column], threshold)
-        front = np.concatenate((left, right))
-    leaf = np.flatnonzero(growth.feature < 0)
-    leaf = leaf[((low[leaf] < high[leaf]) | missing[leaf]).all(axis=1)]
-    return Boxes(leaf, tree[leaf], low[leaf], high[leaf], missing[leaf])
-
-
-def _opened(model: Any) -> tuple[tuple[Any, ...], Any]:
-    """The steps before the estimator that decides, and that estimator."""
-    steps: list[Any] = []
-    while True:
-        if hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        elif isinstance(getattr(model, "steps", None), list) and model.steps:
-            steps += [step for _, step in model.steps[:-1] if step is not None and step != "passthrough"]
-            model = model.steps[-1][1]
-        elif hasattr(model, "response_method") and hasattr(model, "estimator_"):
-            model = model.estimator_  # it only decides at another threshold
-        else:
-            return tuple(steps), model
-
-
-def _encoded(goal: GoalLike, steps: tuple[Any, ...], rows: np.ndarray) -> np.ndarray:
-    batch = goal.reader.batch(rows)
-    if not steps:
-        columns = list(batch.columns) if hasattr(batch, "columns") else list(goal.layout.columns)
-        places = [goal.layout.columns.index(name) for name in columns]
-        return _numbers(goal.layout.array(rows)[:, places])
-    for step in steps:
-        batch = step.transform(batch)
-    return _numbers(batch.toarray() if hasattr(batch, "toarray") else batch)
-
-
-def _numbers(cells: Any) -> np.ndarray:
-    try:
-        return np.asarray(cells, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError("levels that are no numbers reach the trees") from None
+    parent = np.full(len(nodes.feature), -1)
+    for child in (nodes.left, nodes.right):
+        parent[child[nodes.feature >= 0]] = np.flatnonzero(nodes.feature >= 0)
+    leaf = np.flatnonzero(nodes.feature < 0)
+    steps, here = [], (np.arange(len(leaf)), leaf)  # all leaves walk up to their roots together
+    while len(here[0]):
+        up = parent[here[1]]
+        box, node, up = here[0][up >= 0], here[1][up >= 0], up[up >= 0]
+        left = node == nodes.left[up]
+        low = np.where(left, -np.inf, nodes.threshold[up])
+        high = np.where(left, nodes.threshold[up], np.inf)
+        steps.append((nodes.feature[up], box, low, high, nodes.missing_left[up] == left))
+        here = (box, up)
+    column, box, low, high, missing = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+    order = np.lexsort((box, column))
+    column, box, low, high, missing = (part[order] for part in (column, box, low, high, missing))
+    first = np.flatnonzero(np.diff(column, prepend=-1) | np.diff(box, prepend=-1))
+    column, box = column[first], box[first]
+    if len(first):
+        low, high = np.maximum.reduceat(low, first), np.minimum.reduceat(high, first)
+        missing = np.logical_and.reduceat(missing, first)
+    reached = np.ones(len(leaf), dtype=bool)
+    reached[box[(low >= high) & ~missing]] = False
+    kept, place = reached[box], np.cumsum(reached) - 1
+    column, box, low, high, missing = column[kept], place[box[kept]], low[kept], high[kept], missing[kept]
+    bounds = {
+        int(j): (box[at], low[at], high[at], missing[at])
+        for j in np.unique(column)
+        for at in [np.flatnonzero(column == j)]
+    }
+    tree = np.searchsorted(nodes.roots, leaf[reached], side="right") - 1
+    return Boxes(leaf[reached], tree, bounds)
 
 
 def _split(encoded: np.ndarray) -> np.ndarray:
@@ -173,17 +156,12 @@ def _split(encoded: np.ndarray) -> np.ndarray:
     return np.column_stack((np.where(missing, 0.0, encoded), missing))
 
 
-def _sources(encoding: Encoding, schema: Schema, growth: Growth, last: Any) -> np.ndarray:
-    depends = np.abs(encoding.slopes) > 0
-    for j, table in encoding.states.items():
-        depends[j] |= (np.abs(table) > 0).any(axis=0)
-    for j, marks in encoding.marks.items():
-        depends[j] |= np.logical_or.reduce([np.abs(move) > 0 for move in marks.values()])
-    width = encoding.width // 2
-    if width != growth.width:
-        raise _unreadable(last, f"it has {growth.width} columns, but {width} reach it")
+def _sources(encoding: Encoding, schema: Schema, nodes: TreeNodes, last: Any) -> np.ndarray:
+    width, depends = encoding.width // 2, encoding.depends()
+    if width != nodes.width:
+        raise _unreadable(last, f"it has {nodes.width} columns, but {width} reach it")
     depends = depends[:, :width] | depends[:, width:]
-    mixed = np.intersect1d(np.flatnonzero(depends.sum(axis=0) > 1), growth.feature)
+    mixed = np.intersect1d(np.flatnonzero(depends.sum(axis=0) > 1), nodes.feature)
     if mixed.size:
         names = [schema.names[j] for j in np.flatnonzero(depends[:, mixed[0]])]
         raise _unreadable(last, f"one of its columns is made of several: {', '.join(names)}")
@@ -192,15 +170,14 @@ def _sources(encoding: Encoding, schema: Schema, growth: Growth, last: Any) -> n
 
 def _verify(ensemble: Ensemble, goal: GoalLike, rows: np.ndarray, last: Any) -> None:
     """Makes sure that the arrays say what the model does: the same shares, or the same margins up to their unit."""
-    rows = rows[:_CHECKED_ROWS]
-    own = ensemble.growth.scores(ensemble.encode(rows))
-    adapter = goal.model.adapter
-    kind = "probabilities" if "probabilities" in adapter.kinds else "scores"
-    if kind not in adapter.kinds:
+    rows = probe_rows(rows, _CHECKED_ROWS)
+    own = ensemble.nodes.scores(ensemble.encode(rows))
+    kind: Kind = "probabilities" if "probabilities" in goal.reader.kinds else "scores"
+    if kind not in goal.reader.kinds:
         raise _unreadable(last, "it gives neither probabilities nor scores to check them by")
-    said = np.asarray(goal.reader.read(rows, (kind,))[kind], dtype=np.float64).reshape(len(rows), -1)
-    if ensemble.growth.votes and kind == "probabilities":
-        good = said.shape == own.shape and bool(np.allclose(said, own / len(ensemble.growth.roots), atol=_TOLERANCE))
+    said = goal.reader.read(rows, (kind,))[kind].reshape(len(rows), -1)
+    if ensemble.nodes.votes and kind == "probabilities":
+        good = said.shape == own.shape and bool(np.allclose(said, own / len(ensemble.nodes.roots), atol=_TOLERANCE))
     else:
         good = _same_margins(own, _margins(said, kind))
     if not good:
@@ -236,8 +213,8 @@ def _same_margins(own: np.ndarray, said: np.ndarray) -> bool:
     return True
 
 
-def _unreadable(last: Any, why: str) -> ModelError:
-    return ModelError(
+def _unreadable(last: Any, why: str) -> StructureError:
+    return StructureError(
         f"the trees of the {type(last).__name__} model cannot be followed back to the table: {why}; give it numbers, "
         "or levels through a one-hot or ordinal encoder in a pipeline, or use GrowingSpheres or NearestUnlike, which "
         "take any classifier"
