@@ -1,6 +1,19 @@
-"""The one wrapper around any classifier, and a classifier asked for a class or a probability."""
+"""The wrapper around any classifier, and a classifier asked for a class or a probability."""
 
+from attain.models.adapter import Adapter, Options, library_name
+from attain.models.detection import register
 from attain.models.goal import Goal, GoalLike, JointGoal, Judgement, probe_rows
 from attain.models.model import Model
 
-__all__ = ["Goal", "GoalLike", "JointGoal", "Judgement", "Model", "probe_rows"]
+__all__ = [
+    "Adapter",
+    "Goal",
+    "GoalLike",
+    "JointGoal",
+    "Judgement",
+    "Model",
+    "Options",
+    "library_name",
+    "probe_rows",
+    "register",
+]
