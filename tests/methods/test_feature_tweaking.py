@@ -209,7 +209,7 @@ def test_other_classifiers_and_settings_are_refused_in_words():
     X, y = numbers()
     fitted = FeatureTweaking(REAL).fit(X, y)
     with pytest.raises(
-        ModelError, match=r"LogisticRegression is no tree ensemble.*use GrowingSpheres or NearestUnlike"
+        ModelError, match=r"LogisticRegression is not a tree ensemble.*use GrowingSpheres or NearestUnlike"
     ):
         fitted.explain(LogisticRegression().fit(X, y), X, target=1)
     with pytest.raises(AttainError, match="cost is 'price'; it takes one of 'euclidean'"):

@@ -31,14 +31,14 @@ def people(seed: int = 0, size: int = 240) -> pd.DataFrame:
 
 
 def outcome(frame: pd.DataFrame) -> np.ndarray:
-    """Two classes with noise, so that probabilities are none of 0 and 1."""
+    """Two classes with noise, so that no probability is 0 or 1."""
     noise = np.random.default_rng(7).normal(0, 0.8, len(frame))
     return np.where(frame["income"] + (frame["job"] == "pilot") - 0.2 * frame["visits"] + noise > 2.4, "good", "bad")
 
 
 @pytest.fixture
 def mixed() -> SimpleNamespace:
-    """A frame whose columns stand in another order than the schema's, as a table, with its outcome."""
+    """A frame whose columns are in another order than the schema's, as a table, with its outcome."""
     frame = people()
     table = Table.read(frame, SCHEMA)
     return SimpleNamespace(

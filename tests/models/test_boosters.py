@@ -72,16 +72,16 @@ def test_xgboost_boosters_that_give_labels_or_margins_are_scored_by_margins(numb
     assert len(np.unique(goal.judge(numbers.rows).score)) > 2
 
 
-def test_boosters_of_no_classification_are_refused_unless_told(numbers):
+def test_boosters_of_no_classification_are_refused_unless_returns_is_given(numbers):
     y = (numbers.y == "good").astype(float)
     data = xgboost.DMatrix(numbers.frame, y)
     regression = xgboost.train({"objective": "reg:squarederror", "max_depth": 2}, data, 3)
-    with pytest.raises(ModelError, match=r"objective 'reg:squarederror', which is no classification"):
+    with pytest.raises(ModelError, match=r"objective 'reg:squarederror', which is not a classification"):
         Model(regression)
     shifted = Goal(Model(regression, returns="scores"), numbers.layout, target=1, probe=numbers.probe)
     np.testing.assert_array_equal(shifted.judge(numbers.rows).score, regression.predict(data).astype(np.float64))
     tree = lightgbm.train({"objective": "regression", "verbose": -1}, lightgbm.Dataset(numbers.frame, y), 3)
-    with pytest.raises(ModelError, match=r"objective 'regression', which is no classification"):
+    with pytest.raises(ModelError, match=r"objective 'regression', which is not a classification"):
         Model(tree)
 
 

@@ -85,7 +85,7 @@ def test_scores_of_several_classes_win_by_the_largest(mixed):
     goal = Goal(Model(logits, returns="scores"), mixed.layout, target=2, probe=mixed.probe)
     over = mixed.frame["income"] - 3
     np.testing.assert_allclose(goal.judge(mixed.rows).score, np.where(over > 0, over, 2 * over))
-    with pytest.raises(ModelError, match=r"probabilities from .* say so: Model\(model, returns='scores'\)"):
+    with pytest.raises(ModelError, match=r"probabilities from .* pass Model\(model, returns='scores'\)"):
         Goal(logits, mixed.layout, target=2, probe=mixed.probe)
 
 
@@ -126,7 +126,7 @@ def test_a_class_the_probe_does_not_show_can_be_named(mixed):
     def strict(frame):
         return np.where(frame["income"] > 50, "good", "bad")
 
-    with pytest.raises(ModelError, match=r"target is 'good', but the classes of .* are 'bad'; if it has others, pass"):
+    with pytest.raises(ModelError, match=r"target is 'good', but the classes of .* are 'bad'; if it has more, pass"):
         Goal(strict, mixed.layout, target="good", probe=mixed.probe)
     goal = Goal(Model(strict, classes=["bad", "good"]), mixed.layout, target="good", probe=mixed.probe)
     rich = mixed.rows.copy()
@@ -143,21 +143,21 @@ def test_a_label_not_seen_before_is_another_class_unless_classes_are_closed(mixe
     assert not Goal(model, mixed.layout, target="good", probe=mixed.probe).judge(rich).met[:4].any()
     closed = Goal(Model(model, classes=["bad", "good"]), mixed.layout, target="good", probe=mixed.probe)
     with pytest.raises(
-        ModelError, match=r"none of its classes for 4 of 240 rows: 'odd'; its classes are 'bad', 'good'"
+        ModelError, match=r"not among its classes for 4 of 240 rows: 'odd'; its classes are 'bad', 'good'"
     ):
         closed.judge(rich)
 
 
-def test_numbers_that_turn_out_to_be_no_labels_are_told(mixed):
+def test_numbers_that_turn_out_not_to_be_labels_are_refused(mixed):
     def saturated(frame):
         return np.clip(frame["income"].to_numpy() - 2.5, 0, 1).round(1)
 
     clear = mixed.rows[(mixed.frame["income"] < 2.4) | (mixed.frame["income"] > 3.6)]
     goal = Goal(saturated, mixed.layout, target=1, probe=clear)
-    with pytest.raises(ModelError, match=r"returned whole numbers at first, which were read as labels, and now 0\.\d"):
+    with pytest.raises(ModelError, match=r"first returned integers, which were taken for labels, and now 0\.\d"):
         goal.judge(mixed.rows)
 
 
 def test_numbers_that_are_neither_labels_nor_probabilities_are_asked_about(mixed):
-    with pytest.raises(ModelError, match=r"neither whole nor between 0 and 1.*returns='scores'"):
+    with pytest.raises(ModelError, match=r"neither integers nor between 0 and 1.*returns='scores'"):
         Goal(lambda frame: frame["income"], mixed.layout, target=1, probe=mixed.probe)

@@ -1,4 +1,4 @@
-"""What holds for every model: counts, batches, steadiness, fingerprints, and a sentence for every fault."""
+"""What holds for every model: counts, batches, repeatable answers, fingerprints, and a message for every fault."""
 
 import pickle
 import re
@@ -66,7 +66,7 @@ def test_of_passes_a_model_through_and_wraps_anything_else():
     wrapped = Model(good)
     assert Model.of(wrapped) is wrapped
     assert isinstance(Model.of(good), Model)
-    with pytest.raises(ModelError, match="this is a Model already"):
+    with pytest.raises(ModelError, match="the model is a Model already"):
         Model(wrapped)
 
 
@@ -90,18 +90,18 @@ def test_a_fingerprint_follows_the_predictions_and_the_request(numbers):
     assert len({first, *others}) == 6
 
 
-def test_a_model_that_changes_its_mind_is_refused(numbers):
+def test_a_model_that_changes_its_answers_is_refused(numbers):
     random = np.random.default_rng(0)
     for model in (
         lambda frame: random.choice(["bad", "good"], len(frame)),
         lambda frame: random.uniform(size=len(frame)),
         lambda frame: np.clip(frame["income"].to_numpy() / 9 + random.normal(0, 1e-3, len(frame)), 0.01, 0.99),
     ):
-        with pytest.raises(ModelError, match=r"when asked again about the same 60 rows.*randomised"):
+        with pytest.raises(ModelError, match=r"when asked again about the same 60 rows.*random model"):
             Goal(Model(model, classes=["bad", "good"]), numbers.layout, target="good", probe=numbers.probe)
 
 
-def test_last_bits_are_no_change_of_mind(numbers):
+def test_last_bits_do_not_count_as_a_change(numbers):
     random = np.random.default_rng(0)
 
     def model(frame):
@@ -112,7 +112,7 @@ def test_last_bits_are_no_change_of_mind(numbers):
 
 
 class Faulty(LogisticRegression):
-    """Answers as it was told to, when asked about the rows after the probe."""
+    """Returns what `fault` makes of its answer, for more rows than the probe has."""
 
     def predict_proba(self, X):
         proper = super().predict_proba(X)
@@ -143,19 +143,19 @@ def with_cell(array, value):
         (lambda p: p[:, None, :], r"an array of shape \(240, 1, 2\) for 240 rows"),
         (lambda p: None, r"returned a single NoneType for 240 rows"),
         (lambda p: 0.5, r"returned a single float for 240 rows"),
-        (lambda p: [[1.0], [1.0, 2.0]], r"returned a list that is no array: ValueError"),
+        (lambda p: [[1.0], [1.0, 2.0]], r"returned a list that is not an array: ValueError"),
         (lambda p: with_cell(p, np.nan), r"NaN or infinite probabilities for 1 of 240 rows, the first at position 7"),
         (lambda p: with_cell(p, np.inf), r"NaN or infinite probabilities for 1 of 240 rows"),
-        (lambda p: with_cell(p, "much"), r"returned probabilities that are no numbers for 240 rows"),
+        (lambda p: with_cell(p, "much"), r"returned probabilities that are not numbers for 240 rows"),
         (lambda p: p * 3, r"returned probabilities from .* to .* for 240 rows; they must be between 0 and 1"),
     ],
 )
-def test_an_answer_that_is_none_is_told(numbers, fault, sentence):
+def test_an_answer_that_is_not_a_prediction_is_refused(numbers, fault, sentence):
     with pytest.raises(ModelError, match=sentence):
         judged(numbers, fault)
 
 
-def test_an_exception_is_told_and_chained(numbers):
+def test_an_exception_becomes_a_model_error_and_is_chained(numbers):
     def fault(_):
         raise ZeroDivisionError("by income")
 
@@ -165,33 +165,33 @@ def test_an_exception_is_told_and_chained(numbers):
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_answers_of_different_widths_are_told(numbers):
+def test_answers_of_different_widths_are_refused(numbers):
     widths = Counter()
 
     def fault(proper):
         widths["calls"] += 1
         return proper if widths["calls"] == 1 else proper[:, :1]
 
-    with pytest.raises(ModelError, match="different widths from call to call"):
+    with pytest.raises(ModelError, match="different widths in different calls"):
         judged(numbers, fault, batch_rows=80)
 
 
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (lambda n: np.array(["good"] * (n - 1) + ["ugly"]), r"none of its classes for 1 of 60 rows: 'ugly'"),
+        (lambda n: np.array(["good"] * (n - 1) + ["ugly"]), r"not among its classes for 1 of 60 rows: 'ugly'"),
         (lambda n: np.array(["good"] * (n - 1) + [None], dtype=object), r"a missing label \(NaN or None\) for 1 of 60"),
         (lambda n: np.full(n, np.nan), r"a missing label \(NaN or None\) for 60 of 60 rows"),
-        (lambda n: np.full((n, 2), "good"), r"labels of shape \(60, 2\) for 60 rows; it must return one label a row"),
+        (lambda n: np.full((n, 2), "good"), r"labels of shape \(60, 2\) for 60 rows; it must return one per row"),
     ],
 )
-def test_a_label_that_is_none_is_told(numbers, answer, sentence):
+def test_a_label_that_is_not_a_class_is_refused(numbers, answer, sentence):
     model = Model(lambda frame: answer(len(frame)), classes=["bad", "good"], returns="labels")
     with pytest.raises(ModelError, match=sentence):
         Goal(model, numbers.layout, target="good", probe=numbers.probe)
 
 
-def test_a_missing_label_is_told_where_classes_are_read_off_the_answers(numbers):
+def test_a_missing_label_is_refused_where_classes_are_read_off_the_answers(numbers):
     with pytest.raises(ModelError, match="a missing label"):
         Goal(lambda frame: [None] * len(frame), numbers.layout, target="good", probe=numbers.probe)
 
@@ -207,7 +207,7 @@ def test_a_missing_label_is_told_where_classes_are_read_off_the_answers(numbers)
         ([0, 1], None, r"target is None, but the classes of .* are 0, 1"),
     ],
 )
-def test_a_target_the_model_does_not_know_is_told_with_what_it_knows(numbers, classes, target, sentence):
+def test_a_target_the_model_does_not_know_is_refused_with_the_known_classes(numbers, classes, target, sentence):
     model = Model(lambda frame: np.array(classes)[(frame["income"] > 3).astype(int)], classes=classes)
     with pytest.raises(ModelError, match=sentence):
         Goal(model, numbers.layout, target=target, probe=numbers.probe)
@@ -251,20 +251,20 @@ def test_parameters_out_of_range_are_refused(numbers):
         with pytest.raises(ModelError, match=r"batch_rows must be an integer ≥ 1, got .*"):
             Model(good, batch_rows=batch_rows)
     for classes in ("ab", ["one"], ["a", "a"]):
-        with pytest.raises(ModelError, match=r"classes is .*; it takes at least two different labels"):
+        with pytest.raises(ModelError, match=r"classes must be at least two different labels.*, got"):
             Model(good, classes=classes)
     with pytest.raises(ModelError, match="an object of type int cannot be asked for predictions"):
         Model(3)
 
 
-def test_a_model_of_one_class_has_no_decision_to_turn(numbers):
+def test_a_model_of_one_class_has_no_decision_to_flip(numbers):
     class Single(LogisticRegression):
         def fit(self, X, y):
             self.classes_ = np.unique(y)
             self.feature_names_in_ = np.array(X.columns, dtype=object)
             return self
 
-    with pytest.raises(ModelError, match="knows only the class 'bad'; there is no decision to turn"):
+    with pytest.raises(ModelError, match="has only the class 'bad'; there is no decision to flip"):
         Goal(Single().fit(numbers.frame, ["bad"]), numbers.layout, target="bad", probe=numbers.probe)
 
 

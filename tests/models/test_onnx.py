@@ -90,7 +90,7 @@ def test_classes_that_the_probe_does_not_show_are_asked_for(numbers):
     model = LogisticRegression().fit(numbers.array, numbers.y)
     converted = skl2onnx.to_onnx(model, numbers.array[:1].astype(np.float32), options={"zipmap": False})
     bad = numbers.rows[model.predict(numbers.array) == "bad"][:5]
-    with pytest.raises(ModelError, match=r"does not say which of its 2 columns stands for which class"):
+    with pytest.raises(ModelError, match=r"does not say which of its 2 columns belongs to which class"):
         Goal(converted, numbers.layout, target="good", probe=bad)
     goal = Goal(Model(converted, classes=["bad", "good"]), numbers.layout, target="good", probe=bad)
     np.testing.assert_allclose(
@@ -110,18 +110,18 @@ def test_inputs_the_table_cannot_feed_are_named(mixed, numbers):
     with pytest.raises(ModelError, match=r"needs the columns 'job', which the table does not have"):
         Goal(converted, numbers.layout, target="good", probe=numbers.probe)
     plain = skl2onnx.to_onnx(LogisticRegression().fit(np.ones((4, 3)), [0, 1, 0, 1]), np.ones((1, 3), np.float32))
-    with pytest.raises(ModelError, match=r"takes numbers \(tensor\(float\)\) as 'X', but the table has texts"):
+    with pytest.raises(ModelError, match=r"takes numbers \(tensor\(float\)\) as 'X', but the table has strings"):
         Goal(plain, mixed.layout, target=1, probe=mixed.probe)
     with pytest.raises(ModelError, match="fitted on 3 columns without names"):
         Goal(plain, numbers.layout, target=1, probe=numbers.probe)
     missing = mixed.rows.copy()
     missing[3, 1] = np.nan
     goal = Goal(converted, mixed.layout, target="good", probe=mixed.probe)
-    with pytest.raises(ModelError, match=r"takes whole numbers \(tensor\(int64\)\) as 'visits', but a cell .* missing"):
+    with pytest.raises(ModelError, match=r"takes integers \(tensor\(int64\)\) as 'visits', but a cell .* missing"):
         goal.judge(missing)
     missing = mixed.rows.copy()
     missing[3, 2] = np.nan
-    with pytest.raises(ModelError, match="takes texts as 'job', but a cell there is missing"):
+    with pytest.raises(ModelError, match="takes strings as 'job', but a cell there is missing"):
         goal.judge(missing)
 
 
@@ -136,13 +136,13 @@ def test_a_string_tensor_for_all_columns(mixed):
     np.testing.assert_allclose(score, 2 * model.predict_proba(frame.to_numpy(object))[:, 1] - 1, atol=WIDE)
 
 
-def test_a_missing_runtime_is_told(monkeypatch):
+def test_a_missing_runtime_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'attain\[onnx\]'"):
         Model(b"model")
 
 
-def test_what_is_no_onnx_file_is_told(tmp_path):
+def test_a_file_that_is_not_onnx_is_refused(tmp_path):
     with pytest.raises(ModelError, match=r"there is no ONNX file 'nowhere\.onnx'"):
         Model("nowhere.onnx")
     broken = tmp_path / "broken.onnx"

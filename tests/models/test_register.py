@@ -39,6 +39,7 @@ class Abaci:
             kinds=("scores",),
             classes=options.classes or ("no", "yes"),
             accepts="numpy",
+            names=("visits", "income"),
             gradient=lambda batch, k: (model.odds_of(batch) * (2 * k - 1), 0 * batch + WEIGHTS * (2 * k - 1)),
         )
 

@@ -170,7 +170,7 @@ def test_a_threshold_of_the_model_is_the_boundary(numbers, threshold):
         np.testing.assert_array_equal(met, model.predict(numbers.frame) == target)
 
 
-def test_a_threshold_on_the_first_class_turns_the_sign(numbers):
+def test_a_threshold_on_the_first_class_flips_the_sign(numbers):
     for method in ("predict_proba", "decision_function"):
         model = FixedThresholdClassifier(
             LogisticRegression(), threshold=0.2, pos_label="bad", response_method=method
@@ -234,8 +234,8 @@ def test_names_select_and_order_the_columns(mixed):
     goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
     expected = model.predict_proba(mixed.frame[["visits", "income"]])
     np.testing.assert_array_equal(goal.judge(mixed.rows).score, expected[:, 1] - expected[:, 0])
-    told = Goal(Model(model, accepts="pandas"), mixed.layout, target="good", probe=mixed.probe)
-    np.testing.assert_array_equal(told.judge(mixed.rows).score, expected[:, 1] - expected[:, 0])
+    given = Goal(Model(model, accepts="pandas"), mixed.layout, target="good", probe=mixed.probe)
+    np.testing.assert_array_equal(given.judge(mixed.rows).score, expected[:, 1] - expected[:, 0])
 
 
 def test_a_model_without_names_gets_arrays_in_the_order_of_the_training_frame(numbers):
@@ -290,9 +290,9 @@ def test_a_polars_pipeline_gets_polars_and_a_pyarrow_table_becomes_pandas(mixed)
         met = Goal(model, table.layout, target="good", probe=table.values[:20]).decide(table.values).met
         np.testing.assert_array_equal(met, model.predict(mixed.frame) == "good")
         assert library in seen
-    told = Model(model, accepts="polars")
+    given = Model(model, accepts="polars")
     seen.clear()
-    Goal(told, mixed.layout, target="good", probe=mixed.probe)
+    Goal(given, mixed.layout, target="good", probe=mixed.probe)
     assert seen == {"polars"}
 
 
@@ -323,7 +323,7 @@ def test_nearest_centroids_whose_probabilities_follow_another_rule_decide_by_the
     np.testing.assert_array_equal(met, decided)
 
 
-def test_an_outlier_detector_is_a_classifier_when_told_its_classes(numbers):
+def test_an_outlier_detector_is_a_classifier_with_given_classes(numbers):
     model = IsolationForest(n_estimators=10, random_state=0, contamination=0.2).fit(numbers.frame)
     with pytest.raises(ModelError, match="IsolationForest model has no classes_"):
         Model(model)
@@ -360,7 +360,7 @@ def test_columns_the_table_lacks_are_named(mixed, numbers):
         Goal(wide, numbers.layout, target=1, probe=numbers.probe)
 
 
-def test_what_is_no_classifier_is_refused(numbers):
+def test_what_is_not_a_classifier_is_refused(numbers):
     with pytest.raises(ModelError, match="LinearRegression model is a regressor"):
         Model(LinearRegression().fit(numbers.array, numbers.array[:, 0]))
     with pytest.raises(ModelError, match="is the class LogisticRegression itself; pass a fitted instance"):
@@ -368,5 +368,5 @@ def test_what_is_no_classifier_is_refused(numbers):
     with pytest.raises(ModelError, match="has no classes_; fit it first"):
         Model(LogisticRegression())
     both = RandomForestClassifier(n_estimators=2).fit(numbers.array, np.column_stack([numbers.three, numbers.three]))
-    with pytest.raises(ModelError, match="predicts 2 outputs at once"):
+    with pytest.raises(ModelError, match="has 2 outputs"):
         Model(both)

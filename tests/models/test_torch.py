@@ -53,11 +53,11 @@ def test_several_logits_are_classes_by_a_softmax(numbers):
     np.testing.assert_array_equal(met, score >= 1e-6)
 
 
-def test_what_the_module_returns_can_be_told(numbers):
+def test_what_the_module_returns_can_be_given(numbers):
     net = torch.nn.Sequential(module(3), torch.nn.Softmax(dim=1)).eval()
     expected = logits(net, numbers.array)
-    told = Goal(Model(net, returns="probabilities"), numbers.layout, target=2, probability=0.4, probe=numbers.probe)
-    np.testing.assert_allclose(told.judge(numbers.rows).score, expected[:, 2], atol=1e-7)
+    given = Goal(Model(net, returns="probabilities"), numbers.layout, target=2, probability=0.4, probe=numbers.probe)
+    np.testing.assert_allclose(given.judge(numbers.rows).score, expected[:, 2], atol=1e-7)
     raw = module(1).eval()
     scores = Goal(Model(raw, returns="scores"), numbers.layout, target=1, probe=numbers.probe)
     np.testing.assert_allclose(scores.judge(numbers.rows).score, logits(raw, numbers.array)[:, 0], atol=1e-6)
@@ -81,14 +81,14 @@ def test_no_gradient_is_kept_and_the_weights_do_not_change(numbers):
     assert all(torch.equal(p, q) for p, q in zip(before, net.parameters(), strict=True))
 
 
-def test_a_module_in_training_mode_is_told_to_evaluate(numbers):
+def test_a_module_in_training_mode_is_refused(numbers):
     net = torch.nn.Sequential(module(2), torch.nn.Dropout(0.5))
     with pytest.raises(ModelError, match=r"Sequential model is in training mode.*call \.eval\(\)"):
         Goal(net, numbers.layout, target=1, probe=numbers.probe)
 
 
 def test_texts_and_odd_outputs_are_refused(mixed, numbers):
-    with pytest.raises(ModelError, match="takes numbers, but some columns have levels that are texts"):
+    with pytest.raises(ModelError, match="takes numbers, but some columns have levels that are strings"):
         Goal(module(2).eval(), mixed.layout, target=1, probe=mixed.probe)
 
     class Pair(torch.nn.Module):

@@ -1,7 +1,7 @@
-"""What a model gave back, checked and brought into one form; a complaint says what was wrong, and with how many rows.
+"""What a model returned, checked and brought into one form; errors say what was wrong, and for how many rows.
 
-Labels become positions in the classes. Probabilities become a matrix, one column a class. Scores are a matrix too, or
-one number a row whose sign decides between two classes.
+Labels become positions in the classes. Probabilities become a matrix with one column per class. Scores are such a
+matrix too, or one number per row whose sign decides between two classes.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from attain.core.errors import ModelError, listed
 from attain.models.adapter import Kind, Label
 
 UNKNOWN = -1
-"""The position of a label that is none of the known classes, where a model may have others."""
+"""The position of a label that is not among the known classes, where a model may have others."""
 FEW = 16
-"""Up to so many classes, comparing all labels with each class is faster than looking up each label."""
+"""Up to this many classes, comparing all labels with each class is faster than looking up each label."""
 
 
 def as_array(raw: Any, length: int, title: str) -> np.ndarray:
-    """An answer as an array with one entry a row, or a `ModelError`."""
+    """An answer as an array with one entry per row, or a `ModelError`."""
     try:
         array = np.asarray(raw)
     except Exception as error:
         raise ModelError(
-            f"{title} returned a {type(raw).__name__} that is no array: {type(error).__name__}: {error}"
+            f"{title} returned a {type(raw).__name__} that is not an array: {type(error).__name__}: {error}"
         ) from error
     if array.ndim == 0:
         raise ModelError(
@@ -61,7 +61,7 @@ def checked(
     if low < -1e-6 or high > 1 + 1e-6:
         raise ModelError(
             f"{title} returned probabilities from {low:g} to {high:g} for {len(array)} rows; they must be between 0 "
-            "and 1 (if they are scores, say so: Model(model, returns='scores'))"
+            "and 1 (if they are scores, pass Model(model, returns='scores'))"
         )
     return np.column_stack([1.0 - values, values]) if values.ndim == 1 else values
 
@@ -71,14 +71,14 @@ def _numbers(kind: Kind, array: np.ndarray, title: str) -> np.ndarray:
         values = array.astype(np.float64)
     except (TypeError, ValueError):
         raise ModelError(
-            f"{title} returned {kind} that are no numbers for {len(array)} rows, such as {array.ravel()[0]!r}"
+            f"{title} returned {kind} that are not numbers for {len(array)} rows, such as {array.ravel()[0]!r}"
         ) from None
     finite = np.isfinite(values)
     if not finite.all():
         wrong = np.flatnonzero(~finite.reshape(len(values), -1).all(axis=1))
         raise ModelError(
             f"{title} returned NaN or infinite {kind} for {wrong.size} of {len(array)} rows, the first at position "
-            f"{wrong[0]}; a model that cannot take missing cells needs an imputer before it"
+            f"{wrong[0]}; if the model cannot handle missing values, put an imputer before it"
         )
     return values
 
@@ -87,7 +87,7 @@ def _positions(array: np.ndarray, classes: tuple[Label, ...], title: str, closed
     if array.ndim == 2:
         if array.shape[1] != 1:
             raise ModelError(
-                f"{title} returned labels of shape {array.shape} for {len(array)} rows; it must return one label a row"
+                f"{title} returned labels of shape {array.shape} for {len(array)} rows; it must return one per row"
             )
         array = array[:, 0]
     kinds = "U" if all(isinstance(label, str) for label in classes) else "iufb"
@@ -111,19 +111,19 @@ def _refuse_labels(new: list[Any], length: int, classes: tuple[Label, ...], titl
         raise ModelError(f"{title} returned a missing label (NaN or None) for {missing} of {length} rows")
     if closed:
         raise ModelError(
-            f"{title} returned labels that are none of its classes for {len(new)} of {length} rows: "
+            f"{title} returned labels that are not among its classes for {len(new)} of {length} rows: "
             f"{listed(dict.fromkeys(new))}; its classes are {listed(classes)}"
         )
     fractions = [label for label in new if isinstance(label, float) and not label.is_integer()]
     if fractions:
         raise ModelError(
-            f"{title} returned whole numbers at first, which were read as labels, and now {fractions[0]!r}; if it "
-            "returns probabilities or scores, say so: Model(model, returns='probabilities')"
+            f"{title} first returned integers, which were taken for labels, and now {fractions[0]!r}; if it "
+            "returns probabilities or scores, pass Model(model, returns='probabilities')"
         )
 
 
 def seen_classes(array: np.ndarray, title: str) -> tuple[Label, ...]:
-    """The labels in an answer, sorted: all that is known of the classes of a model that lists none."""
+    """The labels in an answer, sorted: all that is known about the classes of a model that does not list them."""
     found = set(array.ravel().tolist())
     if any(label is None or label != label for label in found):
         raise ModelError(f"{title} returned a missing label (NaN or None) among {len(array)} rows")
@@ -134,12 +134,12 @@ def seen_classes(array: np.ndarray, title: str) -> tuple[Label, ...]:
 
 
 def decision(values: np.ndarray) -> np.ndarray:
-    """The class that probabilities or scores decide for, by the largest column or the sign; a tie goes to the first."""
+    """The class that probabilities or scores decide for: the largest column, or the sign; ties go to the first."""
     return np.argmax(values, axis=1) if values.ndim == 2 else (values > 0).astype(np.intp)
 
 
 def lead(values: np.ndarray, position: int) -> np.ndarray:
-    """By how much one class leads the best of the others; negative where it trails."""
+    """By how much one class leads the best other one; negative where it is behind."""
     if values.ndim == 1:
         return values if position == 1 else -values
     if values.shape[1] == 2:
@@ -148,7 +148,7 @@ def lead(values: np.ndarray, position: int) -> np.ndarray:
 
 
 def winning_lead(values: np.ndarray) -> np.ndarray:
-    """By how much the class that is decided for leads the next one."""
+    """By how much the class decided for leads the next one."""
     if values.ndim == 1:
         return np.asarray(np.abs(values))
     top = np.partition(values, -2, axis=1)

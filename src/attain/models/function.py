@@ -1,4 +1,4 @@
-"""A plain function of a frame, or an object with nothing but `predict`."""
+"""A function of a frame, or an object with only `predict`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def adapt(model: Any, options: Options) -> Adapter:
 
 
 def kind_of(output: np.ndarray, title: str) -> Kind:
-    """Several columns, or fractions between 0 and 1: probabilities. Anything else that is no fraction: labels."""
+    """Probabilities for several columns, or for fractions between 0 and 1; labels for anything but fractions."""
     if output.ndim == 2 and output.shape[1] > 1:
         return "probabilities"
     if output.dtype.kind != "f" or bool(np.all((output == np.floor(output)) | np.isnan(output))):
@@ -52,8 +52,8 @@ def kind_of(output: np.ndarray, title: str) -> Kind:
     if present.min() >= 0 and present.max() <= 1:
         return "probabilities"
     raise ModelError(
-        f"{title} returned numbers from {present.min():g} to {present.max():g} that are neither whole nor between 0 "
-        "and 1; if they are scores above a threshold of 0, say so: Model(model, returns='scores')"
+        f"{title} returned numbers from {present.min():g} to {present.max():g} that are neither integers nor between 0 "
+        "and 1; if they are scores with a threshold of 0, pass Model(model, returns='scores')"
     )
 
 

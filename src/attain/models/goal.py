@@ -195,7 +195,7 @@ class Goal(GoalLike):
             difference = f" ({known}, not {found})" if found != known else ""
             hint = f"did you mean {alike[0]!r}{difference}?"
         elif self.model.adapter.classes is None:
-            hint = "if it has others, pass Model(model, classes=[...])"
+            hint = "if it has more, pass Model(model, classes=[...])"
         else:
             hint = "pass one of them"
         raise ModelError(
@@ -203,7 +203,7 @@ class Goal(GoalLike):
         )
 
     def _chosen_guide(self) -> Kind:
-        """The answer that scores rows: the first whose decisions are those of `predict`, or else the first."""
+        """The kind of answer that scores rows: the first whose decisions are those of `predict`, or else the first."""
         kinds = self.reader.kinds
         if self.probability is not None:
             if "probabilities" not in kinds:
@@ -218,14 +218,14 @@ class Goal(GoalLike):
         return next((kind for kind in guides if self._agrees(kind)), guides[0])
 
     def _agrees(self, kind: Kind) -> bool:
-        """Whether deciding by this answer is deciding like `predict` on the whole probe, near ties aside."""
+        """Whether this kind of answer decides like `predict` on the whole probe, except for near ties."""
         if kind == "labels" or "labels" not in self.reader.kinds:
             return True
         values, labels = self._try(kind), self._try("labels")
         return bool(np.all((decision(values) == labels) | (winning_lead(values) < self.margin)))
 
     def _try(self, kind: Kind) -> np.ndarray:
-        """The answer about the probe, after making sure that the model gives it twice."""
+        """The answer about the probe, after checking that the model gives the same one twice."""
         if kind not in self._tried:
             first = self.reader.read(self._probe, (kind,))[kind]
             again = self.reader.read(self._probe, (kind,))[kind]
@@ -233,8 +233,8 @@ class Goal(GoalLike):
             changed = int(apart.reshape(len(first), -1).any(axis=1).sum())
             if changed:
                 raise ModelError(
-                    f"{self.reader.title} gave other {kind} when asked again about the same {len(first)} rows "
-                    f"({changed} of them changed); a randomised model has no counterfactuals: switch its randomness "
+                    f"{self.reader.title} returned different {kind} when asked again about the same {len(first)} rows "
+                    f"({changed} of them changed); a random model has no counterfactuals: switch its randomness "
                     "off, or fix its seed inside predict"
                 )
             self._tried[kind] = first
@@ -258,30 +258,30 @@ class JointGoal(GoalLike):
     """
 
     def __init__(self, first: GoalLike, others: Sequence[GoalLike]) -> None:
-        self._first, self._others = first, tuple(others)
+        self._goals = (first, *others)
         self.reader, self.target = first.reader, first.target
         self.probability, self.margin = first.probability, first.margin
 
     @property
     def most_questions(self) -> int:
-        return sum(goal.most_questions for goal in (self._first, *self._others))
+        return sum(goal.most_questions for goal in self._goals)
 
     @property
     def rows_asked(self) -> int:
-        return sum(goal.rows_asked for goal in (self._first, *self._others))
+        return sum(goal.rows_asked for goal in self._goals)
 
     def judge(self, rows: np.ndarray) -> Judgement:
-        return _jointly([goal.judge for goal in (self._first, *self._others)], rows)
+        return _jointly([goal.judge for goal in self._goals], rows)
 
     def decide(self, rows: np.ndarray) -> Judgement:
-        return _jointly([goal.decide for goal in (self._first, *self._others)], rows)
+        return _jointly([goal.decide for goal in self._goals], rows)
 
     def fingerprint(self) -> str:
-        return "+".join(goal.fingerprint() for goal in (self._first, *self._others))
+        return "+".join(goal.fingerprint() for goal in self._goals)
 
     def share(self, rows: np.ndarray) -> np.ndarray:
         """The share of the other goals that each row meets, (n,)."""
-        return np.mean([other.judge(rows).met for other in self._others], axis=0)
+        return np.mean([other.judge(rows).met for other in self._goals[1:]], axis=0)
 
 
 def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarray) -> Judgement:

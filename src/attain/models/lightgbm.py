@@ -1,4 +1,4 @@
-"""LightGBM's `Booster`, and its classifiers, which spell column names in their own way."""
+"""LightGBM's `Booster`, and its classifiers, which change some characters of column names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def _booster(model: Any, options: Options) -> Adapter:
     objective = str(model.dump_model(num_iteration=1).get("objective", "of your own"))
     if options.returns is None and objective.split()[0] not in _PROBABILITIES:
         raise ModelError(
-            f"{title} was trained with the objective {objective!r}, which is no classification LightGBM knows; if its "
-            "predictions are labels, probabilities or scores all the same, say so: Model(model, returns='scores')"
+            f"{title} was trained with the objective {objective!r}, which is not a classification of LightGBM; if its "
+            "predictions are labels, probabilities or scores, pass for example Model(model, returns='scores')"
         )
     kind: Kind = options.returns or "probabilities"
     count = max(2, int(model.num_model_per_iteration()))

@@ -37,8 +37,7 @@ class RowCounter:
 class Model:
     """Any classifier, ready to be asked about rows.
 
-    Most classifiers need no word more: `explain(classifier, ...)` wraps them itself. Wrap one to tell what cannot be
-    seen from outside.
+    `explain(classifier, ...)` wraps classifiers itself. Wrap one yourself to say what cannot be seen from outside.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class Model:
         LightGBM `Booster`, a torch module, an ONNX file (path, bytes or onnxruntime session), or a function.
     accepts
         What the model takes: "pandas" or "polars" frames, or "numpy" arrays. By default, frames for a model that was
-        fitted with column names, arrays for one that was not, and the training frame's own kind for a function.
+        fitted with column names, arrays for one that was not, and the kind of the training frame for a function.
     classes
         The classes, in the order of the columns of probabilities, for a model that does not know them; by default
         0, 1, … A model with one column gives the probability or the score of the second class. For a model that
@@ -58,12 +57,12 @@ class Model:
         turned into probabilities; a function that returns several columns, or one with fractions between 0 and 1,
         returns probabilities; any other function returns labels.
     batch_rows
-        The most rows of one call.
+        The maximum number of rows per call.
 
     Attributes
     ----------
     calls, rows
-        How often the model was asked so far, and about how many rows in all.
+        How often the model was called so far, and with how many rows in all; safe when several threads use the model.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Model:
         batch_rows: int = 100_000,
     ) -> None:
         if isinstance(model, Model):
-            raise ModelError("this is a Model already; pass the classifier itself, or use Model.of")
+            raise ModelError("the model is a Model already; pass the classifier itself, or use Model.of")
         for name, value, known in (
             ("accepts", accepts, ("numpy", *library_names())),
             ("returns", returns, get_args(Returns)),
@@ -93,7 +92,7 @@ class Model:
 
     @classmethod
     def of(cls, model: Any) -> Model:
-        """The model itself where it is wrapped already, or else wrapped."""
+        """The model itself if it is a `Model` already, else wrapped."""
         return model if isinstance(model, Model) else cls(model)
 
     @property
@@ -108,7 +107,7 @@ class Model:
         return f"Model({self.adapter.title}, calls={self.calls}, rows={self.rows})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the adapter, whose closures do not travel between processes; it is made anew from the model."""
+        """All but the adapter, whose closures cannot be pickled; it is created again from the model."""
         return {name: value for name, value in self.__dict__.items() if name != "adapter"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -189,7 +188,7 @@ def _distinct(classes: Sequence[Label] | None) -> tuple[Label, ...] | None:
         return None
     plain = () if isinstance(classes, str) else plain_classes(classes)
     if len(plain) < 2 or len(set(plain)) < len(plain):
-        raise ModelError(f"classes is {classes!r}; it takes at least two different labels, such as ['bad', 'good']")
+        raise ModelError(f"classes must be at least two different labels, such as ['bad', 'good'], got {classes!r}")
     return plain
 
 
@@ -198,5 +197,5 @@ def _joined(parts: list[np.ndarray], title: str) -> np.ndarray:
         return parts[0]
     shapes = {part.shape[1:] for part in parts}
     if len(shapes) > 1:
-        raise ModelError(f"{title} returned answers of different widths from call to call: {sorted(shapes)}")
+        raise ModelError(f"{title} returned answers of different widths in different calls: {sorted(shapes)}")
     return np.concatenate(parts)

@@ -124,26 +124,26 @@ class _Session:
         dtype = _DTYPES[entry.type]
         if dtype is np.object_:
             if bool(pd.isna(cells).any()):
-                raise ModelError(f"{self.title} takes texts as {entry.name!r}, but a cell there is missing")
+                raise ModelError(f"{self.title} takes strings as {entry.name!r}, but a cell there is missing")
             return np.array([[str(cell) for cell in row] for row in cells], dtype=object)
         try:
             numbers = cells.astype(np.float64)
         except (TypeError, ValueError):
             raise ModelError(
-                f"{self.title} takes numbers ({entry.type}) as {entry.name!r}, but the table has texts there"
+                f"{self.title} takes numbers ({entry.type}) as {entry.name!r}, but the table has strings there"
             ) from None
         if np.dtype(dtype).kind in "ib" and np.isnan(numbers).any():
             raise ModelError(
-                f"{self.title} takes whole numbers ({entry.type}) as {entry.name!r}, but a cell there is missing"
+                f"{self.title} takes integers ({entry.type}) as {entry.name!r}, but a cell there is missing"
             )
         return numbers.astype(dtype)
 
 
 def _settled(adapter: Adapter, session: _Session, answers: Answers, options: Options) -> Adapter:
-    """The adapter with its kinds, by the range of the numbers, and its classes, by the labels that came with them."""
+    """The adapter with its kinds, inferred from the range of the numbers, and its classes, from the labels."""
     labels, values = answers.get("labels"), answers.get("output")
     if values is None and labels is None:
-        raise ModelError(f"{adapter.title} has no output that is a label or a number")
+        raise ModelError(f"{adapter.title} has no output of labels or numbers")
     if values is None or options.returns == "labels":
         return replace(adapter, kinds=("labels",), classes=options.classes, settle=None)
     if values.shape[1] == 1:
@@ -164,7 +164,7 @@ def _are_probabilities(values: np.ndarray) -> bool:
 def _model_labels(
     labels: np.ndarray, values: np.ndarray, kind: Kind, options: Options, title: str
 ) -> tuple[Label, ...]:
-    """Which label stands for which column: read off the answers, since the file's outputs do not say."""
+    """Which label belongs to which column, inferred from the answers: the file does not say."""
     count = 2 if values.ndim == 1 else values.shape[1]
     chosen = decision(values - 0.5 if kind == "probabilities" and values.ndim == 1 else values)
     seen = {j: set(labels[chosen == j].ravel().tolist()) for j in range(count)}
@@ -176,6 +176,6 @@ def _model_labels(
     if labels.dtype.kind in "iub" and found <= set(range(count)):
         return tuple(range(count))
     raise ModelError(
-        f"{title} does not say which of its {count} columns stands for which class (the labels seen are "
+        f"{title} does not say which of its {count} columns belongs to which class (the labels seen are "
         f"{listed(sorted(found, key=str))}); pass Model(model, classes=[...]) with the classes in the columns' order"
     )

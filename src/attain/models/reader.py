@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Reader:
     """A model's answers to rows of the matrix: labels as positions in `classes`, probabilities and scores by class.
 
-    What a model does not say of itself, its first answer about the probe shows: how many classes it has, and for a
+    What a model does not say about itself, its answer about the probe shows: how many classes it has, and for a
     function whether it returns labels or probabilities.
     """
 
@@ -46,14 +46,14 @@ class Reader:
         self.kinds = adapter.kinds
         self.classes: tuple[Label, ...] = classes
         if len(classes) < 2 and self._closed:
-            raise ModelError(f"{self.title} knows only the class {listed(classes)}; there is no decision to turn")
+            raise ModelError(f"{self.title} has only the class {listed(classes)}; there is no decision to flip")
 
     @property
     def title(self) -> str:
         return self.model.adapter.title
 
     def read(self, rows: np.ndarray, kinds: Iterable[Kind]) -> Answers:
-        """The model's answers of these kinds; `rows` are not empty."""
+        """The model's answers of these kinds; `rows` must not be empty."""
         wanted = tuple(kinds)
         adapter = self._adapter
         raw = self.model.ask(adapter, wanted, rows, self.batch, self.count)
@@ -66,9 +66,15 @@ class Reader:
     def gradient(self, array: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """By how much class k leads the best other one, (n,), and the gradient of that in the array's cells, (n, p).
 
-        The array has the columns of the training frame, in its order; it is not empty.
+        The array has the model's `columns`; it must not be empty.
         """
         return self.model.gradient(self._adapter, array, k, self.count)
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Which column of the matrix each column of the model's arrays is."""
+        positions = self.layout.positions
+        return positions if self._positions is None else positions[self._positions]
 
     def _ask(self, kinds: tuple[Kind, ...], rows: np.ndarray) -> dict[Kind, np.ndarray]:
         return self.model.ask(self.model.adapter, kinds, rows, self.batch, self.count)

@@ -1,4 +1,4 @@
-"""scikit-learn classifiers and pipelines, and every estimator that follows scikit-learn's rules."""
+"""scikit-learn classifiers and pipelines, and every estimator with their methods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def adapt(model: Any, options: Options) -> Adapter:
     labels = _model_labels(model, options, title)
     names = getattr(model, "feature_names_in_", None)
     width = getattr(model, "n_features_in_", None)
-    # A pipeline that says nothing of its columns starts with a step of the user's own, which may work by name.
+    # A pipeline without column names starts with a custom step, which may select columns by name.
     accepts: Literal["frame", "numpy"] = "frame" if names is not None or width is None else "numpy"
     methods = _methods(model, labels)
     return Adapter(
@@ -51,7 +51,7 @@ def _model_labels(model: Any, options: Options, title: str) -> tuple[Any, ...]:
             )
         return options.classes
     if any(isinstance(label, list | np.ndarray) for label in classes):
-        raise ModelError(f"{title} predicts {len(classes)} outputs at once; pass a model of one of them")
+        raise ModelError(f"{title} has {len(classes)} outputs; pass a model of one of them")
     return plain_classes(classes)
 
 
@@ -61,8 +61,7 @@ def _refuse_other_estimators(model: Any, title: str) -> None:
 
         if hasattr(model, "__sklearn_tags__") and is_regressor(model):
             raise ModelError(
-                f"{title} is a regressor, which has no classes; pass a classifier, or a function that turns its "
-                "predictions into labels"
+                f"{title} is a regressor; pass a classifier, or a function that maps its predictions to labels"
             )
 
 
@@ -75,7 +74,7 @@ def _methods(model: Any, labels: tuple[Any, ...]) -> dict[Kind, Any]:
     threshold = _threshold(last)
     if threshold is not None:
         methods["scores"] = _over_threshold(model, last, threshold, labels)
-    # One column for each pair of classes ranks no class.
+    # One column per pair of classes is not a score of any class.
     elif hasattr(model, "decision_function") and (
         len(labels) == 2 or getattr(last, "decision_function_shape", "ovr") != "ovo"
     ):
@@ -112,7 +111,7 @@ def unwrapped(model: Any, *, thresholds: bool = True) -> tuple[list[Any], Any]:
 
 
 def _threshold(last: Any) -> float | None:
-    """The threshold of an estimator that wraps another to decide at a tuned or fixed score."""
+    """The threshold of an estimator that wraps another one and decides at a tuned or fixed score."""
     if not hasattr(last, "response_method"):
         return None
     threshold = getattr(last, "best_threshold_", getattr(last, "threshold", None))
@@ -120,7 +119,7 @@ def _threshold(last: Any) -> float | None:
 
 
 def _over_threshold(model: Any, last: Any, threshold: float, labels: tuple[Any, ...]) -> Any:
-    """The score above the threshold, which is what such an estimator decides by."""
+    """The score minus the threshold, whose sign is the decision of such an estimator."""
     by_probability = last.response_method != "decision_function" and hasattr(model, "predict_proba")
     first = getattr(last, "pos_label", None) is not None and plain(last.pos_label) == labels[0]
 

@@ -41,7 +41,7 @@ def adapt(model: Any, options: Options) -> Adapter:
 
 
 def _kind(objective: str, options: Options, title: str) -> tuple[Kind, bool]:
-    """What the booster's predictions are, and whether to ask for margins, which rank where labels only decide."""
+    """What the booster's predictions are, and whether to ask for margins, which rank rows where labels only decide."""
     if options.returns is not None:
         return options.returns, False
     if objective in _PROBABILITIES:
@@ -49,6 +49,6 @@ def _kind(objective: str, options: Options, title: str) -> tuple[Kind, bool]:
     if objective in _MARGINS:
         return "scores", True
     raise ModelError(
-        f"{title} was trained with the objective {objective!r}, which is no classification; if its predictions are "
-        "labels, probabilities or scores all the same, say so: Model(model, returns='probabilities')"
+        f"{title} was trained with the objective {objective!r}, which is not a classification; if its predictions "
+        "are labels, probabilities or scores, pass for example Model(model, returns='probabilities')"
     )

@@ -1,4 +1,4 @@
-"""Folded linear models say what the model's own decision_function says, or are refused in words."""
+"""Linear scores equal the model's own decision_function, or are refused with a reason."""
 
 import numpy as np
 import pandas as pd
@@ -70,16 +70,16 @@ def _check(model) -> None:
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda model: f"{type(model).__name__}")
-def test_every_linear_classifier_is_folded_exactly(classifier) -> None:
+def test_every_linear_classifier_is_read_exactly(classifier) -> None:
     _check(_pipeline(classifier))
 
 
 @pytest.mark.parametrize("scaler", [MinMaxScaler(), RobustScaler(), MaxAbsScaler(), "passthrough"], ids=str)
-def test_every_scaler_is_folded_exactly(scaler) -> None:
+def test_every_scaler_is_read_exactly(scaler) -> None:
     _check(_pipeline(LinearDiscriminantAnalysis(), scaler))
 
 
-def test_encoders_that_drop_levels_and_imputers_with_indicators_are_folded() -> None:
+def test_encoders_that_drop_levels_and_imputers_with_indicators_are_read_exactly() -> None:
     _check(_pipeline(LogisticRegression(max_iter=1000), encoder=OneHotEncoder(drop="first")))
     _check(_pipeline(LogisticRegression(max_iter=1000), add_indicator=True))
 
@@ -133,12 +133,12 @@ def test_the_threshold_is_where_the_goal_is_met(model, probability) -> None:
         ),
     ],
 )
-def test_what_is_not_straight_is_refused_in_words(model, words) -> None:
+def test_what_is_not_linear_is_refused_with_a_reason(model, words) -> None:
     with pytest.raises(StructureError, match=words):
         _fold(model())
 
 
-def test_searches_over_parameters_and_linear_projections_are_folded_exactly() -> None:
+def test_searches_over_parameters_and_linear_projections_are_read_exactly() -> None:
     _check(GridSearchCV(_pipeline(LogisticRegression(max_iter=1000)), {"logisticregression__C": [0.1, 1.0]}).fit(X, Y))
     _check(_pipeline(LogisticRegression(max_iter=1000), make_pipeline(StandardScaler(), PCA(2))))
 

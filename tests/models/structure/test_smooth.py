@@ -26,7 +26,7 @@ NUMBERS = Schema(tuple(Feature(name, "real") for name in "abc"))
 
 
 def ending_in(estimator):
-    """The pipeline of the made-up people, with another classifier at its end."""
+    """The pipeline of the synthetic people, with another classifier at its end."""
     pipeline = clone(people.linear_model(people.frame(), LABELS))
     pipeline.steps[-1] = ("last", estimator)
     return pipeline.fit(people.frame(), LABELS)
@@ -97,7 +97,7 @@ def test_the_lead_over_the_best_other_class_where_there_are_several():
         step = np.array([1e-6, 0.0, 0.0])
         differences = (score.score(table.values + step) - score.score(table.values - step)) / 2e-6
         slope = score.slope(table.values)[1][:, 0]
-        assert np.mean(np.abs(differences - slope) < 1e-5) > 0.95  # but where the best other class changes
+        assert np.mean(np.abs(differences - slope) < 1e-5) > 0.95  # except where the best other class changes
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_models_are_found_inside_others(model):
     ],
     ids=["quantiles", "products", "forest", "polynomial kernel", "three classes"],
 )
-def test_models_without_a_known_slope_are_refused_in_words(model, classes, word):
+def test_models_without_a_known_slope_are_refused_with_a_reason(model, classes, word):
     X, y = numbers(classes=classes)
     with pytest.raises(ModelError, match=word):
         smooth(model.fit(X, y), Table.read(X, NUMBERS), 1)

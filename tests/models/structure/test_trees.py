@@ -1,4 +1,4 @@
-"""Trees read into plain arrays: they say what the model says, and boxes are the leaves."""
+"""Trees read into plain arrays: they predict what the model predicts, and boxes are the leaves."""
 
 import numpy as np
 import pandas as pd
@@ -181,7 +181,7 @@ def test_trees_are_found_in_searches_and_under_thresholds():
     [
         (
             make_pipeline(coded(), StandardScaler(), LogisticRegression()),
-            "LogisticRegression is no tree ensemble.*GrowingSpheres",
+            "LogisticRegression is not a tree ensemble.*GrowingSpheres",
         ),
         (make_pipeline(coded(), StandardScaler(), PCA(3), DecisionTreeClassifier()), "made of several"),
         (
@@ -192,16 +192,16 @@ def test_trees_are_found_in_searches_and_under_thresholds():
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_in_words(model, words):
+def test_what_cannot_be_read_is_refused_with_a_reason(model, words):
     with pytest.raises(ModelError, match=words):
         read(model.fit(X, Y))
 
 
-def test_splits_on_sets_of_levels_are_refused_in_words():
+def test_splits_on_sets_of_levels_are_refused_with_a_reason():
     frame = pd.DataFrame({"job": pd.Categorical(np.tile(["a", "b", "c"], 60)), "pay": np.arange(180.0)})
     schema = Schema((Feature("job", "categorical", levels=("a", "b", "c")), Feature("pay", "real")))
     table = Table.read(frame, schema)
     y = (frame["job"] == "b").astype(int)
     model = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=3).fit(frame, y)
-    with pytest.raises(ModelError, match="sets of levels of its own"):
+    with pytest.raises(ModelError, match="sets of categories"):
         read(model, table, 1)

@@ -157,8 +157,8 @@ class DifferentiatedScore:
                 values[:, j] = np.interp(rows[:, j], np.arange(len(levels)), levels)
                 spacing[:, j] = steps[at]
             spacing[np.isnan(rows[:, j]) | np.isin(rows[:, j], list(feature.special)), j] = 0.0
-        positions = self._reader.layout.positions
-        lead, gradient = self._reader.gradient(values[:, positions], self._class)
+        columns = self._reader.columns
+        lead, gradient = self._reader.gradient(values[:, columns], self._class)
         slope = np.zeros(rows.shape)
-        slope[:, positions] = gradient
+        slope[:, columns] = gradient
         return lead, np.where(spacing == 0, 0.0, slope * spacing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from attain.models.structure.encoding import StructureError
 
 @dataclass(frozen=True, eq=False)
 class TreeNodes:
-    """The nodes of all trees. A row goes left where its cell is at most the threshold.
+    """The nodes of all trees. A row goes left if its cell is at most the threshold.
 
     Attributes
     ----------
     feature, threshold
-        The column a node asks about, −1 for a leaf, and its threshold, (nodes,).
+        The column a node compares, −1 for a leaf, and its threshold, (nodes,).
     left, right
         The nodes below, (nodes,).
     missing_left
@@ -30,7 +30,7 @@ class TreeNodes:
     roots
         The first node of each tree.
     votes
-        Whether each tree decides by itself (forests): values are then the shares of the classes.
+        Whether trees vote (forests): values are then the shares of the classes, to be averaged.
     single
         Whether cells are rounded to single precision before they are compared.
     width
@@ -70,8 +70,9 @@ class TreeNodes:
         return np.array(sum(self.value[nodes[:, t]] for t in range(len(self.roots))))
 
 
-@dataclass(frozen=True, eq=False)
-class _Tree:
+class _Tree(NamedTuple):
+    """The first six arrays of `TreeNodes` for one tree, whose root is node 0."""
+
     feature: np.ndarray
     threshold: np.ndarray
     left: np.ndarray
@@ -81,7 +82,7 @@ class _Tree:
 
 
 def read_trees(model: Any, classes: int) -> TreeNodes:
-    """The trees of a fitted model, or a `StructureError` that says which models have some."""
+    """The trees of a fitted model, or a `StructureError` that says which models are supported."""
     libraries = library_name(model)
     if "xgboost" in libraries:
         return _xgboost(model, classes)
@@ -94,7 +95,7 @@ def read_trees(model: Any, classes: int) -> TreeNodes:
     if hasattr(model, "estimators_") and hasattr(model, "learning_rate") and hasattr(model, "init_"):
         return _gradient_boosting(model, classes)
     raise StructureError(
-        f"{type(model).__name__} is no tree ensemble that can be read; FeatureTweaking takes decision trees, random "
+        f"{type(model).__name__} is not a tree ensemble that can be read; FeatureTweaking takes decision trees, random "
         "forests, extra trees, GradientBoosting and HistGradientBoosting of scikit-learn, XGBoost and LightGBM, alone "
         "or last in a pipeline; for any other classifier use GrowingSpheres or NearestUnlike"
     )
@@ -108,14 +109,16 @@ def _is_forest(model: Any) -> bool:
 
 def _joined(trees: Sequence[_Tree], width: int, *, votes: bool, single: bool) -> TreeNodes:
     sizes = [len(tree.feature) for tree in trees]
-    roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.intp)
+    roots = np.cumsum([0, *sizes[:-1]])
+    feature, threshold, left, right, missing_left, value = (np.concatenate(parts) for parts in zip(*trees, strict=True))
+    shift = np.repeat(roots, sizes)
     return TreeNodes(
-        feature=np.concatenate([tree.feature for tree in trees]).astype(np.intp),
-        threshold=np.concatenate([tree.threshold for tree in trees]),
-        left=np.concatenate([tree.left + root for tree, root in zip(trees, roots, strict=True)]).astype(np.intp),
-        right=np.concatenate([tree.right + root for tree, root in zip(trees, roots, strict=True)]).astype(np.intp),
-        missing_left=np.concatenate([tree.missing_left for tree in trees]).astype(bool),
-        value=np.concatenate([tree.value for tree in trees]),
+        feature=feature.astype(np.intp),
+        threshold=threshold,
+        left=left.astype(np.intp) + shift,
+        right=right.astype(np.intp) + shift,
+        missing_left=missing_left.astype(bool),
+        value=value,
         roots=roots,
         votes=votes,
         single=single,
@@ -124,18 +127,15 @@ def _joined(trees: Sequence[_Tree], width: int, *, votes: bool, single: bool) ->
 
 
 def _for_class(values: np.ndarray, k: int, classes: int) -> np.ndarray:
-    """What leaves of the k-th tree of a round add: to the second of two classes, or to the k-th of several."""
+    """What the leaves of the k-th tree of a round add: to the second of two classes, or to the k-th of several."""
     spread = np.zeros((len(values), classes))
     spread[:, 1 if classes == 2 else k] = values
     return spread
 
 
 def _scikit_tree(tree: Any, value: np.ndarray) -> _Tree:
-    leaf = tree.children_left < 0
-    feature = np.where(leaf, -1, tree.feature)
-    return _Tree(
-        feature, tree.threshold, tree.children_left, tree.children_right, tree.missing_go_to_left.astype(bool), value
-    )
+    feature = np.where(tree.children_left < 0, -1, tree.feature)
+    return _Tree(feature, tree.threshold, tree.children_left, tree.children_right, tree.missing_go_to_left, value)
 
 
 def _forest(model: Any) -> TreeNodes:
@@ -164,17 +164,9 @@ def _histograms(model: Any, classes: int) -> TreeNodes:
             nodes = member.nodes
             if nodes["is_categorical"].any():
                 raise _native_levels(model)
-            leaf = nodes["is_leaf"].astype(bool)
-            trees.append(
-                _Tree(
-                    np.where(leaf, -1, nodes["feature_idx"]),
-                    nodes["num_threshold"],
-                    nodes["left"].astype(np.intp),
-                    nodes["right"].astype(np.intp),
-                    nodes["missing_go_to_left"].astype(bool),
-                    _for_class(nodes["value"], k, classes),
-                )
-            )
+            feature = np.where(nodes["is_leaf"], -1, nodes["feature_idx"].astype(np.intp))
+            value, missing_left = _for_class(nodes["value"], k, classes), nodes["missing_go_to_left"]
+            trees.append(_Tree(feature, nodes["num_threshold"], nodes["left"], nodes["right"], missing_left, value))
     return _joined(trees, int(model.n_features_in_), votes=False, single=False)
 
 
@@ -183,8 +175,8 @@ def _xgboost(model: Any, classes: int) -> TreeNodes:
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     if learner["gradient_booster"]["name"] != "gbtree":
         raise StructureError(
-            f"the XGBoost model was grown with booster={learner['gradient_booster']['name']!r}; FeatureTweaking takes "
-            "booster='gbtree'; for the others use GrowingSpheres or NearestUnlike"
+            f"the XGBoost model has booster={learner['gradient_booster']['name']!r}; FeatureTweaking takes "
+            "booster='gbtree'; otherwise use GrowingSpheres or NearestUnlike"
         )
     grove = learner["gradient_booster"]["model"]
     parallel = int(grove["gbtree_model_param"]["num_parallel_tree"])
@@ -199,7 +191,7 @@ def _xgboost(model: Any, classes: int) -> TreeNodes:
             raise _native_levels(model)
         leaf = left < 0
         condition = np.array(tree["split_conditions"], dtype=np.float32)
-        # cells below the threshold go left: those at most the number before it
+        # XGBoost sends cells below the threshold left, that is, those at most the float before it
         before = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
         trees.append(
             _Tree(
@@ -228,7 +220,7 @@ def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _T
     nodes: list[dict[str, Any]] = [root]
     left: list[int] = []
     right: list[int] = []
-    for node in nodes:  # grows while it is walked
+    for node in nodes:  # extended while it is iterated
         inner = "split_feature" in node
         left.append(len(nodes) if inner else -1)
         right.append(len(nodes) + 1 if inner else -1)
@@ -237,7 +229,7 @@ def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _T
             if node["decision_type"] != "<=":
                 raise _native_levels(model)
             if node["missing_type"] == "Zero":
-                raise StructureError("the LightGBM model takes zeros for missing; grow it without zero_as_missing")
+                raise StructureError("the LightGBM model treats zeros as missing; train it without zero_as_missing")
     # without a branch of their own, missing cells are compared as zeros
     missing = [
         bool(node.get("default_left")) if node.get("missing_type") != "None" else node["threshold"] >= 0.0
@@ -259,6 +251,6 @@ def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _T
 
 def _native_levels(model: Any) -> StructureError:
     return StructureError(
-        f"{type(model).__name__} splits on sets of levels of its own; FeatureTweaking takes thresholds only: encode "
+        f"{type(model).__name__} splits on sets of categories; FeatureTweaking takes thresholds only: encode "
         "the levels in a pipeline (OneHotEncoder, OrdinalEncoder), or use GrowingSpheres or NearestUnlike"
     )

@@ -1,7 +1,7 @@
-"""Tree ensembles as plain arrays, whichever library grew them.
+"""Tree ensembles as plain arrays, whichever library trained them.
 
 `read_ensemble` opens a model (pipelines and parameter searches included), reads its trees, learns which column of the
-table each column of the trees comes from, and makes sure on real rows that the arrays predict what the model does.
+table each column of the trees comes from, and verifies on training rows that the arrays predict what the model does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attain.schema import Schema
 _TOLERANCE = 1e-4
 _CHECKED_ROWS = 256
 _LARGEST_SHARE = 1 - 1e-4
-"""Probabilities nearer to 0 or 1 say too little about the margin behind them, in single precision."""
+"""Probabilities nearer to 0 or 1 do not determine the margin well enough in single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees, and how rows of the matrix reach them.
+    """Trees, and how rows of the matrix are encoded for them.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Ensemble:
     _preprocessing: Preprocessing
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
-        """The rows as the trees see them, (n, p)."""
+        """The rows as the trees compare them, (n, p)."""
         return self.nodes.as_compared(self._preprocessing(rows))
 
     def encoded_levels(self, column: int) -> np.ndarray:
@@ -96,10 +96,10 @@ class Ensemble:
 
 
 def read_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
-    """The trees of the goal's model; `rows` are real ones, on which they are checked against it.
+    """The trees of the goal's model; `rows` are training rows, on which they are compared with it.
 
-    Raises a `ModelError` for a model that is no tree ensemble, or whose trees see the columns in a way that cannot be
-    undone.
+    Raises a `StructureError` for a model that is not a tree ensemble, or whose trees take columns that cannot be traced
+    back to single columns of the matrix.
     """
     preprocessing = Preprocessing(goal.reader)
     last = preprocessing.estimator
@@ -151,7 +151,7 @@ def boxes(nodes: TreeNodes) -> Boxes:
 
 
 def _split(encoded: np.ndarray) -> np.ndarray:
-    """Missing cells as zeros, and beside them one column each that says where they are."""
+    """Missing cells as 0, followed by one indicator of missing cells per column, (n, 2p)."""
     missing = np.isnan(encoded)
     return np.column_stack((np.where(missing, 0.0, encoded), missing))
 
@@ -169,7 +169,7 @@ def _sources(encoding: Encoding, schema: Schema, nodes: TreeNodes, last: Any) ->
 
 
 def _verify(ensemble: Ensemble, goal: GoalLike, rows: np.ndarray, last: Any) -> None:
-    """Makes sure that the arrays say what the model does: the same shares, or the same margins up to their unit."""
+    """Compares the arrays with the model: the same shares, or the same margins up to a factor and a constant."""
     rows = probe_rows(rows, _CHECKED_ROWS)
     own = ensemble.nodes.scores(ensemble.encode(rows))
     kind: Kind = "probabilities" if "probabilities" in goal.reader.kinds else "scores"
@@ -185,7 +185,7 @@ def _verify(ensemble: Ensemble, goal: GoalLike, rows: np.ndarray, last: Any) -> 
 
 
 def _margins(said: np.ndarray, kind: str) -> np.ndarray:
-    """Each class's lead over the first, from probabilities or scores; NaN where a probability says too little."""
+    """Each class's lead over the first, from probabilities or scores; NaN where a probability does not determine it."""
     if kind == "scores":
         return said - said[:, :1] if said.shape[1] > 1 else np.column_stack((np.zeros(len(said)), said))
     if said.shape[1] == 1:
@@ -197,18 +197,19 @@ def _margins(said: np.ndarray, kind: str) -> np.ndarray:
 
 
 def _same_margins(own: np.ndarray, said: np.ndarray) -> bool:
+    """Whether the leads over the first class are a · own + b with a > 0, class by class."""
     if own.shape != said.shape:
         return False
-    for k in range(1, own.shape[1]):
-        known = np.isfinite(said[:, k])
-        x, y = (own[:, k] - own[:, 0])[known], said[known, k]
+    for x, y in zip((own - own[:, :1]).T[1:], said.T[1:], strict=True):
+        known = np.isfinite(y)
+        x, y = x[known], y[known]
         if len(x) < 2:
             return False
-        if x.std() == 0:
+        if np.ptp(x) == 0:
             return bool(y.std() <= _TOLERANCE)
-        slope = ((x - x.mean()) * (y - y.mean())).mean() / x.var()
-        apart = np.abs(y - y.mean() - slope * (x - x.mean())).max()
-        if slope <= 0 or apart > 10 * _TOLERANCE * max(1.0, float(y.std())):
+        x, y = x - x.mean(), y - y.mean()
+        slope = (x * y).mean() / x.var()
+        if slope <= 0 or np.abs(y - slope * x).max() > 10 * _TOLERANCE * max(1.0, float(y.std())):
             return False
     return True
 
