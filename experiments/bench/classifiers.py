@@ -1,4 +1,4 @@
-"""The classifiers of the benchmarks, defined once: each takes a frame as it comes, given its schema and a seed."""
+"""The classifiers of the benchmarks: each takes a raw frame, given its schema and a seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from attain.schema import Schema
 
 SUPPORT_ROWS: Final = 10_000
-"""On so many training rows the support vector machine is trained: its cost grows with their square."""
+"""The most training rows of the support vector machine, whose cost grows with their square."""
 
 
 def logistic_regression(schema: Schema, seed: int) -> Any:
@@ -49,9 +49,8 @@ def neural_network(schema: Schema, seed: int) -> Any:
 def support_vector_machine(schema: Schema, seed: int) -> Any:
     """A Gaussian kernel, trained on at most 10,000 rows, on standardised numbers and one-hot levels.
 
-    Classes are weighted inversely to how frequent they are: without, it refuses nobody where few are labelled so.
-    It decides by its `decision_function` and gives no probabilities: those of `probability=True` come from another fit,
-    by folds, and need not agree with what it decides.
+    Classes are weighted inversely to their frequency: otherwise it refuses no row if few are labelled so. It gives no
+    probabilities: those of `probability=True` come from a cross-validated fit, and may contradict its decisions.
     """
     return make_pipeline(_encoded(schema, StandardScaler()), SampledSVC(rows=SUPPORT_ROWS, random_state=seed))
 
@@ -72,7 +71,7 @@ class SampledSVC(SVC):
         self.rows = rows
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Trains on all rows, or on so many of them."""
+        """Trains on all rows, or on a random sample of `rows` of them."""
         rows, labels = np.asarray(X), np.asarray(y)
         if len(rows) > self.rows:
             chosen = np.sort(np.random.default_rng(self.random_state).choice(len(rows), self.rows, replace=False))
@@ -100,6 +99,6 @@ CLASSIFIERS: Final[Mapping[str, Callable[[Schema, int], Any]]] = MappingProxyTyp
         "support vector machine": support_vector_machine,
     }
 )
-"""By name, a function of schema and seed that gives a classifier, not fitted."""
+"""By name, a function of schema and seed that returns an unfitted classifier."""
 QUICK: Final = ("logistic regression", "gradient boosting", "random forest")
-"""The classifiers of the quick bench."""
+"""The classifiers of the quick benchmark."""

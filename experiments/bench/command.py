@@ -1,4 +1,4 @@
-"""`python -m experiments bench`: every method on the same people, against the same classifiers."""
+"""`python -m experiments bench`: every method on the same rows, against the same classifiers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from attain.cli.arguments import add_command, add_json
 from attain.core.errors import AttainError
+from experiments.bench.methods import METHODS, OUTSIDE, Factory, MethodFactory
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from attain.datasets import Dataset
-    from experiments.bench.methods import Recipe
 
-_HELP = "compare every method on real people: validity, rules, difficulty, faithfulness, speed"
+_HELP = "compare every method on real data: validity, rules, difficulty, faithfulness, speed"
 _EPILOG = """examples:
   python -m experiments bench --quick
   python -m experiments bench --out results --datasets german,compas --seeds 0,1,2
@@ -30,8 +30,8 @@ _EPILOG = """examples:
 
 --methods cchvae means both of its searches, the guarded one and Algorithm 1.
 
-A run that was stopped goes on where it was when the same command is given again. In the folder: people.parquet (one row
-for each person of each cell), summary.parquet, index.html, pictures, and the parts of which they are made.
+The same command resumes an interrupted benchmark. The folder has rows.parquet (one line for each explained row of each
+run), summary.parquet, index.html, figures, and the runs they are made from.
 """
 _QUICK_PEOPLE, _PEOPLE = 20, 100
 
@@ -40,7 +40,7 @@ def register(commands: Any) -> None:
     """Adds the command to the parser."""
     command = add_command(commands, "bench", _HELP, _EPILOG)
     add = command.add_argument
-    add("--quick", action="store_true", help="German credit and three classifiers, 20 people; a minute or two")
+    add("--quick", action="store_true", help="German credit, three classifiers, 20 rows; a minute or two")
     add("--datasets", metavar="NAMES", help="german, heloc, gmsc, adult, compas, separated by commas (default: all)")
     add("--classifiers", metavar="NAMES", help="such as logistic-regression,random-forest (default: all five)")
     add("--methods", metavar="NAMES", help="such as cchvae,growing-spheres (default: all), or none")
@@ -49,27 +49,29 @@ def register(commands: Any) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="a method from outside as well: dice-genetic, dice-random, dice-kdtree, treecf, treecf-exact (where they "
-        "are installed), or NAME=module:function, a function of schema and seed",
+        help="add a method from outside: {outside} (if installed), or NAME=module:function, a function of schema and "
+        "seed".format(outside=", ".join(OUTSIDE)),
     )
     add("--seeds", default="0", help="of split, classifiers and methods, separated by commas (default 0)")
-    add("--people", type=int, help="how many refused people are explained (default 100; with --quick 20)")
-    add("--budget", type=int, metavar="ROWS", help="the most rows scored for one person (default: each method's own)")
-    add("--jobs", type=int, help="how many processes, one thread each (default: the number of cores)")
-    add("--limit", type=float, metavar="SECONDS", help="stop a cell that takes longer (default: none is stopped)")
-    add("--out", metavar="FOLDER", help="where everything goes, and from where a stopped run goes on")
-    add("--merge", metavar="FOLDER", nargs="+", default=[], help="first take what these folders of --out have")
-    add("--only-report", action="store_true", help="run nothing: tables, pictures and page of what --out has")
+    add("--people", type=int, help="number of refused rows to explain (default 100; with --quick 20)")
+    add(
+        "--budget", type=int, metavar="ROWS", help="most rows scored for one row explained (default: each method's own)"
+    )
+    add("--jobs", type=int, help="number of processes, one thread each (default: number of cores)")
+    add("--limit", type=float, metavar="SECONDS", help="stop a run that takes longer (default: no limit)")
+    add("--out", metavar="FOLDER", help="output folder; the same folder resumes an interrupted benchmark")
+    add("--merge", metavar="FOLDER", nargs="+", default=[], help="first copy the runs of these --out folders")
+    add("--only-report", action="store_true", help="run nothing; write tables, figures and page of what --out has")
     add("--markdown", metavar="FILE", help="also write the tables as Markdown")
-    add("--date", help="the date told on the page (default: today)")
-    add("--machine", help="the machine told on the page, where the cells were run on another (default: this one)")
-    add("--command", dest="told", help="the command told on the page, where others made the parts (default: this one)")
+    add("--date", help="date to print in the report (default: today)")
+    add("--machine", help="machine to print in the report (default: this one)")
+    add("--command", dest="shown", help="command line to print in the report, for merged runs (default: this one)")
     add_json(command)
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Runs what is not done yet, writes and reports."""
+    """Performs the missing runs, writes and reports."""
     from attain.cli.exits import INTERRUPTED
     from attain.cli.terminal import note, say, say_json, width
     from attain.core.files import check_writable
@@ -88,7 +90,7 @@ def run(given: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         if given.out is None:
             raise
-        note(f"stopped; what was done is kept in {given.out}: the same command goes on from there")
+        note(f"stopped; finished runs are kept in {given.out}: the same command resumes")
         return INTERRUPTED
     circumstances = _circumstances(given)
     if given.out is not None:
@@ -99,7 +101,7 @@ def run(given: argparse.Namespace) -> int:
         write_markdown(Path(given.markdown), frame, circumstances)
     bad = failures(frame)
     if given.json:
-        say_json({"out": given.out, "failures": bad, "cells": summarised(frame).to_dict("records")})
+        say_json({"out": given.out, "failures": bad, "lines": summarised(frame).to_dict("records")})
         return 0
     print(bench_tables(frame, width()))
     for text in bad:
@@ -110,29 +112,29 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _frame(given: argparse.Namespace) -> pd.DataFrame:
-    """The people of every cell, after running those that are wanted and not done."""
+    """The rows of every run, after performing those that are missing."""
     from experiments.bench.classifiers import CLASSIFIERS, QUICK
-    from experiments.bench.run import read_people, settings
+    from experiments.bench.run import read_rows, settings
     from experiments.bench.run import run as bench
     from experiments.store import Store
 
-    parts = None if given.out is None else Path(given.out) / "parts"
+    parts = None if given.out is None else Path(given.out) / "runs"
     people = given.people or (_QUICK_PEOPLE if given.quick else _PEOPLE)
     for folder in given.merge:
-        source = Path(folder) / "parts"
+        source = Path(folder) / "runs"
         assert parts is not None
         store = Store.opened(parts) if (parts / "settings.json").exists() else _like(parts, source)
-        store.take(source)
+        store.merge(source)
     if given.only_report:
         assert parts is not None
-        return read_people(Store.opened(parts))
+        return read_rows(Store.opened(parts))
     recipes = _methods(given.methods, given.method)
     usual = QUICK if given.quick else tuple(CLASSIFIERS)
     classifiers = _chosen("--classifiers", given.classifiers, list(CLASSIFIERS), usual)
     loaders = _loaders()
     names = _chosen("--datasets", given.datasets, list(loaders), ("german",) if given.quick else tuple(loaders))
     if parts is not None:
-        Store(parts, settings(people, given.budget))  # refuses another run's folder before data are read
+        Store(parts, settings(people, given.budget))  # raises for the folder of another benchmark, before data are read
     return bench(
         [loaders[name]() for name in names],
         people=people,
@@ -157,7 +159,7 @@ def _like(parts: Path, source: Path) -> Any:
 
 
 def _loaders() -> dict[str, Callable[[], Dataset]]:
-    """HELOC and GMSC as in the paper: without missing values, so that every classifier takes them."""
+    """HELOC and GMSC in the paper's version, which has no missing values, so that every classifier takes them."""
     from attain import datasets
 
     return {
@@ -169,11 +171,9 @@ def _loaders() -> dict[str, Callable[[], Dataset]]:
     }
 
 
-def _methods(names: str | None, outside: Sequence[str]) -> dict[str, Recipe]:
+def _methods(names: str | None, outside: Sequence[str]) -> dict[str, MethodFactory]:
     """Methods of the package by name, and those from outside."""
-    from experiments.bench.methods import METHODS, OUTSIDE, Factory
-
-    recipes: dict[str, Recipe] = {}
+    recipes: dict[str, MethodFactory] = {}
     if names is None:
         recipes |= METHODS
     elif names.strip().lower() != "none":
@@ -182,32 +182,32 @@ def _methods(names: str | None, outside: Sequence[str]) -> dict[str, Recipe]:
                 name for name, made in METHODS.items() if _squeezed(text) in (_squeezed(name), _squeezed(made.kind))
             ]
             if not alike:
-                raise AttainError(f"--methods names {text!r}; it takes {', '.join(METHODS)}, or none")
+                raise AttainError(f"--methods must be of {', '.join(METHODS)}, or none, got {text!r}")
             recipes |= {name: METHODS[name] for name in alike}
     for text in outside:
         name, equals, path = text.partition("=")
         if not equals and name not in OUTSIDE:
-            raise AttainError(f"--method is {text!r}; it takes {', '.join(OUTSIDE)}, or NAME=module:function")
+            raise AttainError(f"--method must be one of {', '.join(OUTSIDE)}, or NAME=module:function, got {text!r}")
         factory = Factory(path) if equals else OUTSIDE[name]
         factory.load()
         recipes[name] = factory
     if not recipes:
-        raise AttainError("no method is named; leave --methods out for all of them, or name one with --method")
+        raise AttainError("there is no method to run; leave --methods out for all of them, or add one with --method")
     return recipes
 
 
 def _chosen(flag: str, names: str | None, known: Sequence[str], usual: Sequence[str]) -> list[str]:
-    """Names from a flag, in any case, with blanks or hyphens; each must be known."""
+    """Names from a flag, in any case, with blanks or hyphens; raises if one is unknown."""
     if names is None:
         return list(usual)
     found = []
     for text in _parts(names):
         alike = [name for name in known if _squeezed(name) == _squeezed(text)]
         if not alike:
-            raise AttainError(f"{flag} names {text!r}; it takes {', '.join(known)}")
+            raise AttainError(f"{flag} must be of {', '.join(known)}, got {text!r}")
         found += alike
     if not found:
-        raise AttainError(f"{flag} is empty; it takes {', '.join(known)}")
+        raise AttainError(f"{flag} must name at least one of {', '.join(known)}")
     return list(dict.fromkeys(found))
 
 
@@ -215,7 +215,7 @@ def _seeds(text: str) -> list[int]:
     try:
         return list(dict.fromkeys(int(part) for part in _parts(text)))
     except ValueError:
-        raise AttainError(f"--seeds is {text!r}; it takes whole numbers separated by commas, such as 0,1,2") from None
+        raise AttainError(f"--seeds must be integers separated by commas, such as 0,1,2, got {text!r}") from None
 
 
 def _parts(text: str) -> list[str]:
@@ -229,19 +229,19 @@ def _squeezed(text: str) -> str:
 def _circumstances(given: argparse.Namespace) -> Any:
     from experiments.bench.page import Circumstances, this_machine
 
-    command = given.told or shlex.join(["attain", *sys.argv[1:]])
+    command = given.shown or shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
     return Circumstances(command, given.date or date.today().isoformat(), given.machine or this_machine())
 
 
 def _check(given: argparse.Namespace) -> None:
     for flag, value, least in (("--people", given.people, 1), ("--budget", given.budget, 2), ("--jobs", given.jobs, 1)):
         if value is not None and value < least:
-            raise AttainError(f"{flag} is {value}; it takes a whole number from {least} upward")
+            raise AttainError(f"{flag} must be an integer ≥ {least}, got {value}")
     if given.limit is not None and given.limit <= 0:
-        raise AttainError(f"--limit is {given.limit}; it takes seconds above 0")
+        raise AttainError(f"--limit must be a number of seconds > 0, got {given.limit}")
     if min(_seeds(given.seeds), default=-1) < 0:
-        raise AttainError(f"--seeds is {given.seeds!r}; it takes whole numbers from 0 upward")
+        raise AttainError(f"--seeds must be integers ≥ 0, got {given.seeds!r}")
     if given.out is None and (given.merge or given.only_report):
-        raise AttainError("--merge and --only-report work on a folder; name it with --out")
+        raise AttainError("--merge and --only-report need a folder; name it with --out")
     if given.out is not None and Path(given.out).is_file():
-        raise AttainError(f"--out is {given.out!r}, which is a file; it takes a folder")
+        raise AttainError(f"--out must be a folder, got the file {given.out!r}")

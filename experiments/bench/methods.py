@@ -1,4 +1,4 @@
-"""The methods of the benchmarks: those of the package by name, and ways to bring one from outside."""
+"""The methods of the benchmark: those of the package by name, and ways to add one from outside."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from attain.core.errors import AttainError, MissingExtraError
 from attain.schema import Schema
 
 
-class Recipe(Protocol):
-    """How a method is made, once for each data set and seed."""
+class MethodFactory(Protocol):
+    """Makes a method, once for each data set and seed."""
 
     @property
     def latent(self) -> bool:
-        """Whether it takes the autoencoder that all methods of a data set and seed share."""
+        """Whether it takes the autoencoder shared by all methods of a data set and seed."""
 
     def make(self, schema: Schema, seed: int, budget: int | None, autoencoder: Any) -> Any:
         """The method, not fitted: anything with `explain(model, X, target=...)`, and `fit(X, y)` if it learns."""
 
     def __str__(self) -> str:
-        """All that its answers depend on, so that parts of another method are not taken for its own."""
+        """All that its answers depend on, so that stored runs of another method are not mistaken for its own."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method of the package, with its defaults where nothing else is said."""
+    """A method of the package, with its defaults unless `parameters` says otherwise."""
 
     kind: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     latent: bool = False
 
     def make(self, schema: Schema, seed: int, budget: int | None, autoencoder: Any) -> Any:
-        """The method without figures of its own: answers are measured afterwards, all in the same way."""
+        """The method, without figures: all answers are measured afterwards, in the same way."""
         from attain import methods as explainers
 
         given = dict(self.parameters)
@@ -52,51 +52,50 @@ class Method:
 
 @dataclass(frozen=True)
 class Factory:
-    """A method from outside: `module:function`, called with a schema and a seed.
+    """A method from outside: `module:function`, called with a schema, a seed and the parameters.
 
-    `needs` are the module and the name of a package without which the function gives nothing.
+    `needs` are the module and the name of a package that the function needs.
     """
 
     path: str
     needs: tuple[str, str] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     latent: bool = False
 
     def make(self, schema: Schema, seed: int, budget: int | None, autoencoder: Any) -> Any:
-        """What the function gives; it keeps to no budget but its own."""
-        return self.load()(schema, seed)
+        """What the function returns; `budget` does not apply to it."""
+        return self.load()(schema, seed, **self.parameters)
 
     def load(self) -> Any:
-        """The function, or a complaint in words."""
+        """The function; raises if it is not found."""
         if self.needs is not None:
             installed(*self.needs)
         module, colon, name = self.path.partition(":")
         if not colon or not module or not name:
-            raise AttainError(f"the method {self.path!r} is not found; it takes module:function, such as mine:make")
+            raise AttainError(f"a method from outside must be module:function, such as mine:make, got {self.path!r}")
         try:
             found = importlib.import_module(module)
         except ImportError as error:
-            raise AttainError(f"the method {self.path!r} is not found: {error}") from None
+            raise AttainError(f"the method {self.path!r} cannot be imported: {error}") from None
         if not callable(getattr(found, name, None)):
-            raise AttainError(f"the method {self.path!r} is not found: {module} has no function {name!r}")
+            raise AttainError(f"the method {self.path!r} cannot be imported: {module} has no function {name!r}")
         return getattr(found, name)
 
     def __str__(self) -> str:
-        return self.path
+        return f"{self.path} {json.dumps(dict(self.parameters), sort_keys=True)}" if self.parameters else self.path
 
 
 def installed(module: str, package: str) -> Any:
-    """A module of another package, or how to get it."""
+    """A module of another package; raises if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise MissingExtraError(
-            f"the method is that of {package}, which is not installed; pip install {package}"
-        ) from None
+        raise MissingExtraError(f"the method needs {package}, which is not installed: pip install {package}") from None
 
 
 @dataclass(frozen=True)
-class Given:
-    """A method as an object, which is fitted again for each data set and seed."""
+class InstanceFactory:
+    """A method given as an object, which is fitted again for each data set and seed."""
 
     method: Any
     latent: bool = False
@@ -111,7 +110,7 @@ class Given:
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(
     {
-        # its own autoencoder, which must not see the rows that the guard is calibrated on
+        # has its own autoencoder, which must not see the rows that the guard is calibrated on
         "CCHVAE, guarded": Method("CCHVAE", {"refine": "guarded"}),
         "CCHVAE, Algorithm 1": Method("CCHVAE", {"refine": None}, latent=True),
         "Revise": Method("Revise", latent=True),
@@ -126,20 +125,24 @@ METHODS: Final[Mapping[str, Method]] = MappingProxyType(
         "FeatureTweaking": Method("FeatureTweaking"),
     }
 )
-"""Every method of the package, by the name it has in tables; one line adds one.
+"""Every method of the package, by its name in tables.
 
 Actionable Recourse has its publication's grid of 100 steps: with every observed value as a step, which is the default,
-one person takes many seconds where a column has tens of thousands of them.
+one row takes many seconds if a column has tens of thousands of values.
 """
 
-_DICE, _TREECF = ("dice_ml", "dice-ml"), ("treecf", "treecf")
+_DICE = ("experiments.outside.dice:DiceML", ("dice_ml", "dice-ml"))
+_TREECF = ("experiments.outside.treecf:TreeCF", ("treecf", "treecf"))
+_NICE = ("experiments.outside.nice:FrozenNICE", ("nice", "NICEx"))
 OUTSIDE: Final[Mapping[str, Factory]] = MappingProxyType(
     {
-        "dice-genetic": Factory("experiments.outside:dice_genetic", _DICE),
-        "dice-random": Factory("experiments.outside:dice_random", _DICE),
-        "dice-kdtree": Factory("experiments.outside:dice_kdtree", _DICE),
-        "treecf": Factory("experiments.outside:treecf_genetic", _TREECF),
-        "treecf-exact": Factory("experiments.outside:treecf_exact", _TREECF),
+        **{f"dice-{name}": Factory(*_DICE, {"method": name}) for name in ("genetic", "random", "kdtree")},
+        "treecf": Factory(*_TREECF, {"backend": "genetic"}),
+        "treecf-exact": Factory(*_TREECF, {"backend": "exact"}),
+        **{
+            f"nice-{name}": Factory(*_NICE, {"optimization": name})
+            for name in ("sparsity", "proximity", "plausibility")
+        },
     }
 )
-"""Methods of other packages, for those who have installed them."""
+"""Methods of other packages, which must be installed."""

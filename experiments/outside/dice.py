@@ -1,4 +1,4 @@
-"""DiCE (dice-ml 0.12) on the bench's people."""
+"""DiCE (dice-ml 0.12)."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ import pandas as pd
 from attain.core.errors import ModelError
 from attain.schema import Schema
 from experiments.bench.methods import installed
-from experiments.outside.people import Outcome, each, movable, quiet, reachable, seed
+from experiments.outside.shared import FrameResult, each, movable, quiet, reachable, seed
 
 
 class DiceML:
-    """Diverse Counterfactual Explanations (Mothilal, Sharma, Tan 2020): one answer for each person.
+    """Diverse Counterfactual Explanations (Mothilal, Sharma, Tan 2020): one answer per row.
 
     Takes classifiers with probabilities. Its own seeds do not make it repeatable, so Python's and NumPy's global
-    generators are seeded for each person, and put back. People with a missing cell get no answer: it takes none.
+    generators are seeded for each row, and restored. Rows with a missing cell get no answer, since it takes none.
 
     Parameters
     ----------
     schema
         What the columns are.
-    method
-        `genetic`, `random` or `kdtree`.
     random_state
         The seed.
+    method
+        `genetic`, `random` or `kdtree`.
     """
 
     def __init__(
-        self, schema: Schema, method: Literal["genetic", "random", "kdtree"] = "genetic", random_state: int = 0
+        self, schema: Schema, random_state: int = 0, method: Literal["genetic", "random", "kdtree"] = "genetic"
     ) -> None:
         self.package = installed("dice_ml", "dice-ml")
         self.schema, self.method, self.random_state = schema, method, random_state
 
     def fit(self, X: pd.DataFrame, y: Any) -> Self:
-        """Keeps the training people who have no missing cell."""
+        """Keeps the training rows without missing cells."""
         complete = ~X.isna().any(axis=1).to_numpy()
         self.train_, self.labels_ = X[complete], np.asarray(y, dtype=object)[complete]
         return self
 
-    def explain(self, model: Any, X: pd.DataFrame, *, target: Any) -> Outcome:
-        """One answer for each person."""
+    def explain(self, model: Any, X: pd.DataFrame, *, target: Any) -> FrameResult:
+        """One answer per row."""
         if not hasattr(model, "predict_proba"):
             raise ModelError("DiCE takes classifiers with predict_proba")
         asked = _Asked(model, self.schema, self.train_.dtypes, target)

@@ -1,4 +1,4 @@
-"""treecf (0.3.2) on the bench's people."""
+"""treecf (0.3.2)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pandas as pd
 from attain.core.errors import ModelError
 from attain.schema import Schema
 from experiments.bench.methods import installed
-from experiments.outside.people import Outcome, each, movable, quiet, reachable, seed
+from experiments.outside.shared import FrameResult, each, movable, quiet, reachable, seed
 
 _MARGIN: Final = 1e-6
 _TIME: Final = 5.0
-"""The seconds that the search is given for one person."""
+"""Time limit of the search per row, in seconds."""
 
 
 class TreeCF:
-    """Counterfactuals of tree ensembles by treecf: its genetic search, or its exact one with five seconds a person.
+    """Counterfactuals of tree ensembles by treecf: its genetic search, or its exact one with five seconds per row.
 
     Takes scikit-learn's forests and boosting of two classes, alone or after a column transformer whose parts are
     `passthrough` and one-hot encoders.
@@ -28,23 +28,23 @@ class TreeCF:
     ----------
     schema
         What the columns are.
-    backend
-        `genetic` or `exact`.
     random_state
         The seed.
+    backend
+        `genetic` or `exact`.
     """
 
-    def __init__(self, schema: Schema, backend: Literal["genetic", "exact"] = "genetic", random_state: int = 0) -> None:
+    def __init__(self, schema: Schema, random_state: int = 0, backend: Literal["genetic", "exact"] = "genetic") -> None:
         self.package = installed("treecf", "treecf")
         self.schema, self.backend, self.random_state = schema, backend, random_state
 
     def fit(self, X: pd.DataFrame, y: Any) -> Self:
-        """Keeps the training people, from whom it takes scales."""
+        """Keeps the training rows, for the scales of their columns."""
         self.train_ = X
         return self
 
-    def explain(self, model: Any, X: pd.DataFrame, *, target: Any) -> Outcome:
-        """One answer for each person."""
+    def explain(self, model: Any, X: pd.DataFrame, *, target: Any) -> FrameResult:
+        """One answer per row."""
         step, trees = _opened(model)
         columns = [(name, None) for name in X.columns] if step is None else _columns(step)
         encode = _numbers if step is None else lambda frame: np.asarray(step.transform(frame), dtype=np.float64)

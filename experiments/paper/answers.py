@@ -9,7 +9,7 @@ import numpy as np
 
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from experiments.store import Part
+from experiments.store import Artifact
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Answers:
     moved: np.ndarray | None = None
 
     @classmethod
-    def of(cls, part: Part) -> Answers:
+    def of(cls, part: Artifact) -> Answers:
         """The answers that a part holds."""
         return cls(part.arrays["people"], part.arrays["rows"], part.arrays["found"], part.arrays.get("moved"))
 
@@ -45,9 +45,9 @@ class Answers:
         return Answers(self.people[kept], self.rows[kept], self.found[kept], moved)
 
 
-def kept(result: Counterfactuals, people: np.ndarray, **arrays: np.ndarray) -> Part:
+def kept(result: Counterfactuals, people: np.ndarray, **arrays: np.ndarray) -> Artifact:
     """A result as a part; a search that was stopped is none."""
     if Status.INTERRUPTED in result.statuses:
         raise KeyboardInterrupt
     facts: dict[str, Any] = {"method": result.method}
-    return Part(facts, {"people": np.asarray(people), "rows": result.answers, "found": result.found, **arrays})
+    return Artifact(facts, {"people": np.asarray(people), "rows": result.answers, "found": result.found, **arrays})

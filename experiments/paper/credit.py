@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from sklearn.model_selection import train_test_split
 from attain import metrics
 from attain.datasets import Dataset
 from attain.methods import ActionableRecourse, BudgetedInverseClassification, GrowingSpheres
+from attain.metrics import Background
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.tables import Table
@@ -22,7 +24,7 @@ from experiments.paper.answers import Answers, kept
 from experiments.paper.classifiers import logistic_regression, support_vector_machine
 from experiments.paper.measures import Line
 from experiments.paper.settings import CCHVAE, RELEASED, Settings, Study
-from experiments.store import Part, Store
+from experiments.store import Artifact, Store
 
 LINEAR: Final = "linear"
 MACHINE: Final = "machine"
@@ -60,6 +62,7 @@ class Credit:
         self.desired_train = (split[2] == data.desired).to_numpy()
         self.desired_test = (split[3] == data.desired).to_numpy()
         self.train_labels: pd.Series = split[2]
+        self.test_labels: pd.Series = split[3]
         self.train_values = Table.read(self.train, data.schema).values
         self.test_values = Table.read(self.test, data.schema).values
         self._accepted: dict[str, Reference] = {}
@@ -82,11 +85,11 @@ class Credit:
         return model.fit(self.train.iloc[rows], self.train_labels.iloc[rows])
 
     @cached_property
-    def verdicts(self) -> Part:
+    def verdicts(self) -> Artifact:
         """Whom both classifiers accept, in training and held-out data, and how often they are right."""
         return self._part("classifiers", self._verdicts)
 
-    def _verdicts(self) -> Part:
+    def _verdicts(self) -> Artifact:
         arrays, facts = {}, {}
         for judge, model in ((LINEAR, self.linear), (MACHINE, self.machine)):
             arrays[f"{judge}/train"] = np.asarray(model.predict(self.train) == self.data.desired)
@@ -96,7 +99,7 @@ class Credit:
                 "refused": int((~arrays[f"{judge}/test"]).sum()),
             }
         both = ~arrays[f"{LINEAR}/test"] & ~arrays[f"{MACHINE}/test"]
-        return Part({**facts, "both": int(both.sum())}, arrays)
+        return Artifact({**facts, "both": int(both.sum())}, arrays)
 
     def cohort(self, which: str, judge: str, most: int | None = None) -> np.ndarray:
         """Positions of the held-out people who are asked about: seeded, at most as many as the study says."""
@@ -139,7 +142,7 @@ class Credit:
             done()
         return Results(self, weights, answers, judged)
 
-    def autoencoder(self, weights: Part) -> Any:
+    def autoencoder(self, weights: Artifact) -> Any:
         """The trained CHVAE."""
         from attain.density import CHVAE
 
@@ -161,17 +164,17 @@ class Credit:
         real = np.flatnonzero(self.verdicts.arrays[f"{judge}/test"] & self.desired_test)
         return np.sort(np.random.default_rng(self.settings.seed + 2).permutation(real)[:_REAL_PEOPLE])
 
-    def _part(self, name: str, compute: Callable[[], Part]) -> Part:
+    def _part(self, name: str, compute: Callable[[], Artifact]) -> Artifact:
         return self.store.get(f"{self.study.name} {name}", compute)
 
-    def _trained(self) -> Part:
+    def _trained(self) -> Artifact:
         from attain.density import CHVAE
 
         sizes = {name: getattr(self.study, name) for name in ("latent_dim", "components", "epochs")}
         model = CHVAE(self.data.schema, **sizes, random_state=self.settings.seed, verbose=False)
-        return Part(*model.fit(self.train_values).state())
+        return Artifact(*model.fit(self.train_values).state())
 
-    def _answered(self, method: str, asked: np.ndarray, weights: Part) -> Part:
+    def _answered(self, method: str, asked: np.ndarray, weights: Artifact) -> Artifact:
         schema, seed = self.data.schema, self.settings.seed
         common: dict[str, Any] = {"figures": False, "random_state": seed}
         directions: Mapping[str, Any] = {}
@@ -194,7 +197,7 @@ class Credit:
         latent = {"moved": np.asarray(result.figures["latent_distance"])} if method == CCHVAE else {}
         return kept(result, asked, **latent)
 
-    def cchvae(self, weights: Part, *, compat: Any = None) -> Any:
+    def cchvae(self, weights: Artifact, *, compat: Any = None) -> Any:
         """C-CHVAE with the trained autoencoder, not fitted."""
         from attain.methods import CCHVAE as Explainer
 
@@ -207,13 +210,22 @@ class Credit:
             random_state=self.settings.seed,
         )
 
-    def _measured(self, judge: str, answers: Mapping[str, Answers]) -> Part:
+    def _measured(self, judge: str, answers: Mapping[str, Answers]) -> Artifact:
         own = {method: given for method, given in answers.items() if self.judges[method] == judge}
         asked = np.union1d(self.cohort(OWN, judge), self.cohort(COMMON, judge))
         for name, people in ((REAL, self._real(judge)), (BEFORE, asked)):
             own[name] = Answers(people, self.test_values[people], np.ones(len(people), dtype=np.bool_))
-        reference = self.accepted(judge).with_held_out(self.test_values[self._real(judge)])
-        return measures.measured(own, self.test_values, reference, self.ecdf)
+        real = self._real(judge)
+        background = Background(
+            self.data.schema,
+            self.linear if judge == LINEAR else self.machine,
+            self.train,
+            self.train_labels,
+            target=self.data.desired,
+            X_test=self.test.iloc[real],
+            y_test=self.test_labels.iloc[real],
+        )
+        return measures.measured(background, self.test, own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,9 +233,9 @@ class Results:
     """What one study gave."""
 
     credit: Credit
-    weights: Part
+    weights: Artifact
     answers: Mapping[str, Answers]
-    judged: Mapping[str, Part]
+    judged: Mapping[str, Artifact]
 
     @property
     def study(self) -> Study:
@@ -251,10 +263,10 @@ class Results:
         given = self.answers[method].among(self.credit.asked(method, cohort))
         real = self.credit.accepted(self.credit.judges[method])
         own, schema = self.credit.test_values[given.people], self.credit.data.schema
-        return (
-            metrics.median_spread(given.rows, real, given.found),
-            metrics.mean_correlation(given.rows, own, schema, given.found),
-        )
+        spread = metrics.spread(given.rows, real, given.found)
+        correlation = metrics.correlation(given.rows, own, schema, given.found)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # NaN if no feature has a figure
+            return float(np.nanmedian(spread)), float(np.nanmean(correlation))
 
     def moved(self, method: str) -> np.ndarray:
         """How far in latent space the answer of each of `line`'s people is; NaN without an answer."""

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from attain.core.drawing import COLOURS, panels
 from attain.population.reference import QUANTILES
-from experiments.drawing import COLOURS, panels
 from experiments.paper.credit import BEFORE, COMMON, LINEAR, OWN, REAL, Results
 from experiments.paper.measures import Line, averaged
 from experiments.paper.settings import CCHVAE, CORRECTED, NEIGHBOURS, PRINTED, RELEASED, TITLES

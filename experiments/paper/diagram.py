@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from attain.core.drawing import COLOURS, panels
 from attain.tables import unchanged
-from experiments.drawing import COLOURS, panels
 from experiments.paper.credit import Results
 from experiments.paper.person import Person, told
 from experiments.paper.settings import TITLES

@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from experiments.page import Block, Cell, Grid, Heading, Paragraph, Picture, Tone, write
+from attain.core.page import Block, Cell, Grid, Heading, Paragraph, Picture, Tone, write
 from experiments.paper.credit import LINEAR, MACHINE, OWN, Results
 from experiments.paper.findings import Verdict
 from experiments.paper.remarks import REMARKS
@@ -40,14 +40,15 @@ class Page:
 
     def figure(self, name: str, title: str, caption: str) -> None:
         """A figure that lies in the folder."""
-        self.shown += [Heading(title, 3), Picture(self.folder / f"{name}.png", caption), self._files(name)]
+        self.shown += [Heading(title, 3), Picture(self.folder / f"{name}.png", caption)]
+        self.shown.append(Paragraph(f"{name}.png, {name}.svg, {name}.csv"))
         self._beside(title)
 
     def table(self, name: str, title: str, frame: pd.DataFrame, caption: str) -> None:
         """A table, as text that can be read and copied."""
         numbers = [j for j, column in enumerate(frame.columns) if pd.api.types.is_numeric_dtype(frame[column])]
         grid = Grid([str(column) for column in frame.columns], as_text(frame), numbers, caption)
-        self.shown += [Heading(title, 3), grid, self._files(name)]
+        self.shown += [Heading(title, 3), grid, Paragraph(f"{name}.csv")]
         self._beside(title)
 
     def _beside(self, title: str) -> None:
@@ -98,9 +99,6 @@ class Page:
                 "what German credit says of them is told beside."
             )
         return "This is the full run, on Give Me Some Credit and HELOC as the authors processed them."
-
-    def _files(self, name: str) -> Paragraph:
-        return Paragraph(f"{name}.png, {name}.svg, {name}.csv")
 
 
 def claims_grid(claims: pd.DataFrame) -> Grid:

@@ -15,7 +15,7 @@ from attain.schema import Feature
 from attain.tables import ordinary, unchanged
 from experiments.paper.credit import LINEAR, Results
 from experiments.paper.settings import CCHVAE
-from experiments.store import Part
+from experiments.store import Artifact
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def shown(results: Results, position: int) -> Person:
     )
 
 
-def _searched(results: Results, position: int) -> Part:
+def _searched(results: Results, position: int) -> Artifact:
     from experiments.paper.traced import TracedCCHVAE
 
     credit = results.credit
@@ -114,7 +114,7 @@ def _searched(results: Results, position: int) -> Part:
         "probability_after": round(after, 6),
         "shells": int(result.figures["shells"].iloc[0]),
     }
-    return Part(facts, {"answer": result.answers[0], "code": own[0], "answer_code": best[0]})
+    return Artifact(facts, {"answer": result.answers[0], "code": own[0], "answer_code": best[0]})
 
 
 def changes(results: Results, position: int, methods: tuple[str, ...]) -> pd.DataFrame:

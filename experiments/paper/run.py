@@ -11,11 +11,11 @@ import pandas as pd
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import attain
+from attain.core.drawing import save, style
 from attain.core.errors import FileError, MissingDataSetError
 from attain.core.files import write_atomically
 from attain.core.progress import track
 from attain.datasets import Dataset, load_german, load_gmsc, load_heloc
-from experiments.drawing import save, style
 from experiments.paper import credit_figures, person, synthetic, synthetic_figures, tables
 from experiments.paper.claims import Outcome, checked
 from experiments.paper.credit import COMMON, OWN, Credit, Results
@@ -102,7 +102,7 @@ def _computed(settings: Settings, datasets: Mapping[str, Dataset], store: Store)
 
 
 class _Writer:
-    """Writes each figure and table three times, and shows it on the page."""
+    """Writes figures as PNG, SVG and CSV, tables as CSV, and shows both on the page."""
 
     def __init__(self, folder: Path, page: Page) -> None:
         self.folder, self.page = folder, page
@@ -114,10 +114,8 @@ class _Writer:
         self.page.figure(name, title, caption)
 
     def table(
-        self, name: str, title: str, frame: pd.DataFrame, caption: str, *, numbers: pd.DataFrame | None = None,
-        widths: list[int] | None = None,
-    ) -> None:  # fmt: skip
-        save(tables.drawn(frame, title=title, widths=widths), self.folder, name)
+        self, name: str, title: str, frame: pd.DataFrame, caption: str, *, numbers: pd.DataFrame | None = None
+    ) -> None:
         self.csv(name, frame if numbers is None else numbers)
         self.page.table(name, title, frame, caption)
 
@@ -150,7 +148,6 @@ def _written(outcome: Outcome, folder: Path) -> pd.DataFrame:
         "changes at most (all are in the CSV). Local outlier: k = 20; connected: ε.9. Percentiles and shifts are in "
         "points; another level of a column without an order counts 100.",
         numbers=every,
-        widths=[14, 4, 34, 22, 10, 22, 14, 6, 6, 8, 10],
     )
     writer.table(
         "table-2-related-work",
@@ -176,7 +173,6 @@ def _written(outcome: Outcome, folder: Path) -> pd.DataFrame:
     )
     for study in results:
         _study(study, writer, page)
-    save(tables.drawn(claims, title="Claims", widths=[12, 34, 10, 14, 90]), folder, "claims")
     writer.csv("claims", claims)
     page.write()
     return claims
@@ -215,5 +211,4 @@ def _study(results: Results, writer: _Writer, page: Page) -> None:
         f"Table {listed}: features of {TITLES[name]}",
         tables.features(results),
         "Likelihoods and directions as run; codes with an order are ordinal here.",
-        widths=[40, 6, 12, *[12] * (len(tables.features(results).columns) - 3)],
     )

@@ -19,7 +19,7 @@ from attain.tables import Table
 from experiments.paper.answers import Answers, kept
 from experiments.paper.classifiers import above, linear_above
 from experiments.paper.settings import CCHVAE, Example
-from experiments.store import Part, Store
+from experiments.store import Artifact, Store
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _learned(
     y_train: pd.Series,
     people: pd.DataFrame,
     chosen: np.ndarray,
-) -> Part:
+) -> Artifact:
     """The autoencoder's view of the training people, and C-CHVAE's answers with their codes."""
     from attain.density import CHVAE
     from experiments.paper.traced import TracedCCHVAE

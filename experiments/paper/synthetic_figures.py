@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.drawing import COLOURS, panels
+from attain.core.drawing import COLOURS, panels
 from experiments.paper.settings import CCHVAE
 from experiments.paper.synthetic import Synthetic
 

@@ -1,16 +1,13 @@
-"""The tables of the paper, and the table of results, as frames and as drawings."""
+"""The tables of the paper, and the table of results."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from attain.schema import Feature
-from experiments.drawing import COLOURS, panels
 from experiments.paper.credit import BEFORE, COMMON, LINEAR, MACHINE, OWN, REAL, Results
 from experiments.paper.measures import Line, averaged
 from experiments.paper.person import changes
@@ -135,35 +132,3 @@ def _cell(value: Any) -> str:
             return ""
         return f"{value:.0f}" if value.is_integer() and abs(value) >= 2 else f"{value:.2f}"
     return str(value)
-
-
-def drawn(frame: pd.DataFrame, *, title: str, widths: Sequence[int] | None = None) -> Any:
-    """A table as a figure; `widths` are the most letters in a line of each column, by default 24."""
-    limits = list(widths or [24] * frame.shape[1])
-    cells = [
-        [textwrap.fill(text, width) or "" for text, width in zip(row, limits, strict=True)] for row in as_text(frame)
-    ]
-    header = [textwrap.fill(str(name), width) for name, width in zip(frame.columns, limits, strict=True)]
-    every = [header, *cells]
-    across = [max(max(map(len, row[j].splitlines() or [""])) for row in every) + 2 for j in range(len(header))]
-    down = [max(text.count("\n") + 1 for text in row) for row in every]
-    width, height = 0.072 * sum(across) + 0.2, 0.19 * (sum(down) + 0.55 * len(down)) + 0.5
-    figure, axes = panels(1, 1, width=max(width, 4.0), height=height)
-    axis = axes[0, 0]
-    axis.set_axis_off()
-    axis.set_title(title, loc="left", fontsize=9.5)
-    axis.set_xlim(0, sum(across))
-    total = sum(down) + 0.55 * len(down)
-    axis.set_ylim(total, 0)
-    top = 0.0
-    for number, (row, lines) in enumerate(zip(every, down, strict=True)):
-        deep = lines + 0.55
-        left = 0
-        for text, column in zip(row, across, strict=True):
-            axis.text(
-                left + 0.5, top + deep / 2, text, va="center", fontsize=7.6, weight="bold" if not number else None
-            )
-            left += column
-        top += deep
-        axis.axhline(top, color=COLOURS["black"] if not number else "#dddddd", lw=0.9 if not number else 0.5)
-    return figure

@@ -14,7 +14,9 @@ from attain.core.errors import MissingExtraError, ModelError
 from attain.datasets import Dataset
 from experiments import CLASSIFIERS, run
 from experiments.bench.methods import OUTSIDE
-from experiments.outside import DiceML, TreeCF
+from experiments.outside.dice import DiceML
+from experiments.outside.nice import FrozenNICE
+from experiments.outside.treecf import TreeCF
 
 LEVELS = ("none", "some", "much")
 
@@ -95,7 +97,7 @@ def some(people, **cells):
 
 
 def test_dice_is_told_what_each_person_may_reach(people, forest, dice):
-    method = DiceML(people.schema, "genetic", 3).fit(people.X, people.y)
+    method = DiceML(people.schema, 3, "genetic").fit(people.X, people.y)
     asked = some(people)
     result = method.explain(forest, asked, target=1)
     first, second = dice
@@ -116,7 +118,7 @@ def test_dice_is_told_what_each_person_may_reach(people, forest, dice):
 
 
 def test_dice_is_repeatable_in_any_company_and_leaves_global_generators_alone(people, forest, dice):
-    method = DiceML(people.schema, "random", 3).fit(people.X, people.y)
+    method = DiceML(people.schema, 3, "random").fit(people.X, people.y)
     asked, before = some(people), (random.getstate(), np.random.get_state()[1].copy())  # noqa: NPY002
     method.explain(forest, asked, target=1)
     method.explain(forest, asked.iloc[1:], target=1)
@@ -175,7 +177,7 @@ def treecf(monkeypatch):
 
 def test_treecf_is_told_the_rules_in_the_columns_of_the_trees(people, forest, treecf):
     # income, debt, age are f0 to f2, the levels of savings f3 to f5, those of town f6 to f8
-    method = TreeCF(people.schema, "exact", 3).fit(people.X, people.y)
+    method = TreeCF(people.schema, 3, "exact").fit(people.X, people.y)
     result = method.explain(forest, some(people, age=[30, 75]), target=1)
     first, second = treecf
     assert first.target == (">=", pytest.approx(0.5, abs=1e-5))
@@ -202,7 +204,7 @@ def test_treecf_refuses_what_it_cannot_read(people, treecf):
         )
 
 
-@pytest.mark.parametrize(("module", "make"), [("dice_ml", DiceML), ("treecf", TreeCF)])
+@pytest.mark.parametrize(("module", "make"), [("dice_ml", DiceML), ("treecf", TreeCF), ("nice", FrozenNICE)])
 def test_a_package_that_is_not_installed_is_named(people, monkeypatch, module, make):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match="pip install"):

@@ -1,5 +1,6 @@
 """What an evaluation reports beyond the headline: every column is what its function gives, and what costs is opt-in."""
 
+import pickle
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,11 +12,12 @@ import pytest
 from scipy import stats
 
 from attain import GrowingSpheres, metrics
-from attain.core.errors import DataError
-from attain.metrics import evaluate
-from attain.metrics.catalogue import MEASURES
+from attain.core.errors import AttainError, DataError
+from attain.metrics import DEFAULT, Measure, evaluate, measures
+from attain.metrics.measures import MEASURES, Unavailable
 from attain.models import Goal
 from attain.population.percentiles import Percentiles
+from attain.population.reference import Reference
 from attain.schema import Constraints
 from attain.tables import Region, Table
 from attain.testing import people
@@ -51,12 +53,12 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
     goal = Goal(model, train.layout, target=people.DESIRED, margin=0.0, probe=train.values)
     region = Region.of(result.table, Constraints())
     met = model.predict(TRAIN) == people.DESIRED
-    held_out = metrics.held_out_reference(
+    held_out = Reference.build(
         schema,
         test.values,
-        TEST_LABELS.to_numpy() == people.DESIRED,
-        model.predict(TEST) == people.DESIRED,
-        reference.space,
+        desired_labels=TEST_LABELS.to_numpy() == people.DESIRED,
+        met=model.predict(TEST) == people.DESIRED,
+        space=reference.space,
     )
     copied = metrics.copies(answers, train.values, schema, found)
     epsilon = reference.epsilon
@@ -73,7 +75,7 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
         "local_outlier_factor": metrics.local_outlier_factor(answers, reference, 20, found),
         "inlier": 1 - metrics.outlier(answers, reference, 20, found),
         **{f"inlier_{k}": 1 - metrics.outlier(answers, reference, k, found) for k in (5, 10, 20, 40)},
-        "held_out_inlier": 1 - metrics.held_out_outlier(answers, held_out, 20, found),
+        "held_out_inlier": 1 - metrics.outlier(answers, held_out, 20, found),
         "nearest_distance": metrics.nearest_distance(answers, reference, found),
         **{f"connected_{100 * q:.0f}": metrics.connected(answers, reference, epsilon[q], found=found) for q in epsilon},
         "largest_component": metrics.in_largest_component(answers, reference, epsilon[0.9], found=found),
@@ -122,7 +124,7 @@ def test_both_averages_have_their_intervals(result: Any, evaluation: Any) -> Non
         ("l2", "mean", "low", "high"),
     ):
         column = evaluation.charged[measure].to_numpy()[:7]
-        interval = metrics.bootstrap_interval(column)
+        interval = metrics.mean_interval(column)
         np.testing.assert_allclose(summary.loc[measure, [low, high]].tolist(), interval, rtol=1e-12)
         assert summary.loc[measure, low] < summary.loc[measure, mean] < summary.loc[measure, high]
     uncharged = [name for name in summary.index if MEASURES[name].worst is None and not MEASURES[name].known]
@@ -144,7 +146,10 @@ def test_the_page_of_measures_lists_every_one_with_its_charge() -> None:
         if len(cells) == 4:
             charges |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), cells[2].replace("\\", ""))
     shown = {"free": "|F|", None: "–", 0.0: "0", 1.0: "1"}
-    expected = {name: "own" if measure.known else shown[measure.worst] for name, measure in MEASURES.items()}
+    coder: Any = None
+    made = (measures.log_density(coder), measures.latent_distance(coder), measures.valid_after_retraining([]))
+    every = {**MEASURES, **{measure.name: measure for measure in made}}
+    expected = {name: "own" if measure.known else shown[measure.worst] for name, measure in every.items()}
     assert charges == expected
 
 
@@ -159,19 +164,17 @@ def test_what_costs_is_added_on_request(result: Any, model: Any, evaluation: Any
             return -rows[:, 2]
 
     refits = metrics.retrained(lambda X, y, _: people.linear_model(X, pd.Series(y)), TRAIN, LABELS, number=3)
-    whole = evaluate(
-        result,
-        model,
-        TRAIN,
-        LABELS,
-        X_test=TEST,
-        y_test=TEST_LABELS,
-        reference=evaluation.reference,
-        autoencoder=Coder(),
-        models=refits,
-        inexact=True,
-        two_sample=True,
+    coder: Any = Coder()
+    background = metrics.Background(
+        result.table.schema, model, TRAIN, LABELS, target=people.DESIRED, X_test=TEST, y_test=TEST_LABELS
     )
+    extra = [
+        measures.log_density(coder),
+        measures.latent_distance(coder),
+        measures.valid_after_retraining(refits),
+        "valid_after_inexact_execution",
+    ]
+    whole = background.evaluate(result, measures=[*DEFAULT, *extra])
     pd.testing.assert_frame_equal(whole.frame[evaluation.frame.columns], evaluation.frame)
     pd.testing.assert_frame_equal(whole.summary.loc[evaluation.summary.index], evaluation.summary)
     found = result.found
@@ -182,8 +185,7 @@ def test_what_costs_is_added_on_request(result: Any, model: Any, evaluation: Any
     assert np.isin(np.round(shares * 3, 9), [0, 1, 2, 3]).all()
     executed = whole.frame["valid_after_inexact_execution"][found]
     assert executed.between(0, 1).all()
-    assert whole.two_sample.n_answers == 6
-    assert evaluation.two_sample is None
+    assert whole.two_sample(resamples=20).n_answers == 6
 
 
 def test_labels_in_another_order_are_put_into_the_peoples(result: Any, model: Any) -> None:
@@ -198,16 +200,64 @@ def test_constraints_of_the_call_count_among_the_rules(result: Any, model: Any, 
     assert (strict.frame["type_valid"][result.found] == 0).all()
 
 
-def test_a_reference_of_another_schema_is_refused(result: Any, model: Any, evaluation: Any) -> None:
-    other = metrics.held_out_reference(
-        (smaller := people.schema().change("income", step=1.0)),
-        Table.read(TRAIN, smaller).values,
-        None,
-        np.ones(150, dtype=bool),
-        evaluation.reference.space.fit(smaller, Table.read(TRAIN, smaller).values),
+def test_one_background_serves_many_results_of_one_request(result: Any, model: Any, evaluation: Any) -> None:
+    background = metrics.Background(
+        result.table.schema, model, TRAIN, LABELS, target=people.DESIRED, X_test=TEST, y_test=TEST_LABELS
     )
-    with pytest.raises(DataError, match="reference is of another schema"):
-        evaluate(result, model, TRAIN, LABELS, reference=other)
+    for kept in (background, background, pickle.loads(pickle.dumps(background))):
+        pd.testing.assert_frame_equal(kept.evaluate(result).frame, evaluation.frame)
+    other = SimpleNamespace(**{name: getattr(result, name) for name in ("table", "answers", "found", "probability")})
+    other.target = "no"
+    with pytest.raises(DataError, match="the result is for target 'no' with probability None, the background for"):
+        background.evaluate(other)
+    changed = people.schema().change("income", step=1.0)
+    with pytest.raises(DataError, match="another schema than this background"):
+        metrics.Background(changed, model, TRAIN, LABELS, target=people.DESIRED).evaluate(result)
+
+
+def test_own_measures_are_reported_charged_and_compared_like_others(result: Any, model: Any) -> None:
+    def income(context: Any) -> np.ndarray:
+        return context.answers[:, context.schema.position("income")]
+
+    poor = Measure("poor", lambda c: (income(c) < 30).astype(float), "is poor", "lower", 1.0, share=True)
+    evaluation = evaluate(result, model, TRAIN, LABELS, measures=["total_shift", poor, income])
+    assert evaluation.frame.columns.tolist() == ["found", "total_shift", "poor", "income"]
+    found, asked = result.found, evaluation.asked
+    np.testing.assert_array_equal(evaluation.frame["income"], income(evaluation.context))
+    expected = np.where(found, income(evaluation.context) < 30, 1.0)[asked]
+    assert evaluation.summary.loc["poor", "charged"] == pytest.approx(expected.mean())
+    wilson = stats.binomtest(int(expected.sum()), len(expected)).proportion_ci(method="wilson")
+    assert evaluation.summary.loc["poor", "charged_high"] == pytest.approx(wilson.high)
+    assert np.isnan(evaluation.summary.loc["income", "charged"])
+    table = metrics.paired_comparison({"a": evaluation, "b": evaluation}, ["poor", "income"])
+    assert table["test"].tolist() == ["sign test", "signed ranks"]
+
+
+def test_a_registered_measure_has_a_name(result: Any, model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attain.metrics.measures.MEASURES", dict(MEASURES))
+    metrics.register(Measure("zero", lambda c: np.zeros(len(c.found))))
+    assert evaluate(result, model, TRAIN, LABELS, measures=["zero"]).frame["zero"].sum() == 0
+    with pytest.raises(AttainError, match="a measure named 'zero' is registered already"):
+        metrics.register(Measure("zero", lambda c: np.ones(len(c.found))))
+
+
+def test_what_cannot_be_measured_is_said(result: Any, model: Any) -> None:
+    def short(context: Any) -> np.ndarray:
+        return np.zeros(2)
+
+    wrong: list[Any] = [
+        ("speed", "measures names 'speed'; registered are found, valid"),
+        (3, "measures must hold names, Measure objects or functions, got 3"),
+        (short, r"the measure 'short' must give one number for each of the 9 rows, got an array of shape \(2,\)"),
+    ]
+    for measure, sentence in wrong:
+        with pytest.raises(AttainError, match=sentence):
+            evaluate(result, model, TRAIN, LABELS, measures=[measure])
+    with pytest.raises(AttainError, match="measures names 'valid' twice"):
+        evaluate(result, model, TRAIN, LABELS, measures=["valid", "valid"])
+    with pytest.raises(Unavailable, match="held_out_inlier needs held-out data; pass X_test"):
+        evaluate(result, model, TRAIN, LABELS, measures=["held_out_inlier"])
+    assert "held_out_inlier" not in evaluate(result, model, TRAIN, LABELS).frame
 
 
 def test_groups_are_compared_by_charged_values(result: Any, evaluation: Any) -> None:

@@ -81,5 +81,5 @@ def test_numbers_are_cut_into_bands_of_about_equally_many() -> None:
 
 
 def test_misuse_is_told() -> None:
-    with pytest.raises(DataError, match=r"groups has the shape \(2,\); it takes one group for each of the 6 people"):
+    with pytest.raises(DataError, match=r"groups must hold one group for each of the 6 rows, got shape \(2,\)"):
         recourse_gap({"x": SHIFTS}, ["a", "b"])

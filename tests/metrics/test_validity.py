@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from attain.core.errors import DataError
-from attain.metrics import redundant, success, type_valid, valid, violations
+from attain.metrics import redundant, type_valid, valid, violations
 from attain.models import Goal, Model
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, Table
@@ -70,7 +70,6 @@ def test_verdicts_by_hand() -> None:
     known[9, 5] = 0
     np.testing.assert_array_equal(valid(known, goal), [1, 1, 0, 1, NAN, 1, 1, 1, 1, 0])
     np.testing.assert_array_equal(type_valid(known, region, goal), [1, 0, 0, 0, NAN, 0, 0, 0, 0, 0])
-    assert success(known, region, goal) == pytest.approx(0.1), "a person without an answer counts 0"
     found = np.arange(10) < 2
     np.testing.assert_array_equal(type_valid(known, region, goal, found), [1, 0] + [NAN] * 8)
 
@@ -143,9 +142,7 @@ def test_violations_agree_with_the_plain_check(seed: int) -> None:
 
 def test_nobody_asked_and_misuse() -> None:
     region, goal, own = setting(2)
-    nobody = region.subset(np.empty(0, dtype=int))
-    assert np.isnan(success(np.empty((0, 6)), nobody, goal))
     assert violations(np.full((2, 6), NAN), region).isna().all(axis=None)
     assert np.isnan(redundant(np.full((2, 6), NAN), own, goal, region)).all()
-    with pytest.raises(DataError, match="region is of 2 people, but there are 10 answers"):
+    with pytest.raises(DataError, match="region must hold one row for each of the 10 answers, got 2"):
         type_valid(ANSWERS, region, goal)

@@ -98,7 +98,7 @@ def test_nobody_to_connect_to_is_nan_and_so_is_no_answer() -> None:
 
 
 def test_misuse_is_told() -> None:
-    with pytest.raises(AttainError, match="min_samples is 0"):
+    with pytest.raises(AttainError, match="min_samples must be an integer ≥ 1, got 0"):
         connected([[4]], KNOWN, 1.0, min_samples=0)
-    with pytest.raises(AttainError, match=r"epsilon is -1\.0"):
+    with pytest.raises(AttainError, match=r"epsilon must be a distance ≥ 0, got -1\.0"):
         connected([[4]], KNOWN, -1.0)

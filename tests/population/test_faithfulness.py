@@ -97,9 +97,9 @@ def test_people_without_an_answer_are_nan_and_stay_in_place() -> None:
 
 
 def test_misuse_is_told() -> None:
-    with pytest.raises(AttainError, match="k is 0"):
+    with pytest.raises(AttainError, match="k must be an integer ≥ 1, got 0"):
         local_outlier_factor([[1.0]], KNOWN, k=0)
-    with pytest.raises(DataError, match="found has the shape"):
+    with pytest.raises(DataError, match="found must hold one boolean"):
         proximity([[1.0]], KNOWN, found=[True, False])
 
 

@@ -11,9 +11,8 @@ from attain.cli.exits import EXIT_CODES, NOBODY
 if TYPE_CHECKING:
     from attain.cli.answers import TableOfAnswers
     from attain.cli.frames import People
-    from attain.metrics import Evaluation, RecourseGap
+    from attain.metrics import Background, Evaluation, RecourseGap
     from attain.models import Model
-    from attain.population.reference import Reference
     from attain.results.counterfactuals import Counterfactuals
     from attain.schema import Schema
     from attain.tables import Table
@@ -74,7 +73,7 @@ def run(given: argparse.Namespace) -> int:
     from attain.cli.evaluation_report import Report, write
     from attain.cli.frames import check_ending
     from attain.core.errors import AttainError
-    from attain.metrics import compare
+    from attain.metrics import paired_comparison
 
     if given.seed < 0:
         raise AttainError(f"--seed must be an integer ≥ 0, got {given.seed}")
@@ -85,17 +84,20 @@ def run(given: argparse.Namespace) -> int:
     train = _data(given, given.train, schema)
     model = read_model(given)
     result = whole if whole is not None else _answers(given, given.result, schema, model, train.frame)
-    evaluation = _evaluated(given, result, model, train, None)
+    background = _background(given, result, model, train)
+    evaluation = _evaluated(given, result, background)
     methods = {result.method: evaluation}
     for path in given.against:
         other = read_whole(path) if is_json(path) else _answers(given, path, schema, model, train.frame)
-        same = evaluation.reference if other.table.schema == schema and _asks(other) == _asks(result) else None
-        methods[_named(other.method, path, methods)] = _evaluated(given, other, model, train, same)
+        same = other.table.schema == schema and _asks(other) == _asks(result)
+        other_background = background if same else _background(given, other, model, train)
+        methods[_named(other.method, path, methods)] = _evaluated(given, other, other_background)
     report = Report(
         result.method,
         evaluation,
-        compare(methods, random_state=given.seed) if given.against else None,
+        paired_comparison(methods, random_state=given.seed) if given.against else None,
         None if given.groups is None else _gap(given, result.table, evaluation),
+        evaluation.two_sample() if given.two_sample else None,
     )
     write(given.out, report, result.table, given.separator)
     report.show(given.out, json=given.json)
@@ -156,25 +158,32 @@ def _answers(given: argparse.Namespace, path: str, schema: Schema, model: Model,
     )
 
 
-def _evaluated(
-    given: argparse.Namespace, result: Any, model: Model, train: People, reference: Reference | None
-) -> Evaluation:
-    from attain.cli.constraints import read_constraints
-    from attain.metrics import evaluate
+def _background(given: argparse.Namespace, result: Any, model: Model, train: People) -> Background:
+    from attain.metrics import Background
 
-    test = None if given.test is None else _data(given, given.test, result.table.schema)
-    return evaluate(
-        result,
+    schema = result.table.schema
+    test = None if given.test is None else _data(given, given.test, schema)
+    return Background(
+        schema,
         model,
         train.frame,
         train.labels,
+        target=result.target,
+        probability=result.probability,
         X_test=None if test is None else test.frame,
         y_test=None if test is None else test.labels,
+    )
+
+
+def _evaluated(given: argparse.Namespace, result: Any, background: Background) -> Evaluation:
+    from attain.cli.constraints import read_constraints
+    from attain.metrics import DEFAULT
+
+    also = {"justified": given.justified, "valid_after_inexact_execution": given.inexact}
+    return background.evaluate(
+        result,
+        measures=[*DEFAULT, *(name for name, wanted in also.items() if wanted)],
         constraints=read_constraints(given.constraints, list(result.table.labels)),
-        reference=reference,
-        justification=given.justified,
-        inexact=given.inexact,
-        two_sample=given.two_sample,
         random_state=given.seed,
     )
 

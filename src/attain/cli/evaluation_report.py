@@ -12,8 +12,8 @@ from attain.cli.frames import written
 from attain.cli.terminal import as_json, say, say_json, width
 from attain.core.files import write_atomically
 from attain.core.text import plain, table, wrapped
-from attain.metrics import Evaluation, RecourseGap
-from attain.metrics.catalogue import MEASURES
+from attain.metrics import Evaluation, RecourseGap, TwoSample
+from attain.metrics.measures import MEASURES
 from attain.tables import Table
 
 _CLEAR = 0.05
@@ -32,6 +32,7 @@ class Report:
     evaluation: Evaluation
     comparison: pd.DataFrame | None
     gap: RecourseGap | None
+    two_sample: TwoSample | None = None
 
     def content(self) -> dict[str, Any]:
         """Everything as one dictionary."""
@@ -47,7 +48,7 @@ class Report:
             "epsilon": {f"{quantile:g}": value for quantile, value in evaluation.reference.epsilon.items()},
             "summary": evaluation.summary.to_dict("index"),
             "features": evaluation.features.to_dict("index"),
-            "two_sample": None if evaluation.two_sample is None else asdict(evaluation.two_sample),
+            "two_sample": None if self.two_sample is None else asdict(self.two_sample),
             "comparison": None if self.comparison is None else self.comparison.to_dict("records"),
             "groups": None
             if gap is None
@@ -70,8 +71,8 @@ class Report:
             "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer "
             "counts as the worst case. In brackets: 95 % intervals over people."
         )
-        if evaluation.two_sample is not None:
-            say(f"\nTwo-sample test of answers against real people with the same immutables: {evaluation.two_sample}.")
+        if self.two_sample is not None:
+            say(f"\nTwo-sample test of answers against real people with the same immutables: {self.two_sample}.")
         if self.comparison is not None:
             print(f"\n{comparison_table(self.comparison, width())}\n")
             say("p: p-value of the paired test, corrected for the number of measures and pairs (Holm).")

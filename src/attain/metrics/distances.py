@@ -1,7 +1,7 @@
-"""How far answers are from the people they are for, by the distances in use elsewhere.
+"""How far answers are from their factuals, by distances in common use.
 
-Free features only, as for shifts. A cell that is no point on a scale before or after (a level without an order, a
-special code, a missing cell) has no length: it counts 1 where it changes and 0 where it does not.
+Free features only, as for shifts. A cell that has no place on a scale before or after (a level without an order, a
+special code, a missing cell) counts 1 if it changes and 0 if it does not.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def distance(
 ) -> FloatArray:
     """The distance of each answer from its factual in the measuring space, over the free features.
 
-    `l0` counts the features that change. The others are norms of the difference of the points, in which a level without
-    an order that changes switches two indicators: 2 in `l1`, √2 in `l2` (which has its root), 1 in `linf`.
+    `l0` counts the features that change. The others are norms of the difference of the points, in which a changed level
+    without an order switches two indicators: 2 in `l1`, √2 in `l2`, 1 in `linf`.
     """
     schema = space.schema
     if norm not in NORMS:
-        raise AttainError(f"norm is {norm!r}; it takes one of {', '.join(NORMS)}")
+        raise AttainError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
     if norm == "l0":
         return changed(answers, factuals, schema, found)
     free = _free(space)
@@ -59,41 +59,20 @@ def distance(
 def mad_distance(
     answers: ArrayLike, factuals: ArrayLike, schema: Schema, train_values: ArrayLike, found: ArrayLike | None = None
 ) -> FloatArray:
-    """Wachter et al.'s distance: the sum of moves, each in median absolute deviations of its training column.
+    """Wachter et al.'s distance: Σ_d |x̃_d − x_d| / MAD_d, with the median absolute deviation of the training column.
 
-    A column whose deviation is 0, as where more than half of the people have the same value, is measured in units.
+    A column whose deviation is 0, because more than half of its cells are equal, is measured in its own units.
     """
     return _cellwise(answers, factuals, schema, _spreads(schema, train_values, _deviation), found, _total)
-
-
-def range_distance(
-    answers: ArrayLike, factuals: ArrayLike, schema: Schema, train_values: ArrayLike, found: ArrayLike | None = None
-) -> FloatArray:
-    """The sum of moves, each as a share of the range of its training column; a constant column is measured in units."""
-    return _cellwise(answers, factuals, schema, _spreads(schema, train_values, np.ptp), found, _total)
-
-
-def heom_distance(
-    answers: ArrayLike, factuals: ArrayLike, schema: Schema, train_values: ArrayLike, found: ArrayLike | None = None
-) -> FloatArray:
-    """HEOM: the root of the sum of squared moves, each as a share of the range of its training column.
-
-    A missing cell that stays missing counts 0: nothing was changed.
-    """
-
-    def norm(moved: FloatArray, _: BoolArray) -> FloatArray:
-        return np.asarray(np.sqrt((moved**2).sum(axis=1)))
-
-    return _cellwise(answers, factuals, schema, _spreads(schema, train_values, np.ptp), found, norm)
 
 
 def gower_distance(
     answers: ArrayLike, factuals: ArrayLike, schema: Schema, train_values: ArrayLike, found: ArrayLike | None = None
 ) -> FloatArray:
-    """Gower's distance, from 0 to 1: the mean over the free features of moves as shares of the training range.
+    """Gower's distance, from 0 to 1: the mean over the free features of |x̃_d − x_d| / range_d.
 
-    A move beyond the range counts 1. A cell that is missing before and after is not compared, so that the mean is over
-    the others; one that is filled or emptied counts 1, as everywhere here. 0 where nothing can be compared.
+    A move beyond the training range counts 1, and so does a cell that is filled or emptied. Cells missing before and
+    after are left out of the mean. 0 if nothing can be compared.
     """
 
     def mean(moved: FloatArray, compared: BoolArray) -> FloatArray:
@@ -108,7 +87,7 @@ def latent_distance(
 ) -> FloatArray:
     """The Euclidean distance between the latent codes of each answer and its factual.
 
-    A code is the posterior mean under the row's most probable component; the two may have different components.
+    A code is the posterior mean under the row's most probable component, which may differ between the two.
     """
     width = len(autoencoder.schema_)
 
@@ -142,7 +121,7 @@ def _cellwise(
     found: ArrayLike | None,
     summary: Callable[[FloatArray, BoolArray], FloatArray],
 ) -> FloatArray:
-    """A summary of the free cells' moves, which also gets which cells are there before or after."""
+    """A summary of the moves of the free cells, both (n_found, n_free): `summary(moves, present before or after)`."""
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
         own = own_rows(factuals, len(schema), present)
@@ -163,7 +142,7 @@ def _total(moved: FloatArray, _: BoolArray) -> FloatArray:
 
 
 def _spreads(schema: Schema, train_values: ArrayLike, spread: Callable[[FloatArray], float]) -> FloatArray:
-    """The spread of each ordered training column over its ordinary cells; 1 where it is 0 or there are none."""
+    """The spread of each ordered training column over its ordinary cells; 1 if it is 0 or there are none."""
     matrix = as_matrix(train_values, len(schema))
     result = np.ones(len(schema))
     for column, feature in enumerate(schema):

@@ -1,9 +1,9 @@
-"""Every measure of a result at once: one row per person, the two averages, and how sure they are."""
+"""Measures of a result: one row per explained row, two averages of each measure, and their intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,28 +11,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from attain.metrics.averages import charged_values, summarised
-from attain.metrics.case import Answers, Case, measures
-from attain.metrics.catalogue import MEASURES
-from attain.metrics.density import log_density
-from attain.metrics.distances import latent_distance
+from attain.core.errors import AttainError, DataError, listed
+from attain.metrics.averages import summarised
+from attain.metrics.context import Answers, EvaluationContext
 from attain.metrics.intervals import CONFIDENCE, RESAMPLES
-from attain.metrics.justification import justified
 from attain.metrics.likeness import correlation, spread
-from attain.metrics.robustness import valid_after_inexact_execution, valid_after_retraining
+from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures
+from attain.metrics.robustness import unmargined_goal
 from attain.metrics.two_sample import TwoSample, two_sample_test
-from attain.population.diversity import mean_pairwise_distance
 from attain.population.measuring import BoolArray, FloatArray
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
-from attain.schema import Constraints
+from attain.schema import Constraints, Schema
+from attain.tables import Table, read_labels
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
 
 MOST_REAL: Final = 5000
-"""So many real people at most take part in the two-sample test."""
+"""The most real rows that take part in the two-sample test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,55 +40,212 @@ class Evaluation:
     Attributes
     ----------
     frame
-        One row per person, indexed like the factuals; NaN for a person without an answer.
+        One row per explained row, with the same index; NaN without an answer.
     summary
-        One row per measure: `mean` over the people `answered`, with their number (of those who have a value, where a
-        measure has none for some of them); and `charged`, the mean over all `n` people, where a person without an
-        answer counts as one who must change everything: TS the number of free features, MS 1, not valid, not an inlier,
-        not connected. Measures without such a worst case are not charged. `low` to `high` and `charged_low` to
-        `charged_high` are intervals over people: Wilson's for measures of 0 or 1, and the bootstrap's for others.
-        People whose decision is the desired one already are not among the n.
-    reference
-        The real people that faithfulness was measured against, with the ε grid.
-    percentiles
-        The training distribution that shifts were measured in; its `method` says how.
-    features
-        One row per free feature: `spread`, the standard deviation of the answers over that of real desired people, and
-        `correlation` of the answers with the people's own values; NaN for levels without an order.
-    two_sample
-        How well answers can be told from real people, where it was asked for.
-    target, probability
-        What was asked of the model.
-    factuals
-        The people's own rows of the matrix.
+        One row per measure: `mean` over the rows `answered`, with their number (of those that have a value, if a
+        measure has none for some of them); and `charged`, the mean over all `n` rows, in which a row without an answer
+        enters with the worst case: TS the number of free features, MS 1, not valid, not an inlier, not connected.
+        Measures without a worst case are not charged. `low` to `high` and `charged_low` to `charged_high` are
+        intervals over rows: Wilson's for measures of 0 or 1, the bootstrap's for others. Rows that the model already
+        decides as asked for are not among the n.
+    measures
+        By column, the measures: titles, which way is better, what is charged.
+    context
+        What was measured, and against what.
     asked
-        Who needed an answer.
+        Which rows needed an answer.
     """
 
     frame: pd.DataFrame
     summary: pd.DataFrame
-    reference: Reference
-    percentiles: Percentiles
-    features: pd.DataFrame
-    two_sample: TwoSample | None
-    target: Any
-    probability: float | None
-    factuals: FloatArray = field(repr=False)
-    asked: BoolArray = field(repr=False)
+    measures: Mapping[str, Measure]
+    context: EvaluationContext
+    asked: BoolArray
+
+    @property
+    def reference(self) -> Reference:
+        """The real rows that faithfulness was measured against, with the ε grid."""
+        return self.context.reference
+
+    @property
+    def percentiles(self) -> Percentiles:
+        """The distribution functions that shifts were measured in."""
+        return self.context.percentiles
+
+    @property
+    def target(self) -> Any:
+        """The class that was asked for."""
+        return self.context.goal.target
+
+    @property
+    def probability(self) -> float | None:
+        """The probability that was asked for."""
+        return self.context.goal.probability
 
     @cached_property
     def charged(self) -> pd.DataFrame:
-        """`frame` with what people without an answer are charged; NaN for who needed none, or has no worst case."""
+        """`frame` with the worst case for rows without an answer; NaN for rows that needed none."""
         found = self.frame["found"].to_numpy()
-        free = len(self.reference.schema.free)
+        n_free = len(self.context.schema.free)
         columns = {
-            str(name): np.where(self.asked, charged_values(str(name), column.to_numpy(np.float64), found, free), np.nan)
-            for name, column in self.frame.items()
+            name: np.where(self.asked, measure.charged(self.frame[name].to_numpy(np.float64), found, n_free), np.nan)
+            for name, measure in self.measures.items()
         }
         return pd.DataFrame(columns, index=self.frame.index)
 
+    @cached_property
+    def features(self) -> pd.DataFrame:
+        """One row per free feature, over all answers together.
+
+        `spread` is the standard deviation of the answers over that of the reference, `correlation` that of answers and
+        factuals; NaN for features without an order.
+        """
+        c = self.context
+        free = c.schema.free_columns
+        return pd.DataFrame(
+            {
+                "spread": spread(c.answers, c.reference, c.found)[free],
+                "correlation": correlation(c.answers, c.factuals, c.schema, c.found)[free],
+            },
+            index=pd.Index(c.schema.free, name="feature"),
+        )
+
+    def two_sample(self, **options: Any) -> TwoSample:
+        """Whether a classifier can tell answers from real rows; `options` are those of `two_sample_test`.
+
+        Real rows are held-out ones if there are any, at most 5,000 of them.
+        """
+        c = self.context
+        chosen = np.sort(np.random.default_rng(c.random_state).permutation(len(c.real))[:MOST_REAL])
+        options = {"random_state": c.random_state, **options}
+        return two_sample_test(c.answers, c.real[chosen], c.reference.space, found=c.found, **options)
+
     def __str__(self) -> str:
         return self.summary.to_string(float_format="{:.3f}".format)
+
+
+class Background:
+    """A model, its training data and a request: what the answers of any number of methods are measured against.
+
+    Parameters
+    ----------
+    schema
+        What the columns are.
+    model
+        The classifier that was explained. It is asked about all training and held-out rows.
+    X_train, y_train
+        The training data. Without labels (None) the model alone decides which rows are real desired ones.
+    X_test, y_test
+        Held-out data for the ε grid and `held_out_inlier`. Without them the grid comes from each reference row's
+        distance to the nearest other one.
+    target, probability
+        What the model was asked for.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        model: Any,
+        X_train: Frame,
+        y_train: ArrayLike | None,
+        *,
+        target: Any,
+        probability: float | None = None,
+        X_test: Frame | None = None,
+        y_test: ArrayLike | None = None,
+    ) -> None:
+        if X_test is None and y_test is not None:
+            raise AttainError("y_test is given without X_test; pass both, or neither")
+        self.train = Table.read(X_train, schema, "X_train")
+        self._asked = (model, target, probability)
+        self.goal = unmargined_goal(model, self.train, target, probability)
+        self.percentiles = Percentiles.fit(schema, self.train.values)
+        self.met, labels = self._desired("y_train", self.train, y_train)
+        self.reference = Reference.build(schema, self.train.values, desired_labels=labels, met=self.met)
+        self.real = self.train.values[self.met if labels is None else self.met & labels]
+        self.held_out: Reference | None = None
+        if X_test is not None:
+            test = Table.read(X_test, schema, "X_test")
+            met, labels = self._desired("y_test", test, y_test)
+            self.held_out = Reference.build(
+                schema, test.values, desired_labels=labels, met=met, space=self.reference.space
+            )
+            self.real = test.values[met if labels is None else met & labels]
+            self.reference = self.reference.with_held_out(self.real)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A goal's adapter holds functions that cannot be pickled; it is built again from the model.
+        return {name: value for name, value in vars(self).items() if name != "goal"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        model, target, probability = self._asked
+        self.goal = unmargined_goal(model, self.train, target, probability)
+
+    def evaluate(
+        self,
+        result: Answers,
+        *,
+        measures: Iterable[str | Measure | Compute] = DEFAULT,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        confidence: float = CONFIDENCE,
+        resamples: int = RESAMPLES,
+        random_state: int = 0,
+    ) -> Evaluation:
+        """The measures of a result: see `metrics.evaluate`."""
+        context = self._context(result, constraints, random_state)
+        wanted = as_measures(measures)
+        columns, kept = {}, {}
+        for name, measure in (wanted if "found" in wanted else {"found": MEASURES["found"], **wanted}).items():
+            try:
+                columns[name], kept[name] = _column(measure, context), measure
+            except Unavailable:
+                if not measure.optional:
+                    raise
+        asked = _asked(result, context.found)
+        summary = summarised(
+            {name: column[asked] for name, column in columns.items()},
+            kept,
+            context.found[asked],
+            len(context.schema.free),
+            confidence=confidence,
+            resamples=resamples,
+            random_state=random_state,
+        )
+        frame = pd.DataFrame({**columns, "found": context.found}, index=pd.Index(result.table.labels))
+        return Evaluation(frame, summary, kept, context, asked)
+
+    def _context(
+        self, result: Answers, constraints: Constraints | Mapping[str, Any] | None, random_state: int
+    ) -> EvaluationContext:
+        if result.table.schema != self.percentiles.schema:
+            raise DataError("the result has another schema than this background; build one with the result's schema")
+        if (result.target, result.probability) != (self.goal.target, self.goal.probability):
+            raise DataError(
+                f"the result is for target {result.target!r} with probability {result.probability}, the background for "
+                f"{self.goal.target!r} with {self.goal.probability}; build one for the same request"
+            )
+        found = np.asarray(result.found, dtype=np.bool_)
+        return EvaluationContext(
+            answers=result.answers,
+            factuals=result.table.values,
+            found=found,
+            goal=self.goal,
+            train=self.train,
+            met=self.met,
+            reference=self.reference.searched(result.answers[found]),
+            held_out=self.held_out,
+            real=self.real,
+            percentiles=self.percentiles,
+            constraints=Constraints.of(constraints),
+            result=result,
+            random_state=random_state,
+        )
+
+    def _desired(self, name: str, table: Table, y: ArrayLike | None) -> tuple[BoolArray, BoolArray | None]:
+        """Which rows meet the goal, and which are labelled with the target."""
+        labels = _labelled(name, y, self.goal.target, table.labels)
+        return np.asarray(self.goal.decide(table.values).met, dtype=np.bool_), labels
 
 
 def evaluate(
@@ -101,123 +256,79 @@ def evaluate(
     *,
     X_test: Frame | None = None,
     y_test: ArrayLike | None = None,
+    measures: Iterable[str | Measure | Compute] = DEFAULT,
     constraints: Constraints | Mapping[str, Any] | None = None,
-    reference: Reference | None = None,
-    autoencoder: Any = None,
-    justification: bool = False,
-    inexact: bool = False,
-    models: Iterable[Any] | None = None,
-    two_sample: bool = False,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     random_state: int = 0,
 ) -> Evaluation:
-    """Validity, difficulty and faithfulness of the answers, against the real people of the training data.
+    """Validity, difficulty and faithfulness of the answers.
 
     Parameters
     ----------
     result
-        What an explainer returned; each person's best option is measured.
-    model
-        The classifier that was explained. It is asked once more about the answers and the training rows.
-    X_train, y_train
-        The training data. Without labels (None) the model's verdict alone says who is a real desired person.
-    X_test, y_test
-        Held-out data for the ε grid and the verdict `held_out_inlier`; without them each reference person's distance to
-        the nearest other one is used for the grid.
+        What an explainer returned; the best option of each row is measured.
+    model, X_train, y_train, X_test, y_test
+        As for `Background`, which saves work if several results are measured against the same data.
+    measures
+        Names of registered measures, `Measure` objects, or functions of an `EvaluationContext`, which are named after
+        themselves: `[*DEFAULT, "justified", measures.valid_after_retraining(models), my_function]`.
     constraints
         Those of the call that gave the result; `violations` counts them with the schema's rules.
-    reference
-        That of an earlier evaluation with the same model, request and data, to save the search for its neighbours.
-    autoencoder
-        A fitted one adds `log_density` and `latent_distance`.
-    justification
-        Whether to add `justified`, which asks the model about 15,000 records around each answer.
-    inexact
-        Whether to add `valid_after_inexact_execution`, which asks it about 20 executions of each answer.
-    models
-        Models trained anew, such as `retrained` gives, for `valid_after_retraining`.
-    two_sample
-        Whether to test if answers can be told from real people: `Evaluation.two_sample`. They are held-out people where
-        there are some; of more than 5,000 as many are drawn.
     confidence, resamples, random_state
-        Of intervals, and the seed of whatever is random.
+        Of the intervals; the seed is also that of measures that draw random numbers.
     """
-    case = Case.of(result, model, X_train, y_train, X_test, y_test, constraints, reference)
-    found, goal = case.found, case.goal
-    columns = {**measures(case), **_costs(result)}
-    if hasattr(result, "rows") and hasattr(result, "owners") and len(result.owners) > found.sum():
-        columns["diversity"] = mean_pairwise_distance(result.rows, result.owners, len(found), case.reference.space)
-    if autoencoder is not None:
-        columns["log_density"] = log_density(case.answers, autoencoder, found=found)
-        columns["latent_distance"] = latent_distance(case.answers, case.factuals, autoencoder, found)
-    if justification:
-        columns["justified"] = justified(case.answers, case.reference, goal, random_state=random_state, found=found)
-    if inexact:
-        columns["valid_after_inexact_execution"] = valid_after_inexact_execution(
-            case.answers, case.region, goal, case.percentiles, found=found, random_state=random_state
-        )
-    if models is not None:
-        columns["valid_after_retraining"] = valid_after_retraining(
-            case.answers, models, case.train, goal.target, probability=result.probability, found=found
-        )
-    columns = {name: columns[name] for name in MEASURES if name in columns}
-    asked = _asked(result, found)
-    summary = summarised(
-        {name: column[asked] for name, column in columns.items()},
-        found[asked],
-        len(case.schema.free),
-        confidence,
-        resamples,
-        random_state,
-    )
-    return Evaluation(
-        frame=pd.DataFrame({**columns, "found": found}, index=pd.Index(result.table.labels)),
-        summary=summary,
-        reference=case.reference,
-        percentiles=case.percentiles,
-        features=_features(case),
-        two_sample=_told_apart(case, confidence, resamples, random_state) if two_sample else None,
-        target=goal.target,
+    background = Background(
+        result.table.schema,
+        model,
+        X_train,
+        y_train,
+        target=result.target,
         probability=result.probability,
-        factuals=case.factuals,
-        asked=asked,
+        X_test=X_test,
+        y_test=y_test,
     )
-
-
-def _features(case: Case) -> pd.DataFrame:
-    free = case.schema.free_columns
-    return pd.DataFrame(
-        {
-            "spread": spread(case.answers, case.reference, case.found)[free],
-            "correlation": correlation(case.answers, case.factuals, case.schema, case.found)[free],
-        },
-        index=pd.Index(case.schema.free, name="feature"),
-    )
-
-
-def _told_apart(case: Case, confidence: float, resamples: int, seed: int) -> TwoSample:
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(case.real))[:MOST_REAL])
-    return two_sample_test(
-        case.answers,
-        case.real[chosen],
-        case.reference.space,
-        found=case.found,
+    return background.evaluate(
+        result,
+        measures=measures,
+        constraints=constraints,
         confidence=confidence,
         resamples=resamples,
-        random_state=seed,
+        random_state=random_state,
     )
 
 
-def _costs(result: Answers) -> dict[str, FloatArray]:
-    """What the search cost each person, where the result knows it."""
-    known: Mapping[str, np.ndarray] = getattr(result, "person_figures", {})
-    return {name: np.asarray(known[name], np.float64) for name in ("rows_scored", "seconds") if name in known}
+def _column(measure: Measure, context: EvaluationContext) -> FloatArray:
+    """The measure's numbers; raises unless there is one for each row."""
+    values = np.asarray(measure.compute(context), dtype=np.float64)
+    if values.shape != context.found.shape:
+        raise AttainError(
+            f"the measure {measure.name!r} must give one number for each of the {len(context.found)} rows, got an "
+            f"array of shape {values.shape}"
+        )
+    return values if measure.known else np.where(context.found, values, np.nan)
 
 
 def _asked(result: Answers, found: BoolArray) -> BoolArray:
-    """Who needed an answer; where the result does not tell, everybody."""
-    outcome = getattr(result, "statuses", None)
-    if outcome is None:
+    """Which rows needed an answer: all of them, unless the result says otherwise."""
+    statuses = getattr(result, "statuses", None)
+    if statuses is None:
         return np.ones(len(found), dtype=np.bool_)
-    return np.array([status is not Status.ALREADY_DESIRED for status in outcome], dtype=np.bool_)
+    return np.array([status is not Status.ALREADY_DESIRED for status in statuses], dtype=np.bool_)
+
+
+def _labelled(name: str, labels: ArrayLike | None, target: object, index: Any) -> BoolArray | None:
+    """Which rows are labelled with the target; None without labels."""
+    if labels is None:
+        return None
+    shape, number = np.shape(labels), len(index)
+    if shape[:1] != (number,):
+        raise DataError(f"{name} must hold one label for each of the {number} rows, got shape {shape}")
+    array = read_labels(labels, index)
+    desired = np.array([label == target for label in array], dtype=np.bool_)
+    if number and not desired.any():
+        raise DataError(
+            f"no label in {name} equals the target {target!r}; it holds {listed(dict.fromkeys(array.tolist()))}: pass "
+            "labels as the model names its classes, or None to rely on the model alone"
+        )
+    return desired

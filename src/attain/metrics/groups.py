@@ -1,4 +1,4 @@
-"""Whether recourse is harder for some groups of people than for others."""
+"""Whether recourse is harder for some groups than for others."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from numpy.typing import ArrayLike
 
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
-from attain.metrics.catalogue import is_share
 from attain.metrics.intervals import (
     CONFIDENCE,
     NOTHING,
     RESAMPLES,
     Interval,
-    bootstrap_interval,
     checked_confidence,
-    drawn_people,
+    mean_interval,
     quantile_interval,
+    resampled,
     share_interval,
 )
 from attain.population.measuring import BoolArray, FloatArray
@@ -42,12 +41,11 @@ class RecourseGap:
     Attributes
     ----------
     groups
-        One row per measure and group: its number of people `n`, their `mean` and its interval `low` to `high`.
+        One line per measure and group: its number of rows `n`, their `mean` and its interval `low` to `high`.
     gaps
-        One row per measure: the groups with the `highest` and the `lowest` mean, the `gap` between them, its bootstrap
-        interval `low` to `high`, and `p_value`: the chance of a gap at least as large if who belongs to which group did
-        not matter. With more than two groups some two differ most by chance alone, which the interval does not know and
-        the p-value does.
+        One line per measure: the groups with the `highest` and the `lowest` mean, the `gap` between them, its bootstrap
+        interval `low` to `high`, and `p_value`, that of a permutation test. Of more than two groups the two that differ
+        most are picked, which the p-value accounts for and the interval does not.
     """
 
     groups: pd.DataFrame
@@ -68,20 +66,20 @@ def recourse_gap(
     Parameters
     ----------
     values
-        An evaluation, of which charged values are taken: a person without an answer counts as one who must change
-        everything. Or by name one number per person; people with NaN are left out.
+        An evaluation, whose charged values are compared: a row without an answer enters with the worst case. Or by
+        name one number per row; rows with NaN are left out.
     groups
-        The group of each person, in the same order; missing ones are a group of their own. Cut numbers into bands
-        first: `bands(ages)`.
+        The group of each row, in the same order; missing ones are a group of their own. Cut numbers into bands first:
+        `bands(ages)`.
     measures
-        Which ones, where an evaluation is given.
+        Columns of the evaluation.
     """
     columns = _columns(values, measures)
     checked_confidence(confidence)
     number = len(next(iter(columns.values()), []))
     labels = np.asarray(groups, dtype=object)
     if labels.shape != (number,):
-        raise DataError(f"groups has the shape {labels.shape}; it takes one group for each of the {number} people")
+        raise DataError(f"groups must hold one group for each of the {number} rows, got shape {labels.shape}")
     plain = np.array([MISSING if is_missing(label) else label for label in labels.tolist()], dtype=object)
     means: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
@@ -93,10 +91,8 @@ def recourse_gap(
         for group, inside in zip(names, members, strict=True):
             interval = (
                 share_interval(own[inside], confidence=confidence)
-                if is_share(name, own)
-                else bootstrap_interval(
-                    own[inside], confidence=confidence, resamples=resamples, random_state=random_state
-                )
+                if _is_share(values, name, own)
+                else mean_interval(own[inside], confidence=confidence, resamples=resamples, random_state=random_state)
             )
             means.append(_row(name, {"group": group, "n": int(inside.sum()), "mean": own[inside].mean()}, interval))
         gaps.append(_gap(name, own, names, members, confidence, resamples, random_state))
@@ -109,7 +105,7 @@ def recourse_gap(
 
 
 def bands(values: ArrayLike, number: int = 4) -> list[str | None]:
-    """Numbers as bands with about equally many people in each, such as `18 to 29`; None where one is missing."""
+    """Numbers as bands of about equal size, such as `18 to 29`; None for missing ones."""
     column = np.asarray(values, dtype=np.float64)
     present = column[~np.isnan(column)]
     if not len(present):
@@ -131,6 +127,11 @@ def _columns(values: Evaluation | Mapping[str, ArrayLike], measures: Sequence[st
     if unknown:
         raise DataError(f"measures names {listed(unknown)}; the evaluation has {listed(values.charged, 60)}")
     return {name: values.charged[name].to_numpy(dtype=np.float64) for name in measures}
+
+
+def _is_share(values: Evaluation | Mapping[str, ArrayLike], name: str, column: FloatArray) -> bool:
+    """Whether a column holds zeros and ones: as its measure says, or else by looking at it."""
+    return bool(np.isin(column, (0.0, 1.0)).all()) if isinstance(values, Mapping) else values.measures[name].share
 
 
 def _in_reading_order(label: object) -> list[tuple[float, str]]:
@@ -159,8 +160,8 @@ def _gap(
     drawn = [
         np.concatenate(
             [
-                values[members[group]][people].mean(axis=1)
-                for people in drawn_people(int(members[group].sum()), resamples, seed + place)
+                values[members[group]][rows].mean(axis=1)
+                for rows in resampled(int(members[group].sum()), resamples, seed + place)
             ]
         )
         for place, group in enumerate((first, last))
@@ -177,7 +178,7 @@ def _gap(
 
 
 def _permuted(values: FloatArray, members: BoolArray, permutations: int, seed: int) -> float:
-    """The share of random assignments of people to groups with a gap at least as large, the real one among them."""
+    """The share of random assignments of rows to groups with a gap at least as large, the actual one included."""
     generator = np.random.default_rng(seed)
     sizes = members.sum(axis=1)
     # Sums in another order differ in their last bits.

@@ -1,8 +1,8 @@
-"""Whether answers are justified: linked to a real person by the classifier's own region, not by an artefact of it.
+"""Whether answers are justified: in the same part of the model's decision region as a real row.
 
-Laugel et al. (2019): an answer is justified by a real person of the desired class, whom the classifier gives it too, if
-a path of records that get the desired class leads from one to the other. Where no path does, the answer lies on an
-island that the classifier made up. The path is sought among random records around the answer.
+Laugel et al. (2019): an answer is justified by a real row of the desired class if a path of records that meet the goal
+leads from one to the other. Otherwise it lies on an island, an artefact of the classifier. The path is looked for among
+random records around the answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from attain.methods.search.sphere import directions, volume_uniform_radii
 from attain.methods.search.streams import streams
 from attain.population.connectedness import LINKS, components
-from attain.population.measuring import BoolArray, FloatArray, mean_of_answered, measured, positive_whole
+from attain.population.measuring import BoolArray, FloatArray, measured, positive_integer
 from attain.population.reference import Neighbours, Reference
 from attain.tables import RuleBook, ordinary
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attain.models import Goal
 
 SAMPLES = 15_000
-"""How many records Laugel et al. draw around an answer."""
+"""The number of records that Laugel et al. draw around an answer."""
 
 
 def justified(
@@ -35,47 +35,46 @@ def justified(
     random_state: int = 0,
     found: ArrayLike | None = None,
 ) -> FloatArray:
-    """1 for each answer that is linked to the nearest real person by records that meet the goal, else 0.
+    """1 for each answer that is linked to the nearest reference row by records that meet the goal, else 0.
 
-    Records are drawn uniformly from the ball round the answer on whose surface the nearest real person lies, and those
-    that meet the goal are kept. Answer, person and records are chained in steps of at most ε, the largest distance of a
-    kept record from the nearest other point; the answer is justified where one chain holds both it and the person. The
-    two themselves do not stretch ε, else an answer alone on an island would always be linked. An answer is not
-    justified where it fails the goal itself, or where no record is kept. NaN for everybody where the reference is
-    empty.
+    Records are drawn uniformly from the ball around the answer whose surface the reference row lies on, and those that
+    meet the goal are kept. Answer, reference row and records are linked in steps of at most ε, the largest distance of
+    a kept record from its nearest other point; the answer is justified if it and the reference row are in one
+    component. The two themselves do not count for ε, or an answer alone on an island would always be linked. An answer
+    is not justified if it fails the goal itself, or if no record is kept. NaN if the reference is empty.
 
-    The ball is one of the measuring space, and a record in it is made as follows.
+    The ball is one of the measuring space, and its records are made as follows.
 
-    - Numbers and ordinal codes are scaled back and put within the feature's bounds; the model is asked about them
-      without rounding, but for ordinal codes, which must be levels. Immutable columns vary like others: the question
-      is about the classifier, not about what the person can do.
-    - Levels without an order, special codes and missing cells are states that a path cannot pass through in part. Half
-      of the records have the answer's states, half the person's, and a chain may change from one to the other: steps
-      are measured along numbers and ordinal codes alone. Where both have the same states, so have all records.
-    - Derived columns are computed from the others; a record in which that cannot be done (a division by 0) is dropped.
+    - Numbers and ordinal codes are scaled back and clipped to the feature's bounds; the model is asked about them
+      without rounding, except ordinal codes, which must be levels. Immutable columns vary like others: the question
+      is about the classifier, not about what can change.
+    - Levels without an order, special codes and missing cells have nothing in between. Half of the records have the
+      answer's, half the reference row's, and a path may switch from one to the other: steps are measured along numbers
+      and ordinal codes only. If both have the same, so do all records.
+    - Derived columns are computed from the others; a record for which that fails (a division by 0) is dropped.
 
-    An answer's records depend on its row and `random_state` alone. The model is asked about `samples` records for each
-    answer, one answer at a time. Few records may miss a link that is there; and in many dimensions a ball is mostly
-    empty, so that steps grow long and verdicts mild.
+    An answer's records depend on its row and `random_state` only. The model is asked about `samples` records for each
+    answer, one answer at a time. With few records an existing link may be missed; in many dimensions a ball is mostly
+    empty, so that steps become long and verdicts lenient.
 
     Parameters
     ----------
     samples
-        How many records are drawn around each answer.
+        The number of records drawn around each answer.
     random_state
-        The seed, a whole number from 0 upward.
+        The seed, an integer ≥ 0.
     """
-    positive_whole("samples", samples)
+    positive_integer("samples", samples)
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
         if not len(reference):
             return np.full(len(rows), np.nan)
         distances, nearest = reference.nearest(rows)
-        people = reference.values[nearest[:, 0]]
+        real_rows = reference.values[nearest[:, 0]]
         verdicts = [
-            _linked(answer, person, float(radius), reference, goal, samples, generator)
-            for answer, person, radius, generator in zip(
-                rows, people, distances[:, 0], streams(rows, random_state), strict=True
+            _linked(answer, real, float(radius), reference, goal, samples, generator)
+            for answer, real, radius, generator in zip(
+                rows, real_rows, distances[:, 0], streams(rows, random_state), strict=True
             )
         ]
         return np.array(verdicts, dtype=np.float64)
@@ -83,31 +82,16 @@ def justified(
     return measured(answers, found, len(reference.schema), measure)
 
 
-def justification_score(
-    answers: ArrayLike,
-    reference: Reference,
-    goal: Goal,
-    *,
-    samples: int = SAMPLES,
-    random_state: int = 0,
-    found: ArrayLike | None = None,
-) -> float:
-    """The share of justified answers among the people who have one."""
-    return mean_of_answered(
-        justified(answers, reference, goal, samples=samples, random_state=random_state, found=found)
-    )
-
-
 def _linked(
     answer: FloatArray,
-    person: FloatArray,
+    real: FloatArray,
     radius: float,
     reference: Reference,
     goal: Goal,
     samples: int,
     generator: np.random.Generator,
 ) -> bool:
-    drawn = _ball(answer, person, radius, reference, samples, generator)
+    drawn = _ball(answer, real, radius, reference, samples, generator)
     asked = _asked(drawn, answer, reference)
     existing = _computable(asked, reference)
     drawn = drawn[existing]
@@ -116,8 +100,8 @@ def _linked(
         return bool(met[0])
     kept = _steps(drawn[met[1:]], reference)
     if not len(kept) or not kept.shape[1]:
-        return len(kept) > 0  # without a scale, every state is one step away
-    points = np.vstack((_steps(np.vstack((answer, person)), reference), kept))
+        return len(kept) > 0  # without ordered columns every record is one step away
+    points = np.vstack((_steps(np.vstack((answer, real)), reference), kept))
     distances, indices = Neighbours(points).query(points, min(LINKS + 1, len(points)))
     epsilon = float(distances[2:, 1].max())
     labels = components(points, distances, indices, epsilon, np.ones(len(points), dtype=np.bool_))
@@ -126,20 +110,20 @@ def _linked(
 
 def _ball(
     answer: FloatArray,
-    person: FloatArray,
+    real: FloatArray,
     radius: float,
     reference: Reference,
     samples: int,
     generator: np.random.Generator,
 ) -> FloatArray:
-    """Records of the ball round the answer, numbers and ordinal codes without rounding."""
+    """Records of the ball around the answer, numbers and ordinal codes without rounding."""
     space, schema = reference.space, reference.schema
-    apart = (space.transform(answer[None]) - space.transform(person[None]))[0, len(space.scaled) :]
+    apart = (space.transform(answer[None]) - space.transform(real[None]))[0, len(space.scaled) :]
     between = float((apart**2).sum())
     halves = [(answer, samples, radius)]
     if between > 0:
         rest = np.sqrt(max(radius**2 - between, 0.0))
-        halves = [(answer, samples - samples // 2, radius), (person, samples // 2, rest)]
+        halves = [(answer, samples - samples // 2, radius), (real, samples // 2, rest)]
     parts = []
     for states, number, reach in halves:
         records = np.tile(states, (number, 1))
@@ -153,21 +137,21 @@ def _ball(
         lengths = volume_uniform_radii(generator.random(number), np.array(0.0), np.array(reach), np.array(len(columns)))
         centre = space.transform(answer[None])[0, places]
         cells = space.mean[places] + space.scale[places] * (centre + lengths[:, None] * ways)
-        low, high = _limits(columns, answer, person, reference)
+        low, high = _limits(columns, answer, real, reference)
         records[:, columns] = np.clip(cells, low, high)
         parts.append(records)
     return np.concatenate(parts)
 
 
 def _limits(
-    columns: np.ndarray, answer: FloatArray, person: FloatArray, reference: Reference
+    columns: np.ndarray, answer: FloatArray, real: FloatArray, reference: Reference
 ) -> tuple[FloatArray, FloatArray]:
-    """Between which values the cells of records lie: the feature's bounds, and wider where the two are outside them."""
+    """The range of each cell: the feature's bounds, widened if the answer or the reference row is outside them."""
     low, high = np.empty(len(columns)), np.empty(len(columns))
     for place, column in enumerate(columns):
         feature = reference.schema.features[column]
         bounds = feature.bounds if feature.numeric else (0.0, len(feature.levels) - 1.0)
-        own = np.array([answer[column], person[column]])
+        own = np.array([answer[column], real[column]])
         own = own[ordinary(feature, own)]
         low[place] = -np.inf if bounds[0] is None else min(bounds[0], *own)
         high[place] = np.inf if bounds[1] is None else max(bounds[1], *own)
@@ -184,7 +168,7 @@ def _asked(records: FloatArray, answer: FloatArray, reference: Reference) -> Flo
 
 
 def _computable(records: FloatArray, reference: Reference) -> BoolArray:
-    """Which records have a number in every derived column whose inputs are there."""
+    """Which records have a number in every derived column whose inputs are not missing."""
     result = np.ones(len(records), dtype=np.bool_)
     for column, expression in reference.schema.derivations:
         inputs = records[:, [reference.schema.position(name) for name in expression.names]]

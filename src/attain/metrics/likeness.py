@@ -1,9 +1,8 @@
-"""Whether answers, taken together, look like people: spread out as real ones are, and each like its own person.
+"""Figures of all answers together: as spread out as real rows, and related to their factuals?
 
-These are figures of a population, unlike the other measures: one number per feature, in schema order, or one in all.
-Answers that all sit at the same typical place have little spread; answers that forget whom they are for correlate with
-nobody. A column has a figure if it is free and ordered, and three people or more have an answer with a value on its
-scale; special codes and missing cells are left out.
+Unlike other measures, these give one number per feature, in schema order. Answers that all sit at the same typical
+place have little spread; answers that ignore their factuals do not correlate with them. A column has a figure if it is
+free and ordered and three answers or more have a value on its scale; special codes and missing cells are left out.
 """
 
 from __future__ import annotations
@@ -11,20 +10,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.population.measuring import FloatArray, answered, mean_of_answered, own_rows
+from attain.population.measuring import FloatArray, answered, own_rows
 from attain.population.percentiles import as_matrix
 from attain.population.reference import Reference
 from attain.schema import Schema
 from attain.tables import ordinary
 
 FEWEST = 3
-"""A column needs so many answers for a figure."""
+"""The fewest answers for which a column has a figure."""
 
 
 def spread(answers: ArrayLike, reference: Reference, found: ArrayLike | None = None) -> FloatArray:
-    """For each feature the standard deviation of the answers over that of real people of the desired class.
+    """For each feature the standard deviation of the answers over that of the reference.
 
-    1 is as real people are spread, 0 all answers alike. NaN where a feature has no figure, or real people do not vary.
+    1: spread like real rows; 0: all answers alike. NaN if a feature has no figure, or the reference does not vary.
     """
     schema = reference.schema
     matrix = as_matrix(answers, len(schema))
@@ -39,18 +38,11 @@ def spread(answers: ArrayLike, reference: Reference, found: ArrayLike | None = N
     return result
 
 
-def median_spread(answers: ArrayLike, reference: Reference, found: ArrayLike | None = None) -> float:
-    """The median `spread` over the features that have one; NaN where none has."""
-    figures = spread(answers, reference, found)
-    known = figures[~np.isnan(figures)]
-    return float(np.median(known)) if len(known) else float("nan")
-
-
 def correlation(answers: ArrayLike, factuals: ArrayLike, schema: Schema, found: ArrayLike | None = None) -> FloatArray:
-    """For each feature the correlation of the answers with the people's own values, over people with both.
+    """For each feature the correlation of the answers with their factuals.
 
-    1 where nothing changes, or everybody moves alike; 0 where answers have nothing to do with whom they are for. NaN
-    where a feature has no figure, or either side does not vary.
+    1 if nothing changes, or all rows move alike; 0 if answers ignore their factuals. NaN if a feature has no figure,
+    or either side does not vary.
     """
     matrix = as_matrix(answers, len(schema))
     present = answered(matrix, found)
@@ -63,11 +55,6 @@ def correlation(answers: ArrayLike, factuals: ArrayLike, schema: Schema, found: 
         if len(after) >= FEWEST and _varies(after) and _varies(before):
             result[column] = np.corrcoef(after, before)[0, 1]
     return result
-
-
-def mean_correlation(answers: ArrayLike, factuals: ArrayLike, schema: Schema, found: ArrayLike | None = None) -> float:
-    """The mean `correlation` over the features that have one; NaN where none has."""
-    return mean_of_answered(correlation(answers, factuals, schema, found))
 
 
 def _columns(schema: Schema) -> list[int]:

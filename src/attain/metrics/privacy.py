@@ -1,4 +1,4 @@
-"""Whether answers give away people of the training data."""
+"""Whether answers give training rows away."""
 
 from __future__ import annotations
 
@@ -25,30 +25,29 @@ class Copied(NamedTuple):
 def closest_training_distance(
     answers: ArrayLike, training_values: ArrayLike, space: MeasuringSpace, found: ArrayLike | None = None
 ) -> FloatArray:
-    """The distance from each answer to the nearest training row of any class; NaN for everybody without such rows.
+    """The distance from each answer to the nearest training row of any class; NaN without training rows.
 
-    0 is a copy. Answers much nearer to training rows than held-out people are give away whom the method has seen.
+    0 is a copy. Answers much nearer to training rows than held-out rows are reveal what the method was fitted on.
     """
-    people = as_matrix(training_values, len(space.schema))
+    known = as_matrix(training_values, len(space.schema))
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        if not len(people):
+        if not len(known):
             return np.full(len(rows), np.nan)
-        return Neighbours(space.transform(people)).query(space.transform(rows), 1)[0][:, 0]
+        return Neighbours(space.transform(known)).query(space.transform(rows), 1)[0][:, 0]
 
     return measured(answers, found, len(space.schema), measure)
 
 
 def copies(answers: ArrayLike, training_values: ArrayLike, schema: Schema, found: ArrayLike | None = None) -> Copied:
-    """Which answers repeat somebody of the training data, cell by cell.
+    """Which answers repeat a training row, cell by cell.
 
-    A copy of the free cells holds what a real person could change, beside another person's immutable cells. An answer
-    that equals the training row of the person it is for counts too.
+    An answer counts even if the training row is its own factual.
     """
-    people = as_matrix(training_values, len(schema))
+    training = as_matrix(training_values, len(schema))
 
     def flags(columns: np.ndarray) -> FloatArray:
-        known = Copies(people[:, columns])
+        known = Copies(training[:, columns])
 
         def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
             return np.asarray(known.of(rows[:, columns]))

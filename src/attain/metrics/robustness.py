@@ -1,4 +1,4 @@
-"""Whether answers still hold when the model is trained anew, or when people carry them out inexactly."""
+"""Whether answers still hold if the model is retrained, or if they are carried out inexactly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_of
 from attain.methods.search.streams import streams, uniforms
-from attain.population.measuring import BoolArray, FloatArray, measured, positive_whole
+from attain.population.measuring import BoolArray, FloatArray, measured, positive_integer
 from attain.population.percentiles import Percentiles, as_matrix
 from attain.tables import ordinary, read_labels, unchanged
 
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from attain.core.frames import Frame
     from attain.models import Goal
     from attain.tables import Region, Table
+
+
+def unmargined_goal(model: Any, train: Table, target: Any, probability: float | None) -> Goal:
+    """The model and what it is asked for, judged by its own decision alone."""
+    from attain.models import Goal, probe_rows
+
+    probe = probe_rows(train.values)
+    return Goal(model, train.layout, target=target, probability=probability, margin=0.0, probe=probe)
 
 
 def retrained(
@@ -30,7 +38,7 @@ def retrained(
     resample: bool = True,
     random_state: int = 0,
 ) -> Iterator[Any]:
-    """Models trained anew, one at a time: `refit(X, y, seed)` on resamples of the people, or with other seeds alone.
+    """Retrained models, one at a time: `refit(X, y, seed)` on resamples of the rows, or with other seeds only.
 
     Parameters
     ----------
@@ -39,13 +47,13 @@ def retrained(
     X, y
         The training data: a frame or an array, and its labels.
     resample
-        Whether each model gets people drawn anew with replacement; a draw that misses a class is drawn again. Without
-        it all models get the same data, and only the seed differs.
+        Whether each model gets rows drawn with replacement; a draw that misses a class is repeated. If False, all
+        models get the same data, and only the seed differs.
     """
-    positive_whole("number", number)
+    positive_integer("number", number)
     library = None if isinstance(X, np.ndarray) else library_of(X)
-    people = range(len(X)) if library is None else library.labels(X)
-    labels = np.array(read_labels(y, people).tolist())
+    index = range(len(X)) if library is None else library.labels(X)
+    labels = np.array(read_labels(y, index).tolist())
     generator = np.random.default_rng(random_state)
     classes = len(set(labels.tolist()))
     for repetition in range(number):
@@ -71,21 +79,18 @@ def valid_after_retraining(
     Parameters
     ----------
     models
-        Models trained anew, such as `retrained(...)` gives; each is asked and then let go.
+        Retrained models, such as `retrained(...)` yields; only one is held at a time.
     train
-        The training data as a table: rows reach the models in its form.
+        The training data: rows reach the models in its form.
     """
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        from attain.models import Goal, probe_rows
-
-        met, number, probe = np.zeros(len(rows)), 0, probe_rows(train.values)
+        met, number = np.zeros(len(rows)), 0
         for model in models:
-            goal = Goal(model, train.layout, target=target, probability=probability, margin=0.0, probe=probe)
-            met += goal.decide(rows).met
+            met += unmargined_goal(model, train, target, probability).decide(rows).met
             number += 1
         if not number:
-            raise AttainError("models has no model in it; give at least one that was trained anew")
+            raise AttainError("models is empty; pass at least one retrained model")
         return met / number
 
     return measured(answers, found, len(train.schema), measure)
@@ -104,45 +109,49 @@ def valid_after_inexact_execution(
 ) -> FloatArray:
     """The share of inexact executions of each answer that still bring what was asked for.
 
-    Every changed number or ordered level ends up to so many percentile points above or below what the answer says, each
-    by a uniform draw of its own, along the training column's interpolated distribution function. So a move stays within
-    the range of the training data, and is as large as the column is wide there. What the rules forbid does not happen:
-    the record is put on its grid and within the person's limits, and a change may come undone by it. Changed levels
-    without an order, special codes and cells that do not change are carried out exactly, derived columns follow.
+    Every changed number or ordered level misses the answer by up to `points` percentile points in either direction,
+    drawn uniformly and independently, along the interpolated distribution function of its training column. So it stays
+    within the range of the training data, and moves further where the data are sparse. The rules are kept: the record
+    is put into final form, which may undo a change. Changed levels without an order, special codes and unchanged cells
+    are carried out exactly; derived columns follow.
 
-    A person's draws are the same for every method's answer.
+    A row's draws are the same for every method's answer.
 
     Parameters
     ----------
     region
-        What the people may reach, in the order of the answers; it holds their own records.
+        What the rows may reach, in the order of the answers; it holds the factuals.
     goal
-        The model and what is asked of it.
+        The model and what it is asked for.
     percentiles
-        The training distribution.
+        The distribution functions of the training columns.
+    points
+        The largest deviation, from 0 to 100.
+    draws
+        The number of executions per answer.
     """
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points <= 100:
-        raise AttainError(f"points is {points!r}; it takes percentile points from 0 to 100")
-    positive_whole("draws", draws)
+        raise AttainError(f"points must be a number from 0 to 100, got {points!r}")
+    positive_integer("draws", draws)
     matrix = as_matrix(answers, len(percentiles.schema))
     if len(region) != len(matrix):
-        raise DataError(f"region holds {len(region)} people, but there are {len(matrix)} answers; give one for each")
+        raise DataError(f"region must hold one row for each of the {len(matrix)} answers, got {len(region)}")
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
-        people = np.flatnonzero(present)
-        own = region.factuals[people]
+        owners = np.flatnonzero(present)
+        own = region.factuals[owners]
         moves = points / 100.0 * (2.0 * uniforms(streams(own, random_state), (draws, rows.shape[1])) - 1.0)
         executed = _executed(rows, own, moves, percentiles)
-        repeated = np.repeat(people, draws)
+        repeated = np.repeat(owners, draws)
         final = region.final_form(executed.reshape(-1, rows.shape[1]), repeated)
         met = np.asarray(goal.decide(final).met, dtype=np.float64)
-        return np.asarray(met.reshape(len(people), draws).mean(axis=1))
+        return np.asarray(met.reshape(len(owners), draws).mean(axis=1))
 
     return measured(matrix, found, len(percentiles.schema), measure)
 
 
 def _executed(rows: FloatArray, own: FloatArray, moves: FloatArray, percentiles: Percentiles) -> FloatArray:
-    """The rows with every changed ordered cell moved in percentiles, (people, draws, features)."""
+    """The rows with every changed ordered cell moved in percentiles, (n_rows, draws, n_features)."""
     executed = np.repeat(rows[:, None, :], moves.shape[1], axis=1)
     before = percentiles.interpolated(rows)
     differs = ~unchanged(own, rows)
@@ -154,6 +163,6 @@ def _executed(rows: FloatArray, own: FloatArray, moves: FloatArray, percentiles:
         shares = percentiles.interpolated(values[:, None], [j])[:, 0]
         start = before[inexact, j]
         moved = np.interp(start[:, None] + moves[inexact, :, j], shares, values)
-        # The difference is added, so that an answer between or beyond training values stays itself without a move.
+        # The difference is added, so that an answer between or beyond training values stays as it is without a move.
         executed[inexact, :, j] += moved - np.interp(start, shares, values)[:, None]
     return executed

@@ -1,8 +1,8 @@
-"""Whether a classifier can tell answers from real people of the desired class who have the same immutables.
+"""Whether a classifier can tell answers from real rows of the desired class with the same immutables.
 
-Answers keep the immutable columns of the people refused, and those are distributed unlike the immutables of the people
-granted. A plain two-sample test would find that difference and call it a fault of the answers. So real people are
-weighted to have the answers' immutables, and what the weighting leaves is shown beside the result.
+Answers keep the immutable columns of refused rows, whose distribution differs from that of accepted rows. A plain
+two-sample test would find that difference and blame the answers. So real rows are weighted to have the answers'
+immutables, and what the weighting leaves is reported beside the result.
 """
 
 from __future__ import annotations
@@ -13,11 +13,6 @@ from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from attain.core.errors import AttainError, DataError
 from attain.metrics.intervals import (
@@ -26,11 +21,11 @@ from attain.metrics.intervals import (
     RESAMPLES,
     Interval,
     checked_confidence,
-    drawn_people,
     quantile_interval,
+    resampled,
     times_drawn,
 )
-from attain.population.measuring import BoolArray, FloatArray, answered, positive_whole
+from attain.population.measuring import BoolArray, FloatArray, answered, positive_integer
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
 
@@ -38,32 +33,32 @@ IndexArray: TypeAlias = NDArray[np.intp]
 
 LARGEST_WEIGHT: Final = 20.0
 _FARTHEST: Final = 30.0
-"""Log odds beyond this are no odds any more, and must not overflow."""
+"""Log odds are clipped here, so that the odds do not overflow."""
 _DRAWN_AT_ONCE: Final = 50
 _PER_COEFFICIENT: Final = 10
-"""Squares and products take part in the propensity where there are so many people on either side for each of them."""
+"""Rows on either side per coefficient from which on the propensity model has squares and products."""
 
 
 @dataclass(frozen=True)
 class TwoSample:
-    """How well answers can be told from real people.
+    """How well answers can be told from real rows.
 
     Attributes
     ----------
     auc
-        The chance that a classifier ranks an answer above a real person with the answers' immutables: .5 where nothing
-        tells them apart, 1 where everything does. NaN where there are too few of either.
+        The probability that a classifier ranks an answer above a real row with the answers' immutables: .5 if nothing
+        tells them apart, 1 if everything does. NaN if there are too few of either.
     interval
-        Its bootstrap interval over people, for the classifiers as they were fitted. With fewer than 100 answers other
-        people would have fitted others, and the interval is too narrow.
+        Its bootstrap interval over rows, with the classifiers as fitted. With fewer than 100 answers it is too narrow,
+        because other rows would give other classifiers.
     floor
-        The same for immutables alone after weighting: near .5 where the weighting worked. What `auc` has beyond it is
-        the answers' doing.
+        The AUC of the immutables alone after weighting: near .5 if the weighting worked. What `auc` has beyond it is
+        due to the answers.
     effective_size
-        How many equally weighted real people the weighted ones are worth, (Σw)² / Σw²; small where few real people
-        have immutables like the answers'.
+        The effective number of real rows after weighting, (Σw)² / Σw²; small if few real rows have immutables like the
+        answers'.
     n_answers, n_real
-        How many rows were compared.
+        The number of rows compared.
     """
 
     auc: float
@@ -77,7 +72,7 @@ class TwoSample:
         low, high = self.interval
         return (
             f"AUC {self.auc:.3f} ({low:.3f} to {high:.3f}), by immutables alone {self.floor:.3f}; {self.n_answers} "
-            f"answers against {self.n_real} real people, worth {self.effective_size:.0f} after weighting"
+            f"answers against {self.n_real} real rows, {self.effective_size:.0f} effective ones after weighting"
         )
 
 
@@ -95,48 +90,48 @@ def two_sample_test(
     resamples: int = RESAMPLES,
     random_state: int = 0,
 ) -> TwoSample:
-    """How well a classifier tells answers from real desired people with the same immutables, on people it did not see.
+    """How well a classifier tells answers from real rows with the same immutables, on rows it was not fitted on.
 
-    Real people are weighted by the odds p / (1 − p) of their propensity p = P(answer | immutables): a ridge logistic
-    regression, with squares and products where there are ten people on either side for each of its coefficients,
-    fitted without the fold it is used on. Odds are divided by their mean and then clipped at 20. The score of a row is
-    the mean log odds of a ridge logistic regression and of gradient-boosted trees, both weighted so that answers and
-    real people count the same in total. Pairs are compared within a fold only, as scores of different fits have no
+    Real rows are weighted by the odds p / (1 − p) of their propensity p = P(answer | immutables): a ridge logistic
+    regression, with squares and products if there are ten rows on either side for each of its coefficients, fitted
+    without the fold it is used on. Odds are divided by their mean and then clipped at 20. The score of a row is the
+    mean log odds of a ridge logistic regression and of gradient-boosted trees, both weighted so that answers and real
+    rows have the same total weight. Pairs are compared within a fold only, since scores of different fits have no
     common scale.
 
     Parameters
     ----------
     answers, real
-        Rows in original units; rows of answers without any value are left out. Take real people whom the search has not
-        seen, where there are some: answers that copy training rows cannot be told from those very rows.
+        Rows in original units; rows of answers without any value are left out. Use held-out real rows if there are
+        some: answers that copy training rows cannot be told from those very rows.
     space
         The measuring space: its coordinates are what the classifier sees.
     immutable
-        The positions of the columns on which people are made comparable; by default those the schema calls immutable.
-        Without any, nobody is weighted and the floor is .5.
+        The positions of the columns that rows are weighted by; by default the schema's immutable ones. Without any, all
+        weights are 1 and the floor is .5.
     owners, real_owners
-        Whose row each one is; rows of one owner stay in one fold, and are drawn together by the bootstrap. The same
-        label in both means the same person. By default every row is a person.
+        Labels of the rows' owners: rows with the same label, in either, stay in one fold and are resampled together.
+        By default every row has an owner of its own.
     """
     width = len(space.schema)
-    folds, confidence = positive_whole("folds", folds), checked_confidence(confidence)
+    folds, confidence = positive_integer("folds", folds), checked_confidence(confidence)
     if folds < 2:
-        raise AttainError("folds is 1; it takes at least 2, since nobody is scored by a classifier that saw them")
+        raise AttainError("folds must be an integer ≥ 2, got 1")
     rows, others = as_matrix(answers, width), as_matrix(real, width)
     present = answered(rows, found)
-    people = _owners(owners, real_owners, len(rows), len(others))
+    whose = _owners(owners, real_owners, len(rows), len(others))
     kept = np.concatenate((present, np.ones(len(others), dtype=np.bool_)))
-    is_answer, people = np.repeat([True, False], [present.sum(), len(others)]), people[kept]
+    is_answer, whose = np.repeat([True, False], [present.sum(), len(others)]), whose[kept]
     counts = int(is_answer.sum()), int((~is_answer).sum())
-    sides = [len(np.unique(people[is_answer == side])) for side in (True, False)]
+    sides = [len(np.unique(whose[is_answer == side])) for side in (True, False)]
     if min(sides) < folds:
         return TwoSample(np.nan, NOTHING, np.nan, np.nan, *counts)
     points = space.transform(np.concatenate((rows[present], others)))
-    fold = _folds(people, is_answer, folds, random_state)
+    fold = _folds(whose, is_answer, folds, random_state)
     seen = _coordinates(space, space.schema.immutable_columns if immutable is None else np.asarray(immutable, np.intp))
     scores, alone, weights = _cross_fitted(points, seen, is_answer, fold, random_state)
     compared = _auc_within(scores, is_answer, fold)
-    interval = _interval(compared, weights, people, is_answer, confidence, resamples, random_state)
+    interval = _interval(compared, weights, whose, is_answer, confidence, resamples, random_state)
     return TwoSample(
         auc=float(compared(weights[None])[0]),
         interval=interval,
@@ -147,15 +142,8 @@ def two_sample_test(
     )
 
 
-def weighted_auc(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """The weighted share of pairs in which the positive has the higher score; ties count half. NaN without pairs."""
-    values, chosen = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=np.bool_)
-    weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return float(_auc_within(values, chosen, np.zeros(len(values), dtype=np.intp))(weight[None])[0])
-
-
 def _owners(owners: ArrayLike | None, real_owners: ArrayLike | None, answers: int, real: int) -> IndexArray:
-    """A number for each person, over the answers and then the real people."""
+    """A number for each owner, over the answers and then the real rows."""
     parts = []
     for name, given, number in (("owners", owners, answers), ("real_owners", real_owners, real)):
         if given is None:
@@ -163,25 +151,25 @@ def _owners(owners: ArrayLike | None, real_owners: ArrayLike | None, answers: in
             continue
         labels = np.asarray(given, dtype=object)
         if labels.shape != (number,):
-            raise DataError(f"{name} has the shape {labels.shape}; it takes one label for each of the {number} rows")
-        parts.append([("person", label) for label in labels.tolist()])
+            raise DataError(f"{name} must hold one label for each of the {number} rows, got shape {labels.shape}")
+        parts.append([("owner", label) for label in labels.tolist()])
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in (*parts[0], *parts[1])], dtype=np.intp)
 
 
-def _folds(people: IndexArray, is_answer: BoolArray, folds: int, seed: int) -> IndexArray:
-    """The fold of each row: people are dealt out in a random order, so that each fold gets its part of both kinds."""
+def _folds(owners: IndexArray, is_answer: BoolArray, folds: int, seed: int) -> IndexArray:
+    """The fold of each row: owners are assigned in random order, so that each fold gets its share of both kinds."""
     generator = np.random.default_rng(seed)
-    asked, real = np.unique(people[is_answer]), np.unique(people[~is_answer])
+    asked, real = np.unique(owners[is_answer]), np.unique(owners[~is_answer])
     both = np.intersect1d(asked, real)
-    dealt = np.empty(people.max() + 1, dtype=np.intp)
+    dealt = np.empty(owners.max() + 1, dtype=np.intp)
     for group, start in ((both, 0), (np.setdiff1d(asked, both), len(both)), (np.setdiff1d(real, both), len(both))):
         dealt[generator.permutation(group)] = (start + np.arange(len(group))) % folds
-    return dealt[people]
+    return dealt[owners]
 
 
 def _coordinates(space: MeasuringSpace, columns: IndexArray) -> IndexArray:
-    """Which coordinates of the measuring space belong to some columns."""
+    """The coordinates of the measuring space that belong to some columns."""
     return np.flatnonzero(np.isin(np.concatenate((space.scaled, space.indicated)), columns))
 
 
@@ -190,12 +178,14 @@ def _cross_fitted(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The score of each row by all coordinates and by the immutable ones, and its weight, by fits without its fold.
 
-    Within a fold's fits, weights and scores come from the same people. Weights of people to learn from that had seen
-    the fold would carry its chance differences into the scores, with the wrong sign: between samples of one
-    distribution the AUC would fall below .5.
+    A fold's weights and scores are fitted on the same rows. Training weights fitted with the fold would carry its
+    chance differences into the scores, with the wrong sign: for two samples of one distribution the AUC would fall
+    below .5.
     """
     scores, alone, weights = np.zeros(len(points)), np.zeros(len(points)), np.ones(len(points))
-    # On so few rows threads would wait for each other longer than they work.
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    # With so few rows threads cost more than they save.
     with threadpool_limits(1):
         for held_out in np.unique(fold):
             apart = fold == held_out
@@ -210,7 +200,11 @@ def _cross_fitted(
 
 
 def _odds(known: FloatArray, is_answer: BoolArray, asked: FloatArray) -> FloatArray:
-    """The odds of being an answer, by a ridge logistic regression; 1 where there is nothing to tell by."""
+    """The odds of being an answer, by a ridge logistic regression; 1 without columns."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
     width = known.shape[1]
     if not width:
         return np.ones(len(asked))
@@ -222,6 +216,11 @@ def _odds(known: FloatArray, is_answer: BoolArray, asked: FloatArray) -> FloatAr
 
 def _scored(known: FloatArray, is_answer: BoolArray, weights: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
     """How much like an answer each row is: the mean log odds of a ridge logistic regression and of boosted trees."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     totals = np.where(is_answer, weights[is_answer].sum(), weights[~is_answer].sum())
     balanced = weights / totals * (len(weights) / 2)
     linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
@@ -261,23 +260,22 @@ def _auc_within(scores: FloatArray, is_answer: BoolArray, fold: IndexArray) -> C
 def _interval(
     auc: Callable[[FloatArray], FloatArray],
     weights: FloatArray,
-    people: IndexArray,
+    owners: IndexArray,
     is_answer: BoolArray,
     confidence: float,
     resamples: int,
     seed: int,
 ) -> Interval:
-    """The percentile interval of the AUC over people drawn again, those with answers and the others by themselves."""
-    asked = np.unique(people[is_answer])
-    rest = np.setdiff1d(people, asked)
+    """The percentile interval of the AUC over resampled owners, those with answers and the others separately."""
+    asked = np.unique(owners[is_answer])
+    rest = np.setdiff1d(owners, asked)
     drawn = [
-        drawn_people(len(group), resamples, seed + place, rows=_DRAWN_AT_ONCE)
-        for place, group in enumerate((asked, rest))
+        resampled(len(group), resamples, seed + place, rows=_DRAWN_AT_ONCE) for place, group in enumerate((asked, rest))
     ]
     replicates = []
     for first, second in zip(*drawn, strict=True):
-        times = np.zeros((len(first), people.max() + 1))
+        times = np.zeros((len(first), owners.max() + 1))
         times[:, asked], times[:, rest] = times_drawn(first), times_drawn(second)
-        replicates.append(auc(weights * times[:, people]))
+        replicates.append(auc(weights * times[:, owners]))
     tail = (1.0 - confidence) / 2.0
     return quantile_interval(np.concatenate(replicates), tail, 1.0 - tail)

@@ -1,4 +1,4 @@
-"""Whether answers do what was asked: turn the decision, as records that may exist, with no change to spare."""
+"""Whether answers do what was asked for: flip the decision, as records that may exist, without needless changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from attain.core.errors import DataError
 from attain.population.measuring import BoolArray, FloatArray, answered, measured, own_rows
 from attain.population.percentiles import as_matrix
-from attain.tables import Region, on_grid, ordinary, unchanged
+from attain.tables import Region, ordinary, unchanged
 
 if TYPE_CHECKING:
     from attain.models import Goal
@@ -29,65 +29,59 @@ def valid(answers: ArrayLike, goal: Goal, found: ArrayLike | None = None) -> Flo
 def type_valid(answers: ArrayLike, region: Region, goal: Goal, found: ArrayLike | None = None) -> FloatArray:
     """1 for each answer that meets the goal as a record that may exist, else 0.
 
-    It is in final form (every number on its grid, every cell a level or value that the person may reach), it keeps
-    every rule, and the model decides for it.
+    It is in final form (every number on its grid, every cell a level or value that the row may reach), it keeps every
+    rule, and the model decides for it.
     """
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
-        people = _people(region, present)
-        finished = unchanged(region.final_form(rows, people), rows).all(axis=1)
+        owners = _owners(region, present)
+        finished = unchanged(region.final_form(rows, owners), rows).all(axis=1)
         met = np.asarray(goal.decide(rows).met, dtype=np.bool_)
-        return np.asarray(finished & region.allows(rows, people) & met, dtype=np.float64)
+        return np.asarray(finished & region.allows(rows, owners) & met, dtype=np.float64)
 
     return measured(answers, found, len(region.schema), measure)
-
-
-def success(answers: ArrayLike, region: Region, goal: Goal, found: ArrayLike | None = None) -> float:
-    """The share of everybody asked who has a `type_valid` answer; a person without an answer counts 0."""
-    verdicts = type_valid(answers, region, goal, found)
-    return float(np.nan_to_num(verdicts).mean()) if len(verdicts) else float("nan")
 
 
 def redundant(
     answers: ArrayLike, factuals: ArrayLike, goal: Goal, region: Region, found: ArrayLike | None = None
 ) -> FloatArray:
-    """The number of changed free features that could have stayed as they were: each reset alone, the goal is still met.
+    """The number of changed free features that could have stayed as they were: reset alone, the goal is still met.
 
-    Derived columns follow a reset. One that breaks a rule which the answer keeps does not count. All resets of all
-    people are asked about in one call of the model.
+    Derived columns follow a reset. A reset that breaks a rule which the answer keeps does not count. The model is
+    asked about all resets of all rows in one call.
     """
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
-        people, own = _people(region, present), own_rows(factuals, len(region.schema), present)
+        owners, own = _owners(region, present), own_rows(factuals, len(region.schema), present)
         free = region.schema.free_columns
         at, places = np.nonzero(~unchanged(own[:, free], rows[:, free]))
         resets = rows[at]
         resets[np.arange(len(at)), free[places]] = own[at, free[places]]
-        resets = _derived(resets, own[at], region)
-        broken = np.column_stack(list(region.violations(rows, people).values()))
-        newly = np.column_stack(list(region.violations(resets, people[at]).values())) & ~broken[at]
-        spare = np.asarray(goal.decide(resets).met, dtype=np.bool_) & ~newly.any(axis=1)
-        return np.bincount(at[spare], minlength=len(rows)).astype(np.float64)
+        resets = region.derived(resets, own[at])
+        broken = np.column_stack(list(region.violations(rows, owners).values()))
+        newly = np.column_stack(list(region.violations(resets, owners[at]).values())) & ~broken[at]
+        needless = np.asarray(goal.decide(resets).met, dtype=np.bool_) & ~newly.any(axis=1)
+        return np.bincount(at[needless], minlength=len(rows)).astype(np.float64)
 
     return measured(answers, found, len(region.schema), measure)
 
 
 def violations(answers: ArrayLike, region: Region, found: ArrayLike | None = None) -> pd.DataFrame:
-    """One row per person and one column for each kind of rule: 1 where the answer breaks it, 0 where it keeps it.
+    """One column for each kind of rule: 1 for each answer that breaks it, 0 for those that keep it, NaN without one.
 
-    `immutable`: a cell changed that may not. `bounds`: a number outside what this person may reach. `level`: no level
-    of the column, or a cell emptied. `transition`: a level or special code that cannot be reached from the person's
-    own. `grid`: a number off its step or with more than six digits. `derived`: a derived column that does not follow
-    from the others. `max_changes`: too many changes. `direction`, `range`: a move against the schema's direction, or
-    further than its range; such a move breaks `bounds` or, of ordered levels, `transition` as well. Then every rule
-    between features, by its text. The mean of a column is the rate of violation among the people answered.
+    `immutable`: an immutable cell changed. `bounds`: a number outside what this row may reach. `level`: an unknown
+    level, or a cell emptied. `transition`: a level or special code that cannot be reached from the factual's. `grid`: a
+    number off its step or with more than six digits. `derived`: a derived column that does not follow from the others.
+    `max_changes`: too many changes. `direction`, `range`: a move against the schema's direction, or further than its
+    range; such a move breaks `bounds` or, for ordered levels, `transition` as well. Then every rule between features,
+    by its text.
     """
     matrix = as_matrix(answers, len(region.schema))
     present = answered(matrix, found)
-    people = _people(region, present)
-    broken = region.violations(matrix[present], people)
+    owners = _owners(region, present)
+    broken = region.violations(matrix[present], owners)
     rules = {text: broken.pop(text) for text in region.schema.rules}
-    moves = _moves(matrix[present], region.factuals[people], region)
+    moves = _moves(matrix[present], region.factuals[owners], region)
     columns = {**broken, **moves, **rules}
     frame = pd.DataFrame(np.nan, index=pd.RangeIndex(len(matrix)), columns=pd.Index(list(columns)))
     for name, rows in columns.items():
@@ -95,20 +89,10 @@ def violations(answers: ArrayLike, region: Region, found: ArrayLike | None = Non
     return frame
 
 
-def _people(region: Region, present: BoolArray) -> np.ndarray:
+def _owners(region: Region, present: BoolArray) -> np.ndarray:
     if len(region) != len(present):
-        raise DataError(f"region is of {len(region)} people, but there are {len(present)} answers; they must agree")
+        raise DataError(f"region must hold one row for each of the {len(present)} answers, got {len(region)}")
     return np.flatnonzero(present)
-
-
-def _derived(rows: FloatArray, own: FloatArray, region: Region) -> FloatArray:
-    """The rows with derived columns computed anew, on their grid."""
-    rows = region.book.derive(rows, own)
-    for column, feature in enumerate(region.schema):
-        if feature.derived is not None:
-            touched = rows[:, column] != own[:, column]
-            rows[touched, column] = on_grid(rows[touched, column], feature.step)
-    return rows
 
 
 def _moves(rows: FloatArray, own: FloatArray, region: Region) -> dict[str, BoolArray]:
@@ -121,7 +105,7 @@ def _moves(rows: FloatArray, own: FloatArray, region: Region) -> dict[str, BoolA
         move = np.where(on_scale, rows[:, column] - own[:, column], 0.0)
         if feature.direction != "any":
             against |= (move < 0) if feature.direction == "increase" else (move > 0)
-        # 0.8 − 0.7 is a bit more than 0.1, which a range of 0.1 is meant to reach
+        # In floating point 0.8 − 0.7 exceeds 0.1, and a range of 0.1 is meant to include it.
         slack = np.where(on_scale, 1e-12 * np.abs(own[:, column]), 0.0)
         down, up = feature.range
         beyond |= (move < -np.inf if down is None else move < down - slack) | (

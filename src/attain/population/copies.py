@@ -1,18 +1,18 @@
-"""Answers that hold real people's values: what their reader is told, and which repeat somebody exactly."""
+"""Answers made of other rows' values: the note that goes with them, and which repeat a row exactly."""
 
 from __future__ import annotations
 
 import numpy as np
 
 REAL_VALUES = (
-    "New values in these answers are real people's, taken from the training data; `copies_a_person` says which answers "
-    "repeat somebody's free cells exactly. Do not show them to others where records are confidential."
+    "New values in these answers are those of real people in the training data; `copies_a_person` marks answers that "
+    "repeat somebody's free cells exactly. Do not show them to others if the records are confidential."
 )
-"""What a reader of answers with other people's values must know."""
+"""Note for results whose answers reuse values of training rows."""
 
 
 class Copies:
-    """Recognises rows that somebody has, cell by cell."""
+    """Recognises rows that equal a known one, cell by cell."""
 
     def __init__(self, rows: np.ndarray) -> None:
         self._known = set(_keys(rows))

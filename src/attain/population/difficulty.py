@@ -1,4 +1,4 @@
-"""How much answers ask of people: shifts in percentiles, and the number of features to change.
+"""How much answers ask for: shifts in percentiles, and the number of features that change.
 
 Free features only: immutable ones do not change, and derived ones follow from others.
 """
@@ -20,14 +20,14 @@ from attain.tables import unchanged
 def total_shift(
     answers: ArrayLike, factuals: ArrayLike, percentiles: Percentiles, found: ArrayLike | None = None
 ) -> FloatArray:
-    """TS: the sum over the free features of how many percentiles each moves, from 0 to the number of them."""
+    """TS = Σ_d |Q_d(x̃_d) − Q_d(x_d)| over the free features d: from 0 to their number."""
     return _shifted(shifts.total_shift, answers, factuals, percentiles, found)
 
 
 def max_shift(
     answers: ArrayLike, factuals: ArrayLike, percentiles: Percentiles, found: ArrayLike | None = None
 ) -> FloatArray:
-    """MS: the largest move of a free feature in percentiles, from 0 to 1."""
+    """MS = max_d |Q_d(x̃_d) − Q_d(x_d)| over the free features d: from 0 to 1."""
     return _shifted(shifts.max_shift, answers, factuals, percentiles, found)
 
 

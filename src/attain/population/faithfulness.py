@@ -1,16 +1,16 @@
-"""How close answers are to real people of the desired class: proximity, and its general form, the outlier factor."""
+"""How close answers are to real rows of the desired class: proximity, and its general form, the outlier factor."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.population.measuring import BoolArray, FloatArray, measured, positive_whole
+from attain.population.measuring import BoolArray, FloatArray, measured, positive_integer
 from attain.population.reference import Reference
 
 
 def nearest_distance(answers: ArrayLike, reference: Reference, found: ArrayLike | None = None) -> FloatArray:
-    """The distance from each answer to the nearest real person; NaN for everybody where there is none."""
+    """The distance from each answer to the nearest reference row; NaN if the reference is empty."""
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
         return reference.nearest(rows)[0][:, 0] if len(reference) else np.full(len(rows), np.nan)
@@ -19,12 +19,12 @@ def nearest_distance(answers: ArrayLike, reference: Reference, found: ArrayLike 
 
 
 def proximity(answers: ArrayLike, reference: Reference, found: ArrayLike | None = None) -> FloatArray:
-    """P: how far each answer is from the nearest real person, relative to how far that one is from the next.
+    """P: the distance to the nearest reference row, relative to that row's distance to the next one.
 
-    P(e) = d(e, a₀) / min d(a₀, a) over a ≠ a₀; near 1 the answer lies as close as real people lie to each other, large
-    values are outliers. 0 where the answer equals a real person. The reference holds distinct rows, so that the
-    denominator is 0 only where two of them are too close for a number to tell; P is infinite there. NaN for everybody
-    where the reference has fewer than two people.
+    P(x̃) = d(x̃, a₀) / min d(a₀, a) over a ≠ a₀, with a₀ the reference row nearest to x̃. Near 1 the answer is as close
+    as real rows are to each other; large values are outliers. 0 if the answer equals a reference row. The reference
+    holds distinct rows, so the denominator is 0 only if two of them differ by less than rounding; P is infinite there.
+    NaN if the reference has fewer than two rows.
     """
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
@@ -41,12 +41,11 @@ def proximity(answers: ArrayLike, reference: Reference, found: ArrayLike | None 
 def local_outlier_factor(
     answers: ArrayLike, reference: Reference, k: int = 20, found: ArrayLike | None = None
 ) -> FloatArray:
-    """LOF: how much thinner real people are around each answer than around its k nearest real people; near 1 is usual.
+    """LOF: the mean local density of each answer's k nearest reference rows, over the answer's own; about 1 is typical.
 
-    Where the reference has k people or fewer, all but one of them are the neighbours. NaN for everybody where it has
-    fewer than three.
+    If the reference has k rows or fewer, all but one of them are the neighbours. NaN if it has fewer than three.
     """
-    positive_whole("k", k)
+    positive_integer("k", k)
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
         density = reference.local_density(k)
@@ -56,7 +55,7 @@ def local_outlier_factor(
 
 
 def outlier(answers: ArrayLike, reference: Reference, k: int = 20, found: ArrayLike | None = None) -> FloatArray:
-    """1 for each answer whose LOF is above that of 99 % of the reference, else 0; NaN where LOF is."""
+    """1 for each answer whose LOF exceeds that of 99 % of the reference rows, else 0; NaN where LOF is NaN."""
     factor = local_outlier_factor(answers, reference, k, found)
     density = reference.local_density(k)
     return factor if density is None else np.where(np.isnan(factor), np.nan, factor > density.threshold)

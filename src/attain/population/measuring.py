@@ -1,4 +1,4 @@
-"""Who has an answer, and a number for each who does."""
+"""Shared parts of the per-row measures: which rows have an answer, and one number for each that does."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 def answered(answers: FloatArray, found: ArrayLike | None) -> BoolArray:
-    """Who has an answer: as told, or else everybody whose row is not entirely missing."""
+    """Which rows have an answer: as `found` says, or by default those that are not entirely missing."""
     if found is None:
         return np.asarray(~np.isnan(answers).all(axis=1))
     return booleans("found", found, len(answers), "answers")
 
 
 def booleans(name: str, mask: ArrayLike, number: int, what: str) -> BoolArray:
-    """The mask, refused unless it holds one boolean for each of the things it is about."""
+    """The mask as an array; raises unless it holds one boolean for each of the `number` items."""
     array = np.asarray(mask)
     if array.dtype != np.bool_ or array.shape != (number,):
         raise DataError(
-            f"{name} has the shape {array.shape} and holds {array.dtype}; it takes one boolean for each of the "
-            f"{number} {what}"
+            f"{name} must hold one boolean for each of the {number} {what}, got {array.dtype} of shape {array.shape}"
         )
     return array
 
@@ -36,7 +35,10 @@ def booleans(name: str, mask: ArrayLike, number: int, what: str) -> BoolArray:
 def measured(
     answers: ArrayLike, found: ArrayLike | None, width: int, measure: Callable[[FloatArray, BoolArray], FloatArray]
 ) -> FloatArray:
-    """The measure of every answer, NaN for people without one; `measure` gets the answers and whose they are."""
+    """The measure of every answer, NaN for rows without one.
+
+    `measure(rows, present)` gets the answers, (n_found, width), and the mask of the rows that have one.
+    """
     matrix = as_matrix(answers, width)
     present = answered(matrix, found)
     result = np.full(len(matrix), np.nan)
@@ -46,21 +48,15 @@ def measured(
 
 
 def own_rows(factuals: ArrayLike, width: int, present: BoolArray) -> FloatArray:
-    """The factuals of the people who have an answer, refused unless there is one for every person."""
+    """The factuals of the rows that have an answer; raises unless there is one factual per answer."""
     matrix = as_matrix(factuals, width)
     if len(matrix) != len(present):
-        raise DataError(f"factuals has {len(matrix)} rows, but there are {len(present)} answers; give one row a person")
+        raise DataError(f"factuals must have one row for each of the {len(present)} answers, got {len(matrix)} rows")
     return matrix[present]
 
 
-def mean_of_answered(values: FloatArray) -> float:
-    """The mean over the people who have a number; NaN where nobody has."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
-def positive_whole(name: str, value: int) -> int:
-    """The value, refused unless it is a whole number above 0."""
+def positive_integer(name: str, value: int) -> int:
+    """The value; raises unless it is an integer ≥ 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise AttainError(f"{name} is {value!r}; it takes a whole number above 0")
+        raise AttainError(f"{name} must be an integer ≥ 1, got {value!r}")
     return int(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,6 +72,28 @@ class Neighbours:
             distances[:, place] = np.sqrt(((points - self.points[indices[:, place]]) ** 2).sum(axis=1))
         order = np.argsort(distances, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
+
+
+class Index(Protocol):
+    """Finds the nearest of its points."""
+
+    points: FloatArray
+
+    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]: ...
+
+
+class _KnownNeighbours:
+    """An index that has searched for the neighbours of some points already."""
+
+    def __init__(self, index: Index, asked: FloatArray, k: int) -> None:
+        self.points, self._index, self._asked = index.points, index, asked
+        self._found = index.query(asked, min(k, len(index.points)))
+
+    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
+        distances, indices = self._found
+        if k <= distances.shape[1] and np.array_equal(points, self._asked):
+            return distances[:, :k], indices[:, :k]
+        return self._index.query(points, k)
 
 
 def _all_pairs(points: FloatArray) -> NearestNeighbors:
@@ -151,6 +173,9 @@ class Reference:
     held_out: FloatArray | None = None
     _neighbours: dict[int, tuple[FloatArray, IndexArray]] = field(default_factory=dict, repr=False)
     _densities: dict[int, LocalDensity] = field(default_factory=dict, repr=False)
+    clusters: dict[tuple[float, int], Neighbours] = field(default_factory=dict, repr=False)
+    """By ε and `min_samples`, what `connectedness` found of the largest cluster."""
+    _index: Index | None = field(default=None, repr=False)
 
     @classmethod
     def build(
@@ -188,6 +213,17 @@ class Reference:
         held_out = as_matrix(values, len(self.space.schema))
         return replace(self, held_out=self.nearest(held_out)[0][:, 0] if len(self) else np.empty(0))
 
+    def searched(self, values: ArrayLike) -> Reference:
+        """The same reference, with the 40 nearest people of these rows found once for all later calls of `nearest`."""
+        # A k-d tree is fast, and orders ties by how many neighbours are asked for.
+        if not len(self) or self.space.dimension <= _TREE_DIMENSIONS:
+            return self
+        return replace(self, _index=_KnownNeighbours(self.index, self.space.transform(values), _WIDTH))
+
+    def compact(self) -> Reference:
+        """The same reference without the neighbours of its own rows, which densities and clusters were made from."""
+        return replace(self, _neighbours={})
+
     def subset(self, chosen: IndexArray) -> Reference:
         """The reference of some of its people, by their positions."""
         return Reference(self.space, self.values[chosen], self.points[chosen], self.rows[chosen], self.labelled)
@@ -200,9 +236,9 @@ class Reference:
         return self.space.schema
 
     @cached_property
-    def index(self) -> Neighbours:
+    def index(self) -> Index:
         """The index of their points."""
-        return Neighbours(self.points)
+        return Neighbours(self.points) if self._index is None else self._index
 
     @cached_property
     def epsilon(self) -> dict[float, float]:

@@ -158,16 +158,16 @@ class Region:
         rules between features are mended where that is easy. Putting a row into final form twice changes nothing more.
         """
         factuals = self.factuals[people]
-        rows = self._derived(self._cells(rows, people, factuals), factuals)
+        rows = self.derived(self._cells(rows, people, factuals), factuals)
         if self.schema.rules:
             mended = self._cells(self.book.mended(rows, factuals, self.frozen[people]), people, factuals)
-            mended = self._derived(mended, factuals)
+            mended = self.derived(mended, factuals)
             # half a mending would go on at the next call: a row that cannot be mended stays as it is, and is refused
             whole = np.asarray(self.book.kept(mended).all(axis=1))
             rows = np.where(whole[:, None], mended, rows)
         return rows
 
-    def _derived(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+    def derived(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """The rows with derived columns computed anew, on their grid."""
         rows = self.book.derive(rows, factuals)
         for j, feature in enumerate(self.schema):

@@ -214,20 +214,6 @@ def test_any_other_classifier_gets_local_models_and_no_certificate() -> None:
     assert Status.NO_RECOURSE not in result.statuses
 
 
-def test_an_audit_counts_people_and_costs_by_group() -> None:
-    explainer = ActionableRecourse(Schema(FEATURES), figures=False).fit(X, Y)
-    result = explainer.explain(MODEL, X, target="yes", constraints={"immutable": ["score"]})
-    report = explainer.audit(MODEL, X, target="yes", groups="home", constraints={"immutable": ["score"]})
-    assert report["group"].tolist()[1:] == ["owns", "parents", "rents"]
-    whole = report.iloc[0]
-    assert whole["people"] == len(X)
-    assert whole["denied"] == (MODEL.predict(X) == "no").sum()
-    assert whole["with_recourse"] == result.found.sum()
-    assert whole["median_cost"] == pytest.approx(np.median(result.option_figures["cost"]))
-    assert report["people"].tolist()[1:] == [int((X["home"] == h).sum()) for h in ("owns", "parents", "rents")]
-    assert whole["with_recourse"] == report["with_recourse"][1:].sum()
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from attain.core.errors import AttainError
-from attain.core.frames import Frame
 from attain.methods.base import Explainer
 from attain.methods.recourse.actions import Actions, Cost, Grid, Program
 from attain.methods.recourse.flip_set import Check, Item, Solver, certainly_none, flip_set
 from attain.methods.recourse.local_linear import LocalSearch
-from attain.methods.recourse.recourse_audit import audit_frame
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
@@ -25,7 +22,7 @@ from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import LinearScore, decision_scores, linear_score
 from attain.population.percentiles import Percentiles
 from attain.results.status import Status
-from attain.schema import Constraints, Schema
+from attain.schema import Schema
 
 _NUDGES = (1e-10, 1e-7, 1e-4)
 """How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""
@@ -127,39 +124,6 @@ class ActionableRecourse(Explainer):
         self.margin = margin
         self.figures = figures
         self.random_state = random_state
-
-    def audit(
-        self,
-        model: Any,
-        population: Frame,
-        *,
-        target: Any,
-        probability: float | None = None,
-        groups: str | Sequence[Any] | None = None,
-        constraints: Constraints | Mapping[str, Any] | None = None,
-    ) -> Frame:
-        """Who of a population has recourse, and what it costs: one row for everybody, then one for each group.
-
-        Parameters
-        ----------
-        model, target, probability, constraints
-            As in `explain`.
-        population
-            The people: a frame with the schema's columns.
-        groups
-            The name of a column, or one label a person.
-
-        Returns
-        -------
-        A frame of the population's library: `group` (None for everybody), `people`, `denied` (whose decision is not the
-        desired one), `with_recourse` and `certainly_without` among them, their shares `share_with_recourse` and
-        `share_certainly_without`, and of the cost of the cheapest recourse the mean, the least, the quartiles and the
-        largest.
-        """
-        plain = copy(self)
-        plain.figures = False
-        result = plain.explain(model, population, target=target, probability=probability, constraints=constraints)
-        return audit_frame(result, groups)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,4 +1,4 @@
-"""One HTML file with headings, paragraphs, tables and figures, readable in any browser and without a network."""
+"""Reports as one HTML file of headings, paragraphs, tables and figures, which needs no network. Values are escaped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from attain.core.errors import AttainError
+from attain.core.errors import MissingExtraError
 from attain.core.files import write_atomically
 
 Tone: TypeAlias = Literal["plain", "good", "bad", "muted"]
@@ -16,7 +16,7 @@ Tone: TypeAlias = Literal["plain", "good", "bad", "muted"]
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell with a tone: a verdict that holds is `good`, one that does not is `bad`."""
+    """A table cell with a tone."""
 
     text: str
     tone: Tone = "plain"
@@ -24,7 +24,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of level 2, or of a further one."""
+    """A heading, by default of level 2."""
 
     text: str
     level: int = 2
@@ -39,7 +39,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table; columns listed in `right` hold numbers."""
+    """A table; the columns at the positions in `right` are aligned right."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG file, put into the page itself, with what it shows in words."""
+    """A PNG file, embedded in the page, with a caption."""
 
     path: Path
     caption: str
@@ -112,9 +112,7 @@ def write(path: Path, title: str, blocks: Sequence[Block]) -> None:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError:
-        raise AttainError(
-            "pages are made with Jinja2, which is not installed; pip install 'attain[experiments]'"
-        ) from None
+        raise MissingExtraError("pages need Jinja2, which is not installed: pip install 'attain[report]'") from None
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_TEMPLATE)
     html = template.render(title=title, blocks=[_plain(block) for block in blocks])
     write_atomically(path, html.encode())

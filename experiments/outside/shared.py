@@ -1,4 +1,4 @@
-"""What methods of other packages share on the bench: one person at a time, told what they may reach, read back."""
+"""Shared by the adapters of other packages: one row at a time, what it may reach, and how answers are read back."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from attain.schema import Feature, Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What the bench reads: a frame like the people's, missing rows where there is no answer, and figures."""
+class FrameResult:
+    """Answers as a frame like the factuals, with missing rows if there is none, and figures per row."""
 
     frame: pd.DataFrame
     person_figures: dict[str, np.ndarray]
@@ -29,8 +29,8 @@ def each(
     schema: Schema,
     answer: Callable[[pd.DataFrame], dict[str, Any] | None],
     spent: Callable[[], int] | None = None,
-) -> Outcome:
-    """Every person by themselves: their answer as a row like theirs; `spent` tells how many rows were scored so far."""
+) -> FrameResult:
+    """Answers one row at a time; `spent` returns the number of rows scored so far."""
     rows, scored = [], [0 if spent is None else spent()]
     for i in range(len(X)):
         person = X.iloc[i : i + 1]
@@ -38,7 +38,7 @@ def each(
         scored.append(0 if spent is None else spent())
         rows.append([np.nan] * X.shape[1] if found is None else _row(found, person, schema))
     frame = pd.DataFrame(rows, index=X.index, columns=X.columns, dtype=object)
-    return Outcome(frame, {} if spent is None else {"rows_scored": np.diff(scored).astype(np.float64)})
+    return FrameResult(frame, {} if spent is None else {"rows_scored": np.diff(scored).astype(np.float64)})
 
 
 def _row(found: dict[str, Any], person: pd.DataFrame, schema: Schema) -> list[Any]:
@@ -46,7 +46,7 @@ def _row(found: dict[str, Any], person: pd.DataFrame, schema: Schema) -> list[An
 
 
 def _cell(feature: Feature, own: Any, new: Any) -> Any:
-    """A cell as the schema has it: the person's own, or a number on its step, where it is the same in 32 bits."""
+    """A cell as the schema has it: the factual's own, or a number on its step, if equal in 32 bits."""
     if not feature.numeric:
         known = {str(level): level for level in feature.levels}
         return known.get(str(new), own if pd.isna(new) else new)
@@ -59,12 +59,12 @@ def _cell(feature: Feature, own: Any, new: Any) -> Any:
 
 
 def movable(feature: Feature, own: Any) -> bool:
-    """Whether a person's cell may change: it is free, there, and no special code."""
+    """Whether a cell may change: it is free, not missing, and not a special code."""
     return feature.searched and not pd.isna(own) and not (feature.numeric and own in feature.special)
 
 
 def reachable(feature: Feature, own: Any) -> list[Any]:
-    """The levels that a person may have: by direction, how far, and by transitions."""
+    """The levels that a row may reach, by direction, range and transitions."""
     levels = list(feature.levels)
     at = levels.index(own)
     down, up = feature.range if feature.ordered else (None, None)
@@ -75,14 +75,14 @@ def reachable(feature: Feature, own: Any) -> list[Any]:
 
 
 def seed(seed: int, person: pd.DataFrame) -> int:
-    """A number of the person's own: the same in any company."""
+    """A seed of the row's own, which does not depend on the rest of the batch."""
     text = f"{seed} {list(person.iloc[0])}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keeps bars, prints and warnings of other packages from the terminal."""
+    """Suppresses output and warnings of other packages."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -1,4 +1,4 @@
-"""Methods compared person by person, on the same people."""
+"""Methods compared pairwise, row by row, on the same rows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from attain.core.errors import AttainError, DataError, listed
-from attain.metrics.catalogue import MEASURES, is_share
-from attain.metrics.intervals import CONFIDENCE, RESAMPLES, bootstrap_interval
+from attain.metrics.intervals import CONFIDENCE, RESAMPLES, mean_interval
+from attain.metrics.measures import Measure
 from attain.population.measuring import FloatArray
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ SIGN_TEST: Final = "sign test"
 SIGNED_RANKS: Final = "signed ranks"
 
 
-def compare(
+def paired_comparison(
     evaluations: Mapping[str, Evaluation],
     measures: str | Sequence[str] = COMPARED,
     *,
@@ -31,40 +30,40 @@ def compare(
     resamples: int = RESAMPLES,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Every two methods on every measure: one row each, by the differences of the same people.
+    """Every pair of methods on every measure, by the differences on the same rows.
 
-    A person without an answer enters with what they are charged. Where a measure charges nothing (`proximity`,
-    `changed`, …), only people whom both methods answered are compared; `n` says how many.
+    Rows without an answer enter with what they are charged. If a measure has no worst case (`proximity`, `changed`,
+    …), only rows that both methods answered are compared; `n` is their number.
 
-    Columns: `measure`, `first` and `second` method, `n`; `first_mean` and `second_mean` over these people; the mean
+    Columns: `measure`, `first` and `second` method, `n`; `first_mean` and `second_mean` over these rows; the mean
     `difference` first − second, with its bootstrap interval `low` to `high`; `better`, `worse` and `tied`, the shares
-    of people for whom the first method is so; the `test` and its two-sided `p_value`; and `p_holm`, corrected for all
-    rows of this table (Holm 1979). Measures of 0 or 1 are tested by the exact sign test of the people who differ, which
-    is McNemar's; others by Wilcoxon's signed ranks, with people who do not differ ranked and then left out (Pratt
-    1959).
+    of rows on which the first method is so; the `test` and its two-sided `p_value`; and `p_holm`, corrected for all
+    lines of this table (Holm 1979). Measures of 0 or 1 are tested by the exact sign test of the rows that differ, which
+    is McNemar's; others by Wilcoxon's signed ranks, with ties ranked and then left out (Pratt 1959).
 
     Parameters
     ----------
     evaluations
-        By the name of the method, evaluations of the same people for the same request, against the same training data.
+        By the name of the method, evaluations of the same rows for the same request, against the same training data.
     measures
         Columns of `Evaluation.frame`.
     """
     names = [measures] if isinstance(measures, str) else list(measures)
-    _check_same_people(evaluations)
+    _check_same_rows(evaluations)
     rows = []
     for measure in names:
         _check_measured(measure, evaluations)
         for first, second in combinations(evaluations, 2):
             one, other = (evaluations[name].charged[measure].to_numpy(np.float64) for name in (first, second))
             row = {"measure": measure, "first": first, "second": second}
-            rows.append(row | _pair(measure, one, other, confidence, resamples, random_state))
+            known = evaluations[first].measures[measure]
+            rows.append(row | _pair(known, one, other, confidence, resamples, random_state))
     frame = pd.DataFrame(rows)
     return frame.assign(p_holm=holm(frame["p_value"].to_numpy()))
 
 
 def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:
-    """Holm's corrected p-values: significant ones are wrong in any place at most as often as promised; NaN stays."""
+    """Holm's corrected p-values, which bound the chance of any false rejection; NaN stays NaN."""
     values = np.asarray(p_values, dtype=np.float64)
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
@@ -75,15 +74,15 @@ def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:
 
 
 def _pair(
-    measure: str, first: FloatArray, second: FloatArray, confidence: float, resamples: int, seed: int
+    measure: Measure, first: FloatArray, second: FloatArray, confidence: float, resamples: int, seed: int
 ) -> dict[str, Any]:
     both = ~np.isnan(first) & ~np.isnan(second)
     one, other = first[both], second[both]
     with np.errstate(invalid="ignore"):  # infinite on both sides is a tie
         difference = np.where(one == other, 0.0, one - other)
-    interval = bootstrap_interval(difference, confidence=confidence, resamples=resamples, random_state=seed)
-    gain = difference if _better(measure) == "higher" else -difference
-    test = SIGN_TEST if is_share(measure, np.concatenate((one, other))) else SIGNED_RANKS
+    interval = mean_interval(difference, confidence=confidence, resamples=resamples, random_state=seed)
+    gain = difference if measure.better == "higher" else -difference
+    test = SIGN_TEST if measure.share else SIGNED_RANKS
     shares = {"better": gain > 0, "worse": gain < 0, "tied": gain == 0}
     return {
         "n": len(one),
@@ -104,6 +103,8 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _p_value(difference: FloatArray, test: str) -> float:
+    from scipy import stats
+
     differ = int((difference != 0).sum())
     if not len(difference):
         return float("nan")
@@ -111,13 +112,9 @@ def _p_value(difference: FloatArray, test: str) -> float:
         return 1.0
     if test == SIGN_TEST:
         return float(stats.binomtest(int((difference > 0).sum()), differ).pvalue)
-    # Infinite differences are ranked as the largest ones, which they are.
+    # Infinite differences are ranked as the largest ones.
     largest = np.abs(difference[np.isfinite(difference)]).max(initial=0.0) * 2 + 1
     return float(stats.wilcoxon(np.clip(difference, -largest, largest), zero_method="pratt").pvalue)
-
-
-def _better(measure: str) -> str:
-    return MEASURES[measure].better if measure in MEASURES else "lower"
 
 
 def _check_measured(measure: str, evaluations: Mapping[str, Evaluation]) -> None:
@@ -129,26 +126,25 @@ def _check_measured(measure: str, evaluations: Mapping[str, Evaluation]) -> None
             )
 
 
-def _check_same_people(evaluations: Mapping[str, Evaluation]) -> None:
+def _check_same_rows(evaluations: Mapping[str, Evaluation]) -> None:
     if len(evaluations) < 2:
-        raise AttainError(f"evaluations holds {listed(evaluations)}; a comparison takes at least two")
+        raise AttainError(f"evaluations must hold at least two methods, got {listed(evaluations)}")
     (first, one), *others = evaluations.items()
     for name, other in others:
         if not one.frame.index.equals(other.frame.index) or not np.array_equal(
-            one.factuals, other.factuals, equal_nan=True
+            one.context.factuals, other.context.factuals, equal_nan=True
         ):
             raise DataError(
-                f"evaluations of {first!r} and {name!r} are about different people, or the same in another order "
-                f"({len(one.frame)} and {len(other.frame)}); a paired comparison takes the same ones: explain the same "
-                "frame with both methods"
+                f"evaluations of {first!r} and {name!r} are of different rows, or of the same in another order "
+                f"({len(one.frame)} and {len(other.frame)}); explain the same frame with both methods"
             )
         if (one.target, one.probability) != (other.target, other.probability):
             raise DataError(
-                f"evaluations of {first!r} and {name!r} are about different requests: target {one.target!r} with "
+                f"evaluations of {first!r} and {name!r} are of different requests: target {one.target!r} with "
                 f"probability {one.probability} and {other.target!r} with {other.probability}; ask both for the same"
             )
         if not np.array_equal(one.reference.points, other.reference.points):
             raise DataError(
-                f"evaluations of {first!r} and {name!r} were measured against different real people; evaluate both "
-                "with the same model and training data"
+                f"evaluations of {first!r} and {name!r} have different references; evaluate both with the same model "
+                "and training data"
             )

@@ -1,4 +1,4 @@
-"""How figures look, and how they are written: PNG and SVG, the same bytes whenever the numbers are the same."""
+"""The style of figures, and how they are written: PNG and SVG, with the same bytes for the same numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from attain.core.errors import AttainError
+from attain.core.errors import MissingExtraError
 from attain.core.files import write_atomically
 
 COLOURS: Final[Mapping[str, str]] = MappingProxyType(
@@ -17,7 +17,7 @@ COLOURS: Final[Mapping[str, str]] = MappingProxyType(
         "purple": "#CC79A7", "sky": "#56B4E9", "yellow": "#F0E442", "black": "#222222", "grey": "#999999",
     }
 )  # fmt: skip
-"""Okabe and Ito's palette, which the colour-blind can tell apart."""
+"""Okabe and Ito's palette, which colour-blind readers can tell apart."""
 _STYLE: Final[Any] = {
         "font.family": "DejaVu Sans", "font.size": 9.0, "axes.titlesize": 10.0, "axes.labelsize": 9.0,
         "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e6e6e6",
@@ -27,18 +27,18 @@ _STYLE: Final[Any] = {
 
 
 def style() -> Any:
-    """The project's style for what is drawn within it; titles and legends take it when they are made."""
+    """A context in which figures are drawn in the project's style."""
     try:
         import matplotlib as mpl
     except ImportError:
-        raise AttainError(
-            "figures are drawn with Matplotlib, which is not installed; pip install 'attain[experiments]'"
+        raise MissingExtraError(
+            "figures need Matplotlib, which is not installed: pip install 'attain[report]'"
         ) from None
     return mpl.rc_context(_STYLE)
 
 
 def panels(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 4.0) -> tuple[Any, Any]:
-    """A figure and its axes, (rows, columns), in the project's style; sizes are inches of the whole figure."""
+    """A figure and its axes, (rows, columns), in the project's style; sizes in inches."""
     with style():
         from matplotlib.figure import Figure
 
