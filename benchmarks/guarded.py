@@ -1,12 +1,12 @@
 """The guarded search against its targets: `python -m benchmarks.guarded`.
 
-Give Me Some Credit, German credit, Adult and COMPAS with three classifiers, each with defaults frozen in a commit that
-the table names; HELOC is development data: everything was tuned inside 70 % of it, and the other 30 % are reported.
-Up to 500 refused people drawn by a seed; German credit by five folds, pooled. Nothing a method says of itself is used:
-answers are checked by a second check of the rules, put to the classifier again, and measured against real people of
-the desired class in the test part, whom no method has seen.
+Give Me Some Credit, German credit, Adult and COMPAS with three classifiers, with defaults frozen in a commit that the
+table names; HELOC is development data: everything was tuned inside 70 % of it, and the other 30 % are reported.
+Up to 500 refused rows drawn by a seed; German credit by five folds, pooled. Nothing that a method reports about itself
+is used: answers are checked again, put to the classifier again, and measured against real rows of the desired class,
+also in the test part, which no method has seen.
 
-Measuring and writing are two steps, so that the table can be made again from the figures:
+Measuring and writing are two steps, so that the table can be rewritten from the figures:
 
     python -m benchmarks.guarded --jobs 2 --figures guarded.npz
     python -m benchmarks.guarded --figures guarded.npz --write --commit COMMIT
@@ -20,7 +20,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -29,18 +28,18 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from attain import CCHVAE, metrics
+from attain import CCHVAE
 from attain import methods as explainers
 from attain.core.errors import AttainError
 from attain.datasets import Dataset, load_adult, load_compas, load_german, load_gmsc, load_heloc
 from attain.density import CHVAE
 from attain.methods.guarded.guarding import held_out
-from attain.population.percentiles import Percentiles
-from attain.population.reference import QUANTILES, Reference
-from attain.population.space import MeasuringSpace
-from attain.schema import Constraints
-from attain.tables import Region, Table
+from attain.metrics import AnswerMatrix, Background, Evaluation, Measure
+from attain.metrics.measures import held_out_inlier, inlier
+from attain.population.reference import QUANTILES
+from attain.tables import Table
 from experiments import CLASSIFIERS
+from experiments.bench.cases import Split
 
 DATA: dict[str, Callable[[], Dataset]] = {
     "GMSC": lambda: load_gmsc(version="paper"),
@@ -55,43 +54,34 @@ OTHERS = ("ActionableRecourse", "NearestUnlike", "Wachter", "Revise", "HillClimb
 SIZES = (5, 10, 20, 40)
 PEOPLE = 500
 FEWER = 200
-"""Of them, so many are asked about for methods that only the two-sample test needs."""
-REAL = 5000
-"""So many held-out real people take part in the two-sample test."""
+"""The number of rows for methods that only the two-sample test needs."""
+MEASURES: tuple[str | Measure, ...] = (
+    *("total_shift", "max_shift", "changed", *(f"connected_{100 * share:.0f}" for share in QUANTILES)),
+    *(make(k) for make in (inlier, held_out_inlier) for k in SIZES),
+)
 FOLDS = 5
 SMALL = 2000
 """Sets with fewer rows are split by folds."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """One split of a data set."""
-
-    data: Dataset
-    train: pd.DataFrame
-    test: pd.DataFrame
-    y_train: pd.Series
-    y_test: pd.Series
-
-
-def parts(name: str) -> Iterator[Part]:
+def parts(name: str) -> Iterator[Split]:
     """The splits of a data set: one, or five folds of a small one."""
     data = DATA[name]()
     if len(data.X) < SMALL:
         for inside, outside in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(data.X, data.y):
-            yield Part(data, data.X.iloc[inside], data.X.iloc[outside], data.y.iloc[inside], data.y.iloc[outside])
+            yield Split(data, data.X.iloc[inside], data.X.iloc[outside], data.y.iloc[inside], data.y.iloc[outside])
         return
     seed = 2026 if name == "HELOC" else 0
-    yield Part(data, *train_test_split(data.X, data.y, test_size=0.3, random_state=seed))
+    yield Split(data, *train_test_split(data.X, data.y, test_size=0.3, random_state=seed))
 
 
 def number_of_parts(name: str) -> int:
-    """How many splits a data set has."""
+    """The number of splits of a data set."""
     return FOLDS if name == "German" else 1
 
 
-def methods(part: Part) -> dict[str, Any]:
-    """The methods by name, not fitted. Autoencoders are those the methods would fit themselves, fitted once."""
+def methods(part: Split) -> dict[str, Any]:
+    """The unfitted methods by name. Autoencoders are those the methods would fit themselves, fitted once."""
     schema, rows = part.data.schema, Table.read(part.train, part.data.schema).values
     whole = CHVAE(schema, random_state=0, verbose=False).fit(rows)
     kept = CHVAE(schema, random_state=0, verbose=False).fit(rows[~held_out(rows, 0)])
@@ -105,88 +95,42 @@ def methods(part: Part) -> dict[str, Any]:
     return named | {name: getattr(explainers, name)(schema, figures=False, **further.get(name, {})) for name in OTHERS}
 
 
-@dataclass(frozen=True)
-class Judge:
+def background_of(split: Split, model: Any) -> Background:
     """What answers are measured against."""
+    return Background(
+        split.data.schema, model, split.train, split.y_train,
+        target=split.data.desired, X_test=split.test, y_test=split.y_test,
+    )  # fmt: skip
 
-    part: Part
-    model: Any
-    table: Table
-    space: MeasuringSpace
-    percentiles: Percentiles
-    reference: Reference
-    held_out: Reference
-    real: np.ndarray
 
-    @classmethod
-    def of(cls, part: Part, model: Any) -> Judge:
-        schema, desired = part.data.schema, part.data.desired
-        table, test = Table.read(part.train, schema), Table.read(part.test, schema)
-        space = MeasuringSpace.fit(schema, table.values)
-        granted, wanted = model.predict(part.test) == desired, (part.y_test == desired).to_numpy()
-        reference = Reference.build(
-            schema, table.values, desired_labels=(part.y_train == desired).to_numpy(),
-            met=np.asarray(model.predict(part.train) == desired), space=space,
-        )  # fmt: skip
-        real = test.values[granted & wanted]
-        held_out = Reference.build(schema, test.values, desired_labels=wanted, met=np.asarray(granted), space=space)
-        percentiles = Percentiles.fit(schema, table.values)
-        return cls(part, model, table, space, percentiles, reference.with_held_out(real), held_out, real)
-
-    def figures(self, people: pd.DataFrame, answers: np.ndarray, found: np.ndarray) -> dict[str, np.ndarray]:
-        """One number per person and measure; who has no type-valid answer has NaN."""
-        table = Table.read(people, self.part.data.schema)
-        valid = np.zeros(len(people), dtype=bool)
-        kept = np.flatnonzero(found)
-        if kept.size:
-            frame = self.table.layout.frame(answers[kept])
-            region = Region.of(table, Constraints())
-            same = region.final_form(answers[kept], kept)
-            whole = ((same == answers[kept]) | (np.isnan(same) & np.isnan(answers[kept]))).all(axis=1)
-            decided = np.asarray(self.model.predict(frame) == self.part.data.desired)
-            valid[kept] = region.allows(answers[kept], kept) & whole & decided
-        rows, own = np.where(valid[:, None], answers, np.nan), table.values
-        result = {
-            "valid": valid.astype(np.float64),
-            "TS": metrics.total_shift(rows, own, self.percentiles, valid),
-            "MS": metrics.max_shift(rows, own, self.percentiles, valid),
-            "changed": metrics.changed(rows, own, self.part.data.schema, valid),
-        }
-        for k in SIZES:
-            result[f"LOF {k}"] = 1 - metrics.outlier(rows, self.reference, k, valid)
-            result[f"held-out LOF {k}"] = 1 - metrics.outlier(rows, self.held_out, k, valid)
-        near = metrics.nearest_distance(rows, self.reference, valid)
-        for share in QUANTILES:
-            inside = (near <= self.reference.epsilon[share]).astype(np.float64)
-            result[f"connected {share}"] = np.where(np.isnan(near), np.nan, inside)
-        return result
-
-    def told_apart(self, answers: np.ndarray) -> tuple[float, float, float, float, float]:
-        """AUC, its interval, the floor and the effective size of the two-sample test against held-out real people."""
-        chosen = np.random.default_rng(0).permutation(len(self.real))[:REAL]
-        test = metrics.two_sample_test(answers, self.real[chosen], self.space, resamples=200)
-        return test.auc, *test.interval, test.floor, test.effective_size
+def evaluated(background: Background, rows: pd.DataFrame, answers: np.ndarray, found: np.ndarray) -> Evaluation:
+    """The measures of the type-valid answers; others count as none."""
+    table = Table.read(rows, background.reference.schema)
+    given = AnswerMatrix(table, answers, found, background.goal.target)
+    valid = background.evaluate(given, measures=["type_valid"], resamples=1).frame["type_valid"].to_numpy() == 1
+    kept = AnswerMatrix(table, np.where(valid[:, None], answers, np.nan), valid, background.goal.target)
+    return background.evaluate(kept, measures=MEASURES, resamples=1)
 
 
 def measured(name: str, place: int, classifier: str) -> dict[str, np.ndarray]:
-    """The figures of one split and classifier: `METHOD/MEASURE` to numbers per person."""
+    """The figures of one split and classifier: by `METHOD/MEASURE`, one number per row."""
     warnings.simplefilter("ignore")
     part = list(parts(name))[place]
     desired = part.data.desired
     model = CLASSIFIERS[classifier](part.data.schema, 0).fit(part.train, part.y_train)
-    judge = Judge.of(part, model)
+    background = background_of(part, model)
     refused = part.test[model.predict(part.test) != desired]
-    people = refused.sample(min(PEOPLE, len(refused)), random_state=0)
-    result: dict[str, np.ndarray] = {"reference": np.array([len(judge.reference), len(judge.held_out), len(people)])}
-    real = judge.real[:2000]
-    for k in SIZES:
-        result[f"real/LOF {k}"] = 1 - metrics.outlier(real, judge.reference, k)
-    for share in QUANTILES:
-        near = metrics.nearest_distance(real, judge.reference)
-        result[f"real/connected {share}"] = (near <= judge.reference.epsilon[share]).astype(np.float64)
-    everybody = people
+    refused = refused.sample(min(PEOPLE, len(refused)), random_state=0)
+    assert background.held_out is not None
+    sizes = (len(background.reference), len(background.held_out), len(refused))
+    result: dict[str, np.ndarray] = {"reference": np.array(sizes)}
+    real = part.test[(model.predict(part.test) == desired) & (part.y_test == desired)].iloc[:2000]
+    own = Table.read(real, part.data.schema)
+    same = AnswerMatrix(own, own.values, np.ones(len(real), dtype=np.bool_), desired)
+    for measure, values in background.evaluate(same, measures=MEASURES, resamples=1).frame.items():
+        result[f"real/{measure}"] = values.to_numpy(dtype=np.float64)
     for method, explainer in methods(part).items():
-        people = everybody.iloc[:FEWER] if method in OTHERS else everybody
+        people = refused.iloc[:FEWER] if method in OTHERS else refused
         explainer.fit(part.train, part.y_train)
         try:
             explainer.explain(model, people.iloc[:2], target=desired)
@@ -195,16 +139,17 @@ def measured(name: str, place: int, classifier: str) -> dict[str, np.ndarray]:
             seconds = time.process_time() - started
         except AttainError:
             continue
-        for measure, values in judge.figures(people, answered.answers, answered.found).items():
-            result[f"{method}/{measure}"] = values
+        evaluation = evaluated(background, people, answered.answers, answered.found)
+        for measure, values in evaluation.frame.items():
+            result[f"{method}/{measure}"] = values.to_numpy(dtype=np.float64)
         result[f"{method}/ms"] = np.array([1000 * seconds / len(people)])
         result[f"{method}/rows"] = np.asarray(answered.person_figures["rows_scored"], dtype=np.float64)
         for figure in ("typicality", "easiest_shift"):
             if figure in answered.figures:
                 result[f"{method}/{figure}"] = answered.figures[figure].to_numpy(dtype=np.float64)
-        good = result[f"{method}/valid"] == 1
-        if good.sum() >= 20:
-            result[f"{method}/AUC"] = np.array(judge.told_apart(answered.answers[good]))
+        if evaluation.frame["found"].sum() >= 20:
+            test = evaluation.two_sample(resamples=200)
+            result[f"{method}/AUC"] = np.array([test.auc, *test.interval, test.floor, test.effective_size])
     return result
 
 

@@ -1,14 +1,13 @@
-"""Other packages beside the guarded search on the same people: `python -m benchmarks.guarded_peers`.
+"""Other packages beside the guarded search on the same rows: `python -m benchmarks.guarded_peers`.
 
-HELOC (paper's version) and German credit, 80/20 by seed 0, two classifiers; the first 100 test people whom the
-classifier refuses. dice-ml 0.12, treecf 0.3.2 and NICEx 0.2.3 take part where they are installed:
+HELOC (paper's version) and German credit, 80/20 by seed 0, two classifiers; the first 100 test rows that the classifier
+refuses. dice-ml 0.12, treecf 0.3.2 and NICEx 0.2.3 take part if they are installed:
 
     pip install dice-ml==0.12 treecf==0.3.2
     pip install --no-deps NICEx==0.2.3
 
-Nothing a method says of itself is used: its answers are read as a frame, checked, and put to the classifier again.
-What was measured is kept in a file, so that single methods can be measured again; `--write` makes the table from it
-alone.
+Nothing that a method reports about itself is used: its answers are read as a frame, checked, and put to the classifier
+again. Figures are kept in a file, so that single methods can be measured again; `--write` only makes the table from it.
 """
 
 from __future__ import annotations
@@ -26,69 +25,65 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from attain import metrics
 from attain.core.errors import MissingExtraError
-from attain.population.percentiles import Percentiles
-from attain.population.reference import Reference
+from attain.metrics import AnswerMatrix, Background
+from attain.metrics.measures import connected, inlier
 from attain.schema import Constraints, Schema
 from attain.tables import Region, Table
-from benchmarks.guarded import CONNECTED, DATA, FIRST, SPHERES, TYPICAL, Part, methods
+from benchmarks.guarded import CONNECTED, DATA, FIRST, SPHERES, TYPICAL, methods
 from benchmarks.methods import ONE_THREAD
-from benchmarks.peers_nice import FrozenNICE
 from experiments import CLASSIFIERS
-from experiments.bench.methods import OUTSIDE
+from experiments.bench.cases import Split
+from experiments.bench.methods import OUTSIDE, Factory
 
 SETS = ("HELOC", "German")
 MODELS = ("logistic regression", "gradient boosting")
 PEOPLE = 100
 REAL = "real people"
-"""Test people of the desired class, rightly classified: not a method, but what LOF and connectedness are for them."""
+"""Correctly classified test rows of the desired class: not a method, but what LOF and connectedness are for them."""
 OWN = (CONNECTED, TYPICAL, FIRST, SPHERES, "NearestUnlike")
-PACKAGES: Mapping[str, Callable[[Schema], Any]] = {
-    "dice-ml, genetic": lambda schema: OUTSIDE["dice-genetic"].make(schema, 0, None, None),
-    "dice-ml, random": lambda schema: OUTSIDE["dice-random"].make(schema, 0, None, None),
-    "dice-ml, kdtree": lambda schema: OUTSIDE["dice-kdtree"].make(schema, 0, None, None),
-    "treecf, genetic": lambda schema: OUTSIDE["treecf"].make(schema, 0, None, None),
-    "treecf, exact": lambda schema: OUTSIDE["treecf-exact"].make(schema, 0, None, None),
-    "NICE, sparsity, frozen": lambda schema: FrozenNICE(schema, "sparsity"),
-    "NICE, proximity, frozen": lambda schema: FrozenNICE(schema, "proximity"),
-    "NICE, plausibility, frozen": lambda schema: FrozenNICE(schema, "plausibility"),
+PACKAGES: Mapping[str, Factory] = {
+    "dice-ml, genetic": OUTSIDE["dice-genetic"],
+    "dice-ml, random": OUTSIDE["dice-random"],
+    "dice-ml, kdtree": OUTSIDE["dice-kdtree"],
+    "treecf, genetic": OUTSIDE["treecf"],
+    "treecf, exact": OUTSIDE["treecf-exact"],
+    "NICE, sparsity, frozen": OUTSIDE["nice-sparsity"],
+    "NICE, proximity, frozen": OUTSIDE["nice-proximity"],
+    "NICE, plausibility, frozen": OUTSIDE["nice-plausibility"],
 }
-FAITHFUL = {"LOF": "LOF20", "near 75": "conn75", "near 95": "conn95"}
+FAITHFUL = {"inlier_20": "LOF20", "connected_75_3": "conn75", "connected_95_3": "conn95"}
 """The measures of faithfulness, and their names in the table."""
+
+
+FAITHFULNESS = (inlier(20), connected(0.75, 3), connected(0.95, 3))
+MEASURES = (*FAITHFULNESS, "total_shift", "max_shift", "changed")
 
 
 @dataclass(frozen=True)
 class Judge:
-    """What answers are measured against: a classifier, and the real people it rightly gives what is wanted."""
+    """A classifier, the rows it refuses, and what answers for them are measured against."""
 
-    part: Part
+    part: Split
     model: Any
-    table: Table
     people: pd.DataFrame
-    reference: Reference
-    percentiles: Percentiles
+    background: Background
 
     @classmethod
-    def of(cls, part: Part, model: Any) -> Judge:
-        schema, desired = part.data.schema, part.data.desired
-        table = Table.read(part.train, schema)
-        reference = Reference.build(
-            schema, table.values, desired_labels=(part.y_train == desired).to_numpy(),
-            met=np.asarray(model.predict(part.train) == desired),
-        )  # fmt: skip
-        people = part.test[model.predict(part.test) != desired].iloc[:PEOPLE]
-        return cls(part, model, table, people, reference, Percentiles.fit(schema, table.values))
+    def of(cls, part: Split, model: Any) -> Judge:
+        desired = part.data.desired
+        background = Background(part.data.schema, model, part.train, part.y_train, target=desired)
+        return cls(part, model, part.test[model.predict(part.test) != desired].iloc[:PEOPLE], background)
 
     def real(self) -> dict[str, np.ndarray]:
-        """The faithfulness of real people whom no method has seen."""
+        """The faithfulness of real rows that no method has seen."""
         desired = self.part.data.desired
         fine = (self.model.predict(self.part.test) == desired) & (self.part.y_test == desired).to_numpy()
-        rows = Table.read(self.part.test[fine].iloc[:PEOPLE], self.part.data.schema).values
-        return self._faithful(rows, np.ones(len(rows), dtype=bool))
+        table = Table.read(self.part.test[fine].iloc[:PEOPLE], self.part.data.schema)
+        return self._measured(table, table.values, np.ones(len(table), dtype=np.bool_), FAITHFULNESS)
 
     def figures(self, answers: pd.DataFrame) -> dict[str, np.ndarray]:
-        """One number for each person and measure, NaN for who has no usable answer."""
+        """One number for each row and measure, NaN without a usable answer."""
         schema, own = self.part.data.schema, Table.read(self.people, self.part.data.schema)
         rows = _cells(answers, schema)
         usable = ~np.isnan(rows).any(axis=1)
@@ -97,29 +92,21 @@ class Judge:
             usable &= (rows[:, j] % 1 == 0) | (feature.step != 1)
         kept = np.flatnonzero(usable)
         if kept.size:
-            usable[kept] = self.model.predict(self.table.layout.frame(rows[kept])) == self.part.data.desired
+            decided = self.model.predict(self.background.train.layout.frame(rows[kept]))
+            usable[kept] = decided == self.part.data.desired
         kept, rows = np.flatnonzero(usable), np.where(usable[:, None], rows, np.nan)
         rules = np.full(len(rows), np.nan)
         rules[kept] = Region.of(own, Constraints()).allows(rows[kept], kept)
-        return {
-            "usable": usable.astype(np.float64),
-            "rules": rules,
-            **self._faithful(rows, usable),
-            "TS": metrics.total_shift(rows, own.values, self.percentiles, usable),
-            "MS": metrics.max_shift(rows, own.values, self.percentiles, usable),
-            "changed": metrics.changed(rows, own.values, schema, usable),
-        }
+        return {"usable": usable.astype(np.float64), "rules": rules, **self._measured(own, rows, usable, MEASURES)}
 
-    def _faithful(self, rows: np.ndarray, found: np.ndarray) -> dict[str, np.ndarray]:
-        epsilon = self.reference.epsilon
-        near = metrics.connected_over(rows, self.reference, [epsilon[0.75], epsilon[0.95]], 3, found)
-        return {
-            "LOF": 1 - metrics.outlier(rows, self.reference, 20, found), "near 75": near[:, 0], "near 95": near[:, 1]
-        }  # fmt: skip
+    def _measured(self, table: Table, rows: np.ndarray, found: np.ndarray, measures: Any) -> dict[str, np.ndarray]:
+        given = AnswerMatrix(table, rows, found, self.part.data.desired)
+        frame = self.background.evaluate(given, measures=measures, resamples=1).frame.drop(columns="found")
+        return {str(name): column.to_numpy() for name, column in frame.items()}
 
 
 def _cells(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
-    """A frame of answers as a matrix; NaN where there is no answer, no number or no known level."""
+    """A frame of answers as a matrix; NaN without an answer, for text in numbers and for unknown levels."""
     columns = [
         pd.to_numeric(frame[feature.name], errors="coerce")
         if feature.numeric
@@ -130,7 +117,7 @@ def _cells(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
 
 
 def measured(judge: Judge, explainer: Any) -> dict[str, np.ndarray]:
-    """The figures of a method, fitted already, and its CPU seconds per person."""
+    """The figures of a fitted method, and its CPU seconds per row."""
     desired = judge.part.data.desired
     explainer.explain(judge.model, judge.people.iloc[:2], target=desired)
     started = time.process_time()
@@ -140,15 +127,15 @@ def measured(judge: Judge, explainer: Any) -> dict[str, np.ndarray]:
 
 
 def measure(known: dict[str, np.ndarray], keep: Callable[[], None], chosen: set[str]) -> None:
-    """Adds what is not known yet: `DATA/CLASSIFIER/METHOD/MEASURE` to one number per person."""
+    """Adds what is missing: by `DATA/CLASSIFIER/METHOD/MEASURE`, one number per row."""
     for name in SETS:
         data = DATA[name]()
-        part = Part(data, *train_test_split(data.X, data.y, test_size=0.2, random_state=0))
+        part = Split(data, *train_test_split(data.X, data.y, test_size=0.2, random_state=0))
         judges = {
             model: Judge.of(part, CLASSIFIERS[model](data.schema, 0).fit(part.train, part.y_train)) for model in MODELS
         }
         for model, judge in judges.items():
-            known[f"{name}/{model}/reference"] = np.array([len(judge.reference), len(judge.people)])
+            known[f"{name}/{model}/reference"] = np.array([len(judge.background.reference), len(judge.people)])
             known |= {f"{name}/{model}/{REAL}/{key}": values for key, values in judge.real().items()}
         missing = {
             method: [model for model in _models(method) if f"{name}/{model}/{method}/usable" not in known]
@@ -160,7 +147,7 @@ def measure(known: dict[str, np.ndarray], keep: Callable[[], None], chosen: set[
             if not models:
                 continue
             try:
-                made = own[method] if method in OWN else PACKAGES[method](data.schema)
+                made = own[method] if method in OWN else PACKAGES[method].make(data.schema, 0, None, None)
                 explainer = made.fit(part.train, part.y_train)
             except MissingExtraError as error:
                 print(f"{name}, {method}: {error}", flush=True)

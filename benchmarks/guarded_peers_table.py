@@ -140,12 +140,12 @@ def _measures(cell: Cell) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
             if method in PACKAGES and not (method.startswith("treecf") and cell.model == MODELS[0]):
                 rows.append((method, "not measured", *[""] * 9))
             continue
-        shares = (cell.mean(method, name) for name in ("usable", "rules", *FAITHFUL, "TS", "MS"))
+        shares = (cell.mean(method, name) for name in ("usable", "rules", *FAITHFUL, "total_shift", "max_shift"))
         rows.append((
             method, str(int(cell.get(method, "usable").sum())), *map(_number, shares),
             _number(cell.mean(method, "changed"), 1), f"{cell.get(method, 'seconds')[0]:.3f}",
         ))  # fmt: skip
-    real = (str(len(cell.get(REAL, "LOF"))), "", "", *(_number(cell.mean(REAL, name)) for name in FAITHFUL))
+    real = (str(len(cell.get(REAL, "inlier_20"))), "", "", *(_number(cell.mean(REAL, name)) for name in FAITHFUL))
     return header, [*rows, (REAL, *real, *[""] * 4)]
 
 
@@ -173,7 +173,7 @@ def _verdicts(cell: Cell) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
                 missed[name].append(method)
         pairs = (
             f"{_number(cell.mean(CONNECTED, name, both))} : {_number(cell.mean(method, name, both))}"
-            for name in (*FAITHFUL, "TS")
+            for name in (*FAITHFUL, "total_shift")
         )
         lines.append((method, str(int(both.sum())), *pairs, _ratio(cell, method, both), *judged, *lower))
     return lines, missed
@@ -188,9 +188,9 @@ def _faithful(cell: Cell, method: str, people: np.ndarray | None) -> str:
 
 
 def _lower(cell: Cell, method: str, people: np.ndarray | None) -> str:
-    if cell.mean(method, "LOF") < HIGH and (cell.data, cell.model, method) not in EARLIER:
+    if cell.mean(method, "inlier_20") < HIGH and (cell.data, cell.model, method) not in EARLIER:
         return "not asked"
-    lower = cell.mean(CONNECTED, "TS", people) < cell.mean(method, "TS", people)
+    lower = cell.mean(CONNECTED, "total_shift", people) < cell.mean(method, "total_shift", people)
     return f"{'yes' if lower else '✗'} ({_sign_test(cell, method, 'TS')})"
 
 
@@ -203,7 +203,7 @@ def _sign_test(cell: Cell, method: str, measure: str) -> str:
 
 
 def _ratio(cell: Cell, method: str, both: np.ndarray) -> str:
-    pairs = np.stack((cell.get(CONNECTED, "TS")[both], cell.get(method, "TS")[both]))
+    pairs = np.stack((cell.get(CONNECTED, "total_shift")[both], cell.get(method, "total_shift")[both]))
     drawn = np.random.default_rng(0).integers(pairs.shape[1], size=(1000, pairs.shape[1]))
     low, high = np.quantile(pairs[0][drawn].sum(axis=1) / pairs[1][drawn].sum(axis=1), (0.025, 0.975))
     return f"{pairs[0].sum() / pairs[1].sum():.2f} [{low:.2f}, {high:.2f}]"
@@ -229,11 +229,11 @@ def _carried(cells: list[Cell]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
     )  # fmt: skip
     rows = []
     for cell in cells:
-        own = {name: cell.mean(CONNECTED, name) for name in (*FAITHFUL, "TS")}
+        own = {name: cell.mean(CONNECTED, name) for name in (*FAITHFUL, "total_shift")}
         for method, number, usable, *shares, shift in CARRIED[cell.data, cell.model]:
             worse = [FAITHFUL[name] for name, other in zip(FAITHFUL, shares, strict=True) if own[name] < other - 0.005]
             judged = "✗ " + ", ".join(worse) if worse else "yes"
-            lower = "not asked" if shares[0] < HIGH else "yes" if own["TS"] < shift else "✗"
+            lower = "not asked" if shares[0] < HIGH else "yes" if own["total_shift"] < shift else "✗"
             rows.append((
                 cell.data, cell.model, method, str(number), _number(usable), *map(_number, shares), _number(shift),
                 judged, lower,

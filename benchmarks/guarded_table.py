@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attain.metrics.intervals import bootstrap_interval, wilson_interval
+from attain.metrics.intervals import mean_interval, share_interval
 from benchmarks import report
 from benchmarks.guarded import CONNECTED, DATA, FIRST, MODELS, OTHERS, SIZES, SPHERES, TYPICAL, number_of_parts
 
 CLAIM = ("GMSC", "German", "Adult", "COMPAS")
 """The data that the claim rests on; HELOC was tuned on."""
 ROWS_OF_OTHERS = ("NearestUnlike",)
-"""Methods whose answers are made of training rows."""
+"""Methods whose answers are training rows."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,22 @@ class Cell:
         })  # fmt: skip
 
     def has(self, method: str) -> bool:
-        return f"{method}/valid" in self.figures
+        return f"{method}/found" in self.figures
 
     def get(self, method: str, measure: str) -> np.ndarray:
         return self.figures[f"{method}/{measure}"]
 
     def mean(self, method: str, measure: str) -> float:
-        """The mean over the people answered."""
+        """The mean over the rows answered."""
         values = self.get(method, measure)
         return float(np.nanmean(values)) if len(values) and not np.isnan(values).all() else float("nan")
 
     def share(self, method: str, measure: str) -> tuple[float, float, float]:
-        """A share of the people answered, with its Wilson interval."""
-        values = self.get(method, measure)
-        values = values[~np.isnan(values)]
-        if not len(values):
-            return float("nan"), float("nan"), float("nan")
-        return float(values.mean()), *wilson_interval(float(values.sum()), len(values))
+        """A share of the rows answered, with its Wilson interval."""
+        return self.mean(method, measure), *share_interval(self.get(method, measure))
 
     def ratio(self, method: str, other: str, measure: str) -> tuple[float, float, float]:
-        """The ratio of two methods' means over the people both answer, with a bootstrap interval."""
+        """The ratio of two methods' means over the rows both answer, with a bootstrap interval."""
         first, second = self.get(method, measure), self.get(other, measure)
         both = ~np.isnan(first) & ~np.isnan(second)
         pairs = np.stack((first[both], second[both]))
@@ -79,10 +75,10 @@ class Cell:
 
 
 def not_worse(cell: Cell) -> tuple[float, float]:
-    """Shares of people for whom the guarded answer is worse on none, and on all, of the four criteria."""
+    """Shares of rows on which the guarded answer is worse on none, and on all, of the four criteria."""
     pairs = [
         (cell.get(CONNECTED, name), cell.get(FIRST, name), sign)
-        for name, sign in (("TS", 1), ("MS", 1), ("held-out LOF 20", -1), ("connected 0.9", -1))
+        for name, sign in (("total_shift", 1), ("max_shift", 1), ("held_out_inlier_20", -1), ("connected_90", -1))
     ]
     both = np.all([~np.isnan(a) & ~np.isnan(b) for a, b, _ in pairs], axis=0)
     worse = np.array([sign * a[both] > sign * b[both] + 1e-12 for a, b, sign in pairs])
@@ -127,19 +123,19 @@ def _targets(cells: list[Cell]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
     )  # fmt: skip
     rows = []
     for cell in cells:
-        valid = cell.share(CONNECTED, "valid")
-        inliers = {k: cell.share(CONNECTED, f"held-out LOF {k}") for k in cell.sizes()}
+        valid = cell.share(CONNECTED, "found")
+        inliers = {k: cell.share(CONNECTED, f"held_out_inlier_{k}") for k in cell.sizes()}
         worst = min(inliers.values())
-        real = [cell.mean("real", f"connected {share}") for share in (0.9, 0.95)]
-        near = [cell.share(CONNECTED, f"connected {share}") for share in (0.9, 0.95)]
-        ts, ms = (cell.ratio(CONNECTED, FIRST, measure) for measure in ("TS", "MS"))
+        real = [cell.mean("real", f"connected_{share}") for share in (90, 95)]
+        near = [cell.share(CONNECTED, f"connected_{share}") for share in (90, 95)]
+        ts, ms = (cell.ratio(CONNECTED, FIRST, measure) for measure in ("total_shift", "max_shift"))
         fine, all_worse = not_worse(cell)
-        typical, connected = (cell.ratio(method, SPHERES, "TS") for method in (TYPICAL, CONNECTED))
+        typical, connected = (cell.ratio(method, SPHERES, "total_shift") for method in (TYPICAL, CONNECTED))
         limit = 1.1 if cell.model == "gradient boosting" else 1.7
         others = {name: cell.auc(name) for name in (FIRST, SPHERES, *OTHERS) if name not in ROWS_OF_OTHERS}
         least = min((value, name) for name, value in others.items() if not np.isnan(value))
         rows.append((
-            cell.data, cell.model, str(len(cell.get(CONNECTED, "valid"))),
+            cell.data, cell.model, str(len(cell.get(CONNECTED, "found"))),
             _mark(_share(valid), valid[0] >= 0.995),
             _mark("; ".join(f"k = {k}: {_share(v)}" for k, v in inliers.items()), worst[0] >= 0.98),
             _mark(f"{_share(near[0])}; real {100 * real[0]:.1f}", near[0][0] >= real[0] - 0.03),
@@ -159,10 +155,10 @@ def _ladder(cells: list[Cell]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         level = cell.get(CONNECTED, "typicality")
         level = level[~np.isnan(level)]
         easiest = cell.mean(CONNECTED, "easiest_shift")
-        low, high = bootstrap_interval(cell.get(CONNECTED, "TS"))
+        low, high = mean_interval(cell.get(CONNECTED, "total_shift"))
         shares = (f"{100 * np.mean(level == step):.1f}" for step in range(3))
         least = "–" if np.isnan(easiest) else f"{easiest:.3f}"
-        shown = f"{cell.mean(CONNECTED, 'TS'):.3f} [{low:.3f}, {high:.3f}]"
+        shown = f"{cell.mean(CONNECTED, 'total_shift'):.3f} [{low:.3f}, {high:.3f}]"
         rows.append((cell.data, cell.model, *shares, shown, least))
     return header, rows
 
@@ -177,10 +173,11 @@ def _all(cells: list[Cell]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         for method in (CONNECTED, TYPICAL, FIRST, SPHERES, *OTHERS):
             if not cell.has(method):
                 continue
-            shares = ("LOF 20", "held-out LOF 20", "connected 0.9", "connected 0.95")
+            shares = ("inlier_20", "held_out_inlier_20", "connected_90", "connected_95")
             rows.append((
-                cell.data, cell.model, method, f"{100 * cell.mean(method, 'valid'):.1f}",
-                *(f"{cell.mean(method, name):.3f}" for name in ("TS", "MS")), f"{cell.mean(method, 'changed'):.1f}",
+                cell.data, cell.model, method, f"{100 * cell.mean(method, 'found'):.1f}",
+                *(f"{cell.mean(method, name):.3f}" for name in ("total_shift", "max_shift")),
+                f"{cell.mean(method, 'changed'):.1f}",
                 *(f"{100 * cell.mean(method, name):.1f}" for name in shares),
                 f"{cell.auc(method):.3f}", f"{cell.mean(method, 'rows'):.0f}",
             ))  # fmt: skip

@@ -11,7 +11,7 @@ from attain.metrics.averages import summarised as averaged
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.report import OK, flattened
 from experiments.bench.cases import MEASURES
-from experiments.bench.runs import BROKEN, REFUSED
+from experiments.bench.runs import BROKEN
 
 _RUN: Final = ["dataset", "classifier", "method"]
 _MEASURES: Final = {**MEASURES, "rows_scored": CATALOGUE["rows_scored"]}
@@ -21,8 +21,8 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
     """The averages of what `run` gave, with 95 % intervals over rows: Wilson's for shares, else by bootstrap.
 
     Columns: `dataset`, `classifier`, `method`; `status` (`ok` if at least one seed is) and `reason`; `seeds` and `n`,
-    the number of rows, that are ok; `accuracy` of the classifier; `broken`, the number of answers that break a rule or
-    do not flip the decision; each measure over the rows with a valid answer, and `_charged` over all rows, where one
+    the number of rows, that are ok; `accuracy` of the classifier; `broken`, the number of answers that break a rule;
+    each measure over the rows with a valid answer, and `_charged` over all rows, where one
     without a valid answer enters with the worst case; each with `_low` and `_high`; `cpu_seconds` per row, and
     `fit_seconds` per seed. `found_charged` is the share of rows with a valid answer.
     """
@@ -59,7 +59,7 @@ def _averages(part: pd.DataFrame) -> dict[str, Any]:
         | flattened(summary)
         | {
             "accuracy": first["accuracy"].mean(),
-            "broken": int(fine["verdict"].isin((BROKEN, REFUSED)).sum()),
+            "broken": int((fine["verdict"] == BROKEN).sum()),
             "cpu_seconds": fine["cpu_seconds"].mean(),
             "fit_seconds": first["fit_seconds"].mean(),
         }

@@ -1,4 +1,4 @@
-"""`attain bench`: what it prints and writes, going on, merging, and misuse in words."""
+"""`python -m experiments bench`: output, files, resuming, merging, and misuse."""
 
 import json
 import sys
@@ -39,9 +39,9 @@ def test_it_prints_a_table_for_each_classifier_and_writes_everything(folder, cap
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 100
     for name in ("logistic regression", "gradient boosting"):
-        assert f"german, {name}: 3 refused people" in printed
+        assert f"german, {name}: 3 refused rows" in printed
     assert printed.count("not applicable") == 1
-    people = pd.read_parquet(out / "people.parquet")
+    people = pd.read_parquet(out / "rows.parquet")
     assert len(people) == 3 * 3 * 2
     assert people[people["method"] == "GrowingSpheres"]["found"].all()
     assert set(people[people["method"] == "mine"]["status"]) == {"ok"}
@@ -51,19 +51,19 @@ def test_it_prints_a_table_for_each_classifier_and_writes_everything(folder, cap
     assert page.count("data:image/png") == 2
     assert "1 May 2020" in (folder / "b.md").read_text(encoding="utf-8")
     for name in ("german-trade-off", "speed"):
-        assert (out / "pictures" / f"{name}.svg").exists()
+        assert (out / "figures" / f"{name}.svg").exists()
     # the tables do not tell when, where or by which command they were made
-    for name in ("people.parquet", "summary.parquet"):
+    for name in ("rows.parquet", "summary.parquet"):
         assert b"2020" not in (out / name).read_bytes()
 
 
 def test_given_again_it_runs_nothing_and_changes_no_byte(folder, capsys):
     out = folder / "results"
-    before = {path: path.read_bytes() for path in (out / "people.parquet", out / "summary.parquet")}
+    before = {path: path.read_bytes() for path in (out / "rows.parquet", out / "summary.parquet")}
     assert main(["bench", *FEW, "--out", str(out), "--json"]) == 0
-    cells = json.loads(capsys.readouterr().out)["cells"]
+    cells = json.loads(capsys.readouterr().out)["lines"]
     assert {cell["status"] for cell in cells} == {"ok", "not applicable"}
-    assert [cell["success"] for cell in cells if cell["status"] == "not applicable"] == [None]
+    assert [cell["found_charged"] for cell in cells if cell["status"] == "not applicable"] == [None]
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
@@ -71,8 +71,8 @@ def test_folders_are_merged_and_reported_without_running(folder, capsys):
     merged = folder / "merged"
     arguments = ["bench", "--out", str(merged), "--merge", str(folder / "results"), "--only-report"]
     assert main(arguments) == 0
-    assert "german, gradient boosting: 3 refused people" in capsys.readouterr().out
-    assert (merged / "people.parquet").read_bytes() == (folder / "results" / "people.parquet").read_bytes()
+    assert "german, gradient boosting: 3 refused rows" in capsys.readouterr().out
+    assert (merged / "rows.parquet").read_bytes() == (folder / "results" / "rows.parquet").read_bytes()
 
 
 def test_another_number_of_people_needs_another_folder(folder, capsys):
@@ -83,21 +83,21 @@ def test_another_number_of_people_needs_another_folder(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--people", "0"], "--people is 0"),
-        (["--budget", "1"], "--budget is 1"),
-        (["--jobs", "0"], "--jobs is 0"),
-        (["--limit", "0"], "--limit is 0"),
-        (["--seeds", "a"], "--seeds is 'a'"),
-        (["--seeds", ","], "--seeds is ','"),
-        (["--datasets", "iris"], "--datasets names 'iris'; it takes german, heloc, gmsc, adult, compas"),
-        (["--classifiers", "oracle"], "--classifiers names 'oracle'"),
-        (["--methods", "oracle"], "--methods names 'oracle'"),
-        (["--methods", "none"], "no method is named"),
-        (["--method", "oracle"], "--method is 'oracle'; it takes dice-genetic"),
-        (["--method", "mine=nowhere:make"], "the method 'nowhere:make' is not found"),
+        (["--people", "0"], "--people must be an integer ≥ 1, got 0"),
+        (["--budget", "1"], "--budget must be an integer ≥ 2, got 1"),
+        (["--jobs", "0"], "--jobs must be an integer ≥ 1, got 0"),
+        (["--limit", "0"], "--limit must be a number of seconds > 0, got 0"),
+        (["--seeds", "a"], "--seeds must be integers separated by commas, such as 0,1,2, got 'a'"),
+        (["--seeds", ","], "--seeds must be integers ≥ 0, got ','"),
+        (["--datasets", "iris"], "--datasets must be of german, heloc, gmsc, adult, compas, got 'iris'"),
+        (["--classifiers", "oracle"], "--classifiers must be of logistic regression"),
+        (["--methods", "oracle"], "or none, got 'oracle'"),
+        (["--methods", "none"], "there is no method to run"),
+        (["--method", "oracle"], "--method must be one of dice-genetic"),
+        (["--method", "mine=nowhere:make"], "the method 'nowhere:make' cannot be imported"),
         (["--method", "mine=json:make"], "json has no function 'make'"),
         (["--only-report"], "name it with --out"),
-        (["--out", "pyproject.toml"], "which is a file"),
+        (["--out", "pyproject.toml"], "--out must be a folder, got the file"),
     ],
 )
 def test_misuse_is_answered_in_words(arguments, told, capsys, monkeypatch, pytestconfig):
@@ -121,4 +121,4 @@ def test_a_run_that_is_stopped_says_that_what_was_done_is_kept(
 
     monkeypatch.setattr("experiments.bench.run.run", stopped)
     assert main(["bench", "--quick", "--out", str(tmp_path / "results")]) == 130
-    assert "goes on from there" in " ".join(capsys.readouterr().err.split())
+    assert "the same command resumes" in " ".join(capsys.readouterr().err.split())

@@ -21,7 +21,7 @@ from experiments.paper.classifiers import above, linear_above
 from experiments.paper.credit import BEFORE, COMMON, REAL, Credit
 from experiments.paper.settings import HELOC_CORRECTED, HELOC_PRINTED
 from experiments.paper.tables import summary
-from experiments.store import Part, Store
+from experiments.store import Artifact, Store
 
 # the package has a function of the same name
 paper_run = importlib.import_module("experiments.paper.run")
@@ -52,14 +52,14 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_every_figure_and_table_is_there_three_times(whole):
+def test_every_figure_and_table_is_there(whole):
     folder, claims = whole
     names = {path.stem for path in folder.iterdir() if path.suffix == ".csv"}
     wanted = {"figure-1-search", "figure-2-blobs", "figure-7-moons", "table-1-counterfactuals", "table-2-related-work"}
     wanted |= {f"figure-3-german-faithfulness{ending}" for ending in ("", "-common")}
     wanted |= {f"figure-5-german-difficulty{ending}" for ending in ("", "-common")}
     assert names == wanted | {"table-3-german-features", "results-german", "claims"}
-    for name in names:
+    for name in (name for name in names if name.startswith("figure")):
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (folder / f"{name}.svg").read_text(encoding="utf-8")[:2000]
     assert set(claims["verdict"]) <= {"reproduced", "not reproduced", "cannot be checked"}
@@ -153,17 +153,17 @@ def made_up(monkeypatch):
         codes = np.linspace(-1, 1, len(train))[:, None]
         values, own = Table.read(train, data.schema).values, Table.read(people, data.schema).values
         arrays = {"people": chosen, "rows": own, "found": np.ones(len(own), dtype=bool), "own_codes": own[:, :1]}
-        return Part({}, {**arrays, "answer_codes": own[:, :1] + 1, "codes": codes, "reconstruction": values})
+        return Artifact({}, {**arrays, "answer_codes": own[:, :1] + 1, "codes": codes, "reconstruction": values})
 
     def answered(self, method, asked, weights):
         calls.append(method)
         found = np.arange(len(asked)) % 2 == 0
         rows = np.where(found[:, None], self.test_values[asked], np.nan)
-        return Part({}, {"people": asked, "rows": rows, "found": found})
+        return Artifact({}, {"people": asked, "rows": rows, "found": found})
 
     calls = []
     monkeypatch.setattr(synthetic, "_learned", learned)
-    monkeypatch.setattr(Credit, "_trained", lambda self: Part({}, {"weights": np.zeros(1)}))
+    monkeypatch.setattr(Credit, "_trained", lambda self: Artifact({}, {"weights": np.zeros(1)}))
     monkeypatch.setattr(Credit, "_answered", answered)
     return calls
 

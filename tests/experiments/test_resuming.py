@@ -14,8 +14,8 @@ import pytest
 
 from attain import AttainError
 from experiments import CLASSIFIERS, METHODS, Factory, run
-from experiments.bench.run import read_people, settings
-from experiments.store import Part, Store
+from experiments.bench.run import read_rows, settings
+from experiments.store import Artifact, Store
 
 TIMES = ["cpu_seconds", "fit_seconds"]
 LOGISTIC = {"logistic regression": CLASSIFIERS["logistic regression"]}
@@ -70,7 +70,7 @@ def test_a_folder_fills_with_further_methods_and_seeds(data, tmp_path):
     spheres, nearest = ({name: METHODS[name]} for name in ("GrowingSpheres", "NearestUnlike"))
     run([data], people=3, classifiers=LOGISTIC, explainers=spheres, folder=tmp_path)
     run([data], people=3, classifiers=LOGISTIC, explainers=nearest, seeds=(1,), folder=tmp_path)
-    both = read_people(Store.opened(tmp_path))
+    both = read_rows(Store.opened(tmp_path))
     assert both.groupby(["method", "seed"]).size().to_dict() == {("GrowingSpheres", 0): 3, ("NearestUnlike", 1): 3}
 
 
@@ -89,22 +89,22 @@ def test_parts_of_another_run_are_not_mixed_in(data, tmp_path):
 
 def test_folders_are_merged(tmp_path):
     first, second = (Store(tmp_path / name, settings(3, None)) for name in ("first", "second"))
-    first.put("a", Part({"of": "first"}, {}))
-    second.put("a", Part({"of": "second"}, {}))
-    second.put("b", Part({}, {"numbers": np.arange(3.0)}))
-    assert first.take(tmp_path / "second") == 1
+    first.put("a", Artifact({"of": "first"}, {}))
+    second.put("a", Artifact({"of": "second"}, {}))
+    second.put("b", Artifact({}, {"numbers": np.arange(3.0)}))
+    assert first.merge(tmp_path / "second") == 1
     assert {key: dict(part.facts) for key, part in first.items()} == {"a": {"of": "first"}, "b": {}}
     np.testing.assert_array_equal(first.read("b").arrays["numbers"], [0, 1, 2])
     Store(tmp_path / "third", settings(4, None))
     with pytest.raises(AttainError, match="other settings"):
-        first.take(tmp_path / "third")
-    with pytest.raises(AttainError, match="no parts"):
-        first.take(tmp_path / "nowhere")
+        first.merge(tmp_path / "third")
+    with pytest.raises(AttainError, match="is not the folder of a run"):
+        first.merge(tmp_path / "nowhere")
 
 
 def test_a_file_that_was_never_finished_is_no_part(tmp_path):
     store = Store(tmp_path, {})
-    store.put("a", Part({}, {}))
+    store.put("a", Artifact({}, {}))
     (tmp_path / ".a-123.part.xyz.part").write_bytes(b"half")
     assert [key for key, _ in store.items()] == ["a"]
 
@@ -159,19 +159,19 @@ def test_methods_with_an_autoencoder_share_one_and_do_not_depend_on_the_processe
 def test_a_killed_command_goes_on_and_ends_with_the_same_parquet(tmp_path):
     def start(folder: Path) -> subprocess.Popen[bytes]:
         flags = ["--quick", "--people", "3", "--methods", "growing-spheres,nearest-unlike", "--jobs", "2"]
-        command = [sys.executable, "-m", "attain.cli", "bench", *flags, "--out", str(folder)]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "experiments", "bench", *flags, "--out", str(folder)]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2])
 
     killed = start(tmp_path / "killed")
-    parts = tmp_path / "killed" / "parts"
+    parts = tmp_path / "killed" / "runs"
     deadline = time.monotonic() + 120
-    while not list(parts.glob("cell-*.part")) and time.monotonic() < deadline:
+    while not list(parts.glob("run-*.part")) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
-    assert list(parts.glob("cell-*.part"))
-    assert not (tmp_path / "killed" / "people.parquet").exists()
+    assert list(parts.glob("run-*.part"))
+    assert not (tmp_path / "killed" / "rows.parquet").exists()
     for folder in ("killed", "whole"):
         assert start(tmp_path / folder).wait() == 0
-    first, second = (pd.read_parquet(tmp_path / folder / "people.parquet") for folder in ("killed", "whole"))
+    first, second = (pd.read_parquet(tmp_path / folder / "rows.parquet") for folder in ("killed", "whole"))
     pd.testing.assert_frame_equal(untimed(first), untimed(second))

@@ -111,13 +111,13 @@ NOTE: Final = (
 )
 FULL_NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. broken: answers "
-    "that break a rule or do not flip the decision; they count as no answer. TS, MS: total and largest shift in "
-    "percentiles of the training columns; another level counts 1. changed: free features. inlier: by the local outlier "
-    "factor with 20 neighbours among real rows of the desired class in the training data; held-out: in data that no "
-    "method has seen. connected: the nearest real desired row is within ε, the .9 or .95 quantile of real rows' own "
-    "distance; largest component: and linked in steps of ε with most of them. charged: over all rows, where one "
-    "without a valid answer enters with the worst case; all others are over the rows with one. Brackets: 95 % "
-    "intervals over rows, Wilson's for shares, else by bootstrap. CPU ms, rows: CPU time and rows scored, per row "
+    "that break a rule; they count as no answer, like those that do not flip the decision. TS, MS: total and largest "
+    "shift in percentiles of the training columns; another level counts 1. changed: free features. inlier: by the "
+    "local outlier factor with 20 neighbours among real rows of the desired class in the training data; held-out: in "
+    "data that no method has seen. connected: the nearest real desired row is within ε, the .9 or .95 quantile of "
+    "real rows' own distance; largest component: and linked in steps of ε with most of them. charged: over all rows, "
+    "where one without a valid answer enters with the worst case; all others are over the rows with one. Brackets: "
+    "95 % intervals over rows, Wilson's for shares, else by bootstrap. CPU ms, rows: CPU time and rows scored, per row "
     "explained."
 )
 
