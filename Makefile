@@ -15,7 +15,7 @@ EXPERIMENTS := $(VENV)/.installed-experiments
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo paper paper-quick test test-slow test-all docs build format bench clean
+.PHONY: help demo paper paper-quick test test-slow test-all docs build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -63,11 +63,16 @@ format: $(DEV) ## put the code into the project's form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(DEV) $(TORCH) ## the benchmarks
+# The whole benchmark takes hours: make bench BENCH="--out bench --jobs 16 --limit 400"
+BENCH ?= --quick --out bench-quick
+bench: $(EXPERIMENTS) ## every method on German credit, into bench-quick/ (BENCH= for other arguments)
+	$(BIN)/python -m experiments bench $(BENCH)
+
+benchmarks: $(DEV) $(TORCH) ## speed and quality of single parts, into benchmarks/results/
 	$(BIN)/python -m benchmarks
 
 clean: ## remove the environment and everything that was built
-	rm -rf $(VENV) build dist site paper paper-quick .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site paper paper-quick bench-quick .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment that is already there is kept, whoever made it; one whose interpreter has gone is made anew.
