@@ -138,7 +138,7 @@ def test_latent_distance_is_that_between_codes() -> None:
     def encode(rows: np.ndarray) -> SimpleNamespace:
         return SimpleNamespace(z=(rows @ linear).astype(np.float32), component=np.zeros(len(rows)))
 
-    model: Any = SimpleNamespace(schema=schema, encode=encode)
+    model: Any = SimpleNamespace(schema_=schema, encode=encode)
     rng = np.random.default_rng(0)
     before, after = rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
     after[3] = NAN
