@@ -221,8 +221,8 @@ def test_the_config_of_another_version_is_told(files: Path, capsys: Any) -> None
     assert main(["explain", "--config", "fit.toml"]) == 1
 
 
-def run(*arguments: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": str(columns)}
+def run(*arguments: str, columns: int = 80, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": str(columns), **variables}
     command = [sys.executable, "-m", "attain.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
@@ -231,6 +231,13 @@ def test_in_a_pipe_there_is_no_progress_and_nothing_on_standard_error(files: Pat
     done = run(*EXPLAIN, "--out", "o.csv")
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+def test_a_terminal_without_unicode_gets_ascii(files: Path) -> None:
+    done = run("schema", "show", "schema.toml", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "-inf ... inf" in done.stdout
 
 
 @pytest.mark.parametrize("columns", [80, 50])

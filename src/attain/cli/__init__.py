@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import io
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from attain.cli.config import expanded
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
 from attain.core.errors import AttainError
 
+_ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->"}
 _COMMANDS = (schema, fit, explain, evaluate, inspect, demo)
 
 
@@ -52,6 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _never_fail_to_print() -> None:
     """Replaces characters that the encoding of the terminal lacks."""
+    codecs.register_error("attain", _replaced)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="attain")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_ASCII.get(character, "?") for character in lacking), error.end

@@ -75,7 +75,10 @@ class Report:
             say(f"\nTwo-sample test of answers against real people with the same immutables: {self.two_sample}.")
         if self.comparison is not None:
             print(f"\n{comparison_table(self.comparison, width())}\n")
-            say("p: p-value of the paired test, corrected for the number of measures and pairs (Holm).")
+            say(
+                "wins, losses: share of people for whom the first method is better or worse. p: p-value of the paired "
+                f"test, corrected for all rows (Holm). verdict: on the first method; unclear if p ≥ {_CLEAR}."
+            )
         if self.gap is not None:
             print(f"\n{gap_table(self.gap, width())}")
             say("\n".join(gap_lines(self.gap)))
@@ -104,12 +107,12 @@ def summary_table(evaluation: Evaluation, limit: int) -> str:
         answered = _estimate(row["mean"], row["low"], row["high"], measure.share)
         charged = _estimate(row["charged"], row["charged_low"], row["charged_high"], measure.share)
         rows.append((measure.title, answered, charged, measure.better))
-    return table(("measure", "answered", "charged", "better"), rows, width=limit)
+    return table(("measure", "answered", "charged", "better"), rows, width=limit, right=(1, 2))
 
 
 def comparison_table(comparison: pd.DataFrame, limit: int) -> str:
     """A table for each pair of methods, one line for each measure."""
-    header = ("measure", "first", "second", "difference", "first better", "worse", "verdict")
+    header = ("measure", "first", "second", "difference", "wins", "losses", "p", "verdict")
     blocks = []
     for (first, second), pair in comparison.groupby(["first", "second"], sort=False):
         rows = []
@@ -118,24 +121,19 @@ def comparison_table(comparison: pd.DataFrame, limit: int) -> str:
             means = [_number(row[name], measure.share) for name in ("first_mean", "second_mean")]
             difference = _estimate(row["difference"], row["low"], row["high"], measure.share)
             shares = [_number(row[name], True) for name in ("better", "worse")]
-            rows.append((measure.title, *means, difference, *shares, _verdict(row, measure.better)))
+            verdict = _verdict(row["difference"], row["p_holm"], measure.better)
+            rows.append((measure.title, *means, difference, *shares, _p_value(row["p_holm"]), verdict))
         heading = wrapped(f"{plain(first)} − {plain(second)}", limit)
-        blocks.append(f"{heading}\n{table(header, rows, width=limit, right=(1, 2, 4, 5))}")
+        blocks.append(f"{heading}\n{table(header, rows, width=limit, right=range(1, 7))}")
     return "\n\n".join(blocks)
 
 
-def _verdict(row: dict[Any, Any], good: str) -> str:
-    """Whether the first of two methods is better, with the p-value."""
-    difference, p_value = row["difference"], row["p_holm"]
-    if math.isnan(difference):
-        return "–"
-    if difference == 0:
-        verdict = "no difference"
-    elif not p_value < _CLEAR:
-        verdict = "no clear difference"
-    else:
-        verdict = "better" if (good == "higher") == (difference > 0) else "worse"
-    return verdict if math.isnan(p_value) else f"{verdict} (p {_p_value(p_value)})"
+def _verdict(difference: float, p_value: float, good: str) -> str:
+    if math.isnan(difference) or difference == 0:
+        return "–" if math.isnan(difference) else "equal"
+    if not p_value < _CLEAR:
+        return "unclear"
+    return "better" if (good == "higher") == (difference > 0) else "worse"
 
 
 def gap_table(gap: RecourseGap, limit: int) -> str:
@@ -185,9 +183,9 @@ def _number(value: float, share: bool) -> str:
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞"
     if share:
-        return f"{100 * value:.0f} %"
-    size = abs(value)
-    return f"{value:,.0f}" if size >= 100 else f"{value:.1f}" if size >= 10 else f"{value:.2f}"
+        return f"{100 * value:z.0f} %"
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:z,.{digits}f}"
 
 
 def _p_value(value: float) -> str:

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-_READABLE = 12
+_READABLE = 10
 """Cells of several words are wrapped, but a column does not get narrower than this."""
 
 
