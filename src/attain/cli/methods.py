@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from attain.schema import Schema
 
 DEFAULT_METHOD = "CCHVAE"
-_OWN_FLAG = {"schema": "--schema", "random_state": "--seed"}
 _DEFAULT_AUTOENCODER = "CHVAE"
+_OWN_FLAG = {"schema": "--schema", "random_state": "--seed"}
 
 
 def method_names() -> list[str]:
@@ -28,18 +28,13 @@ def method_names() -> list[str]:
 
 def find_method(text: str) -> type[Explainer]:
     """The method with this name, in upper or lower case, with or without hyphens: `growing-spheres`, `cchvae`."""
-    from attain.methods.persistence import class_named
-
-    matching = [name for name in method_names() if _squeezed(name) == _squeezed(text)]
-    found = class_named(matching[0]) if matching else None
-    if found is None:
-        raise AttainError(f"--method must be one of {', '.join(method_names())}, got {text!r}")
-    return found
+    method: type[Explainer] = getattr(explainers, _matching(text, method_names(), "--method"))
+    return method
 
 
 def make_explainer(method: type[Explainer], schema: Schema, seed: int, settings: Sequence[str]) -> Explainer:
     """The unfitted method, with parameters from strings such as `samples=50` or `autoencoder.epochs=20`."""
-    known = list(inspect.signature(method).parameters)
+    known = [name for name in inspect.signature(method).parameters if name not in _OWN_FLAG]
     parameters: dict[str, Any] = {}
     nested: dict[str, Any] = {}
     for text in settings:
@@ -47,38 +42,37 @@ def make_explainer(method: type[Explainer], schema: Schema, seed: int, settings:
         key = key.strip()
         if not equals or not key:
             raise AttainError(f"--set must be KEY=VALUE, such as budget=5000, got {text!r}")
+        if key in _OWN_FLAG:
+            raise AttainError(f"--set {key}: use {_OWN_FLAG[key]}")
         if key.startswith("autoencoder.") and "autoencoder" in known:
             nested[key.removeprefix("autoencoder.")] = _value(value)
-        elif key in _OWN_FLAG:
-            raise AttainError(f"--set {key}: use {_OWN_FLAG[key]}")
-        elif key not in known:
-            free = [name for name in known if name not in _OWN_FLAG]
-            raise AttainError(
-                f"--set {key}: {method.__name__} has no such parameter; its parameters are {', '.join(free)}"
-            )
-        else:
+        elif key in known:
             parameters[key] = _value(value)
+        else:
+            raise AttainError(f"--set {key}: {method.__name__} has no such parameter; it has {', '.join(known)}")
     if nested or isinstance(parameters.get("autoencoder"), str):
         parameters["autoencoder"] = _autoencoder(parameters.get("autoencoder"), schema, seed, nested)
     return method(schema=schema, random_state=seed, **parameters)
 
 
 def _autoencoder(name: str | None, schema: Schema, seed: int, settings: dict[str, Any]) -> Any:
-    from attain import density as autoencoders
+    from attain import density
     from attain.methods.persistence import autoencoder_named
 
-    kinds = [kind for kind in autoencoders.__all__ if autoencoder_named(kind) and kind != "Autoencoder"]
-    wanted = _squeezed(name or _DEFAULT_AUTOENCODER)
-    kind = next((autoencoder_named(kind) for kind in kinds if _squeezed(kind) == wanted), None)
-    if kind is None:
-        raise AttainError(f"--set autoencoder must be one of {', '.join(kinds)}, got {name!r}")
+    kinds = [name for name in density.__all__ if autoencoder_named(name)]
+    kind = getattr(density, _matching(name or _DEFAULT_AUTOENCODER, kinds, "--set autoencoder"))
     known = [key for key in inspect.signature(kind).parameters if key != "schema"]
     unknown = [key for key in settings if key not in known]
     if unknown:
-        raise AttainError(
-            f"--set autoencoder: {kind.__name__} has no {listed(unknown)}; its parameters are {', '.join(known)}"
-        )
+        raise AttainError(f"--set autoencoder: {kind.__name__} has no {listed(unknown)}; it has {', '.join(known)}")
     return kind(schema=schema, **{"random_state": seed, **settings})
+
+
+def _matching(text: str, names: Sequence[str], flag: str) -> str:
+    for name in names:
+        if _squeezed(name) == _squeezed(text):
+            return name
+    raise AttainError(f"{flag} must be one of {', '.join(names)}, got {text!r}")
 
 
 def _squeezed(text: str) -> str:
