@@ -163,6 +163,6 @@ def test_a_target_is_found_among_the_classes(text: str, classes: tuple[Any, ...]
 
 
 @pytest.mark.parametrize(("text", "classes"), [("2", (0, 1)), ("1", (1, "1")), ("", ("a", "b"))])
-def test_a_target_that_is_no_class_is_refused(text: str, classes: tuple[Any, ...]) -> None:
+def test_a_target_that_is_not_a_class_is_refused(text: str, classes: tuple[Any, ...]) -> None:
     with pytest.raises(ModelError, match="--target"):
         find_target(text, classes)

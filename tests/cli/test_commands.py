@@ -51,9 +51,9 @@ def test_fit_saves_what_the_library_saves(files: Path, capsys: Any) -> None:
     command = ["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--label", "decision", "--seed", "3"]
     command += ["--method", "growing-spheres", "--set", "budget=400", "--set", "sparsity=false", "--out", "new.attain"]
     assert main([*command, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["people"] == 150
-    assert told["training_rows"] is True
+    report = json.loads(capsys.readouterr().out)
+    assert report["people"] == 150
+    assert report["training_rows"] is True
     X = people.frame(150)
     same = attain.GrowingSpheres(people.schema(), budget=400, sparsity=False, random_state=3).fit(X, people.labels(X))
     same.save("same.attain")
@@ -148,9 +148,9 @@ def test_explain_reports_as_json_and_leaves_standard_output_to_it(files: Path, c
     pd.read_csv("refused.csv").assign(extra=1).to_csv("more.csv", index=False)
     assert main([*EXPLAIN[:2], "more.csv", *EXPLAIN[3:], "--out", "o.csv", "--json"]) == 0
     streams = capsys.readouterr()
-    told = json.loads(streams.out)
-    assert told["found"] == told["people"] == 6
-    assert told["status"] == {"FOUND": 6}
+    report = json.loads(streams.out)
+    assert report["found"] == report["people"] == 6
+    assert report["status"] == {"FOUND": 6}
     assert "ignored columns" in streams.err
     assert "extra" in streams.err
 
@@ -159,9 +159,9 @@ def test_inspect_says_in_its_first_line_whether_it_holds_rows(files: Path, capsy
     assert main(["inspect", "e.attain"]) == 0
     assert capsys.readouterr().out.startswith("This file holds training rows: real people's records.")
     assert main(["inspect", "e.attain", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert next(iter(told)) == "training_rows"
-    assert told["parameters"]["budget"] == 3000
+    report = json.loads(capsys.readouterr().out)
+    assert next(iter(report)) == "training_rows"
+    assert report["parameters"]["budget"] == 3000
     attain.load("e.attain").save("none.attain", reference="none")
     assert main(["inspect", "none.attain"]) == 0
     assert capsys.readouterr().out.startswith("This file holds no training rows")
@@ -203,7 +203,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_misuse_is_answered_in_words_with_exit_code_1(name: str, files: Path, capsys: Any) -> None:
+def test_wrong_input_is_exit_code_1_with_a_message(name: str, files: Path, capsys: Any) -> None:
     before = set(files.iterdir())
     arguments, sentence = REFUSED[name]
     assert main(arguments) == 1

@@ -1,4 +1,4 @@
-"""`attain evaluate`, run as people run it: the library's numbers, files, tables that fit, misuse in words."""
+"""`attain evaluate`, run as people run it: the library's numbers, files, tables that fit, wrong input."""
 
 import json
 from pathlib import Path
@@ -60,14 +60,14 @@ def direct(name: str, **arguments: Any) -> metrics.Evaluation:
 
 def test_the_report_is_the_librarys(answers: Path, capsys: Any) -> None:
     assert main(["evaluate", "n.json", *MODEL, "--json", "--inexact"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
     expected = direct("n.json", measures=[*metrics.DEFAULT, "valid_after_inexact_execution"])
-    assert (told["people"], told["asked"], told["found"]) == (6, 6, 5)
+    assert (report["people"], report["asked"], report["found"]) == (6, 6, 5)
     for name, row in expected.summary.iterrows():
         for column, value in row.items():
-            shown = told["summary"][name][column]
+            shown = report["summary"][name][column]
             assert shown == (pytest.approx(value, rel=1e-12) if np.isfinite(value) else None), (name, column)
-    assert told["comparison"] is told["groups"] is told["two_sample"] is None
+    assert report["comparison"] is report["groups"] is report["two_sample"] is None
 
 
 def test_a_table_of_answers_is_measured_like_the_result_it_came_from(answers: Path, capsys: Any) -> None:
@@ -88,8 +88,8 @@ def test_answers_of_other_tools_are_counted_not_refused(files: Path, capsys: Any
     foreign.to_csv("foreign.csv", index=False)
     command = ["evaluate", "foreign.csv", "--people", "people.csv", *TABLE[2:], *MODEL[:4], "--label", "decision"]
     assert main([*command, "--json", "--out", "o.csv"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["found"] == 5
+    report = json.loads(capsys.readouterr().out)
+    assert report["found"] == 5
     written = pd.read_csv("o.csv")
     assert written["person"].tolist() == list(range(6))
     assert written["found"].tolist() == [True, False, True, True, True, True]
@@ -127,9 +127,9 @@ def test_two_results_are_compared_person_by_person(answers: Path, capsys: Any) -
 
 def test_groups_are_levels_or_bands(answers: Path, capsys: Any) -> None:
     assert main(["evaluate", "n.json", *MODEL, "--groups", "sex", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["groups"]
-    assert {row["group"] for row in told["means"]} <= {"f", "m"}
-    assert set(told["gaps"]) == {"found", "total_shift", "max_shift"}
+    report = json.loads(capsys.readouterr().out)["groups"]
+    assert {row["group"] for row in report["means"]} <= {"f", "m"}
+    assert set(report["gaps"]) == {"found", "total_shift", "max_shift"}
     assert main(["evaluate", "n.json", *MODEL, "--groups", "age"]) == 0
     assert "gap" in capsys.readouterr().out
 
@@ -161,9 +161,9 @@ def paired(second: str, difference: float, p_value: float) -> dict[str, Any]:
 def test_every_pair_of_results_has_a_block_of_its_own(columns: int) -> None:
     names = ["a folder with a rather long name/and a file in it.json", "GrowingSpheres", "Face"]
     rows = [paired(*row) for row in zip(names, (-0.5, 0.5, 0.0), (0.007, 1.0, 1.0), strict=True)]
-    told = comparison_table(pd.DataFrame(rows), columns)
-    assert max(map(len, told.splitlines())) <= columns
-    blocks = [" ".join(block.split()) for block in told.split("\n\n")]
+    report = comparison_table(pd.DataFrame(rows), columns)
+    assert max(map(len, report.splitlines())) <= columns
+    blocks = [" ".join(block.split()) for block in report.split("\n\n")]
     for name, block in zip(names, blocks, strict=True):
         assert block.startswith(f"NearestUnlike − {name} ")
     for block, p_value, verdict in zip(
@@ -176,10 +176,10 @@ def test_every_pair_of_results_has_a_block_of_its_own(columns: int) -> None:
 def test_groups_are_told_whole_and_small_ones_named(columns: int) -> None:
     groups = ["divorced, separated or married"] * 2 + ["single, and living with parents"] * 6
     gap = metrics.recourse_gap({"total_shift": [5.25, 5.5, *np.linspace(1.25, 3.5, 6)], "found": [1.0] * 8}, groups)
-    told = gap_table(gap, columns)
-    assert max(map(len, told.splitlines())) <= columns
-    assert told.count("divorced,") == told.count("separated") == 2
-    assert told.count("[") == told.count("]") == 4
+    report = gap_table(gap, columns)
+    assert max(map(len, report.splitlines())) <= columns
+    assert report.count("divorced,") == report.count("separated") == 2
+    assert report.count("[") == report.count("]") == 4
     shift, found = gap_lines(gap)
     assert "highest for divorced, separated or married (2 people), lowest for single, and living with parents;" in shift
     assert found.endswith(": no difference between the groups.")
@@ -196,7 +196,7 @@ REFUSED = {
     "no file": (["no.json", *MODEL], "'no.json' could not be read"),
     "no result": (["train.csv.json", *MODEL], "was not written by to_json"),
     "table alone": (["n.csv", *MODEL], "which also needs --people, --schema, --target"),
-    "told twice": (["n.json", *MODEL, "--target", "granted"], "--target: 'n.json' contains this already"),
+    "given twice": (["n.json", *MODEL, "--target", "granted"], "--target: 'n.json' contains this already"),
     "unknown group": (["n.json", *MODEL, "--groups", "town"], "--groups: the schema has no column 'town'"),
     "unknown ending": (["n.json", *MODEL, "--out", "o.txt"], "names no format"),
     "negative seed": (["n.json", *MODEL, "--seed", "-1"], "--seed must be an integer ≥ 0, got -1"),
@@ -206,7 +206,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_misuse_is_answered_in_words_with_exit_code_1(name: str, answers: Path, capsys: Any) -> None:
+def test_wrong_input_is_exit_code_1_with_a_message(name: str, answers: Path, capsys: Any) -> None:
     (answers / "train.csv.json").write_text('{"format": "other"}')
     pd.read_csv("refused.csv").assign(who="nobody").to_csv("few.csv", index=False)
     arguments, sentence = REFUSED[name]

@@ -1,4 +1,4 @@
-"""The command line, as people use it."""
+"""The command line, run from outside."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def test_the_demo_fits_a_narrow_terminal(capsys, monkeypatch, tmp_path) -> None:
     assert out.count("Person ") == 2
 
 
-def test_a_wrong_value_is_answered_in_words_with_exit_code_1(capsys) -> None:
+def test_a_wrong_value_is_exit_code_1_with_a_message(capsys) -> None:
     assert main(["demo", "--people", "0"]) == 1
     assert "--people must be an integer ≥ 1, got 0" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""The result: plain frames, a status for everybody, figures, JSON and what a notebook shows."""
+"""The result: frames, statuses, figures, JSON and HTML."""
 
 import decimal
 import json
@@ -123,7 +123,7 @@ def test_a_result_comes_back_from_json_as_it_was(frame: Any) -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_who_has_no_answer_has_a_row_of_missing_cells(frame: Any) -> None:
+def test_people_without_an_answer_have_a_row_of_missing_cells(frame: Any) -> None:
     result = explain(frame, n=1)
     made = result.frame
     assert type(made) is type(frame)
@@ -212,7 +212,7 @@ def test_a_notebook_shows_only_changes_and_escapes_everything() -> None:
     "text",
     ["", "[]", "{}", "nonsense", '{"format": "attain-counterfactuals-0"}', '{"format": "attain-counterfactuals-1"}'],
 )
-def test_a_text_that_is_no_result_is_refused(text: str) -> None:
+def test_text_that_is_not_a_result_is_refused(text: str) -> None:
     with pytest.raises(DataError, match="to_json"):
         Counterfactuals.from_json(text)
 

@@ -28,7 +28,7 @@ _HEADER = (
 
 
 def notebook(result: Record) -> str:
-    """The changes of the first people as a table, with the reason for each who has no answer."""
+    """The changes of the first people as a table, and the reason where somebody has no answer."""
     options: dict[int, list[list[dict[str, Any]]]] = {}
     for cells in changed_options(result, range(_MOST)):
         options.setdefault(cells[0]["position"], []).append(cells)

@@ -28,7 +28,7 @@ class Record:
     rows: np.ndarray = field(repr=False)
     """Every option as a row of the matrix (m, d), grouped by person, best first."""
     owners: np.ndarray = field(repr=False)
-    """The position of the person to whom each option belongs (m,)."""
+    """The position of the person that each option belongs to (m,)."""
     percentiles: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
     """Percentiles of the factual, percentiles of the option, and shifts, each (m, d)."""
     person_figures: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)

@@ -134,7 +134,7 @@ def _frame(content: Mapping[str, Any]) -> Any:
 
 
 def _index_to_json(index: pd.Index[Any] | None) -> dict[str, Any] | None:
-    """Each level of the index: its name, its dtype, and the labels as texts where JSON has no such value."""
+    """Each level of the index: its name, its dtype, and the labels as strings where JSON has no such type."""
     if index is None:
         return None
     several = isinstance(index, pd.MultiIndex)
