@@ -60,7 +60,18 @@ def test_writing_follows_links_and_says_where_it_cannot(tmp_path: Path) -> None:
     write_atomically(tmp_path / "link", b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"new"
-    with pytest.raises(FileError, match="is a folder"):
+    with pytest.raises(FileError, match="is a directory"):
         write_atomically(tmp_path, b"")
     with pytest.raises(FileError, match="does not exist"):
         write_atomically(tmp_path / "none" / "file", b"")
+
+
+def test_permissions_follow_the_umask_which_is_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "plain").write_bytes(b"")
+
+    def touched(_: int) -> int:
+        raise AssertionError("the umask belongs to the whole process, so another thread would see the change")
+
+    monkeypatch.setattr(os, "umask", touched)
+    write_atomically(tmp_path / "ours", b"")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -82,3 +82,14 @@ def test_only_a_library_with_a_name_can_be_registered() -> None:
 def test_an_unknown_object_is_refused_with_the_known_libraries() -> None:
     with pytest.raises(DataError, match="X is a dict; pass a pandas, pyarrow, polars, records table"):
         library_of({"a": [1]})
+
+
+def test_the_columns_of_a_wide_frame_are_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+    original = Schema.__post_init__
+    monkeypatch.setattr(Schema, "__post_init__", lambda self: (built.append(1), original(self))[1])
+    frame = pl.DataFrame({f"x{j}": [j, j + 1] for j in range(300)})
+    schema = Schema.infer(frame).change([f"x{j}" for j in range(300)], kind="real", levels=(), step=None)
+    built.clear()
+    assert Table.read(frame, schema).schema["x7"].step == 1
+    assert len(built) == 1

@@ -21,44 +21,44 @@ LABELS = ["p", "q", "q"]
 @pytest.mark.parametrize(
     ("constraints", "words"),
     [
-        ("income", "constraints is a str"),
-        (["income"], "constraints is a list"),
+        ("income", "got str"),
+        (["income"], "got list"),
         ({"imutable": ["income"]}, "'imutable'"),
         ({"immutable": "income"}, "list of names"),
         ({"immutable": 3}, "list of names"),
         ({"immutable": ["height"]}, "'height'"),
-        ({"direction": ["income"]}, "pass a dictionary"),
+        ({"direction": ["income"]}, "must be a dictionary"),
         ({"direction": {"income": "up"}}, "'up'"),
-        ({"direction": {"house": "increase"}}, "no order"),
-        ({"range": None}, "pass a dictionary"),
+        ({"direction": {"house": "increase"}}, "not ordered"),
+        ({"range": None}, "must be a dictionary"),
         ({"range": {"income": 3}}, "pair"),
-        ({"range": {"income": (1, 2)}}, "relative to the person"),
+        ({"range": {"income": (1, 2)}}, "must include 0"),
         ({"range": {"income": ("a", 2)}}, "pair"),
-        ({"bounds": {"income": (3, 2)}}, "above the upper"),
+        ({"bounds": {"income": (3, 2)}}, "lower limit above"),
         ({"bounds": {"income": (float("nan"), 2)}}, "pair"),
         ({"bounds": {"grade": (None, "top")}}, "'top'"),
-        ({"bounds": {"grade": ("high", "low")}}, "above the upper"),
+        ({"bounds": {"grade": ("high", "low")}}, "lower limit above"),
         ({"cost": {"income": -1}}, "cost"),
         ({"cost": {"income": "much"}}, "cost"),
         ({"cost": {"height": 1}}, "'height'"),
         ({"max_changes": 0}, "max_changes"),
         ({"max_changes": 1.5}, "max_changes"),
         ({"max_changes": True}, "max_changes"),
-        ({"people": ["p"]}, "pass a dictionary"),
+        ({"people": ["p"]}, "must be a dictionary"),
         ({"people": {"z": {}}}, "'z'"),
-        ({"people": {"p": {"people": {"q": {}}}}}, "again"),
+        ({"people": {"p": {"people": {"q": {}}}}}, "must not contain"),
         ({"people": {"p": {"immutable": ["height"]}}}, "'height'"),
     ],
 )
 def test_constraints_that_cannot_be_understood_are_refused(constraints: Any, words: str) -> None:
     with pytest.raises(ConstraintError) as caught:
-        list(Constraints.of(constraints).per_person(SCHEMA, LABELS))
+        list(Constraints.of(constraints).resolved(SCHEMA, LABELS))
     assert words in str(caught.value)
 
 
 def test_each_set_comes_with_the_people_it_holds_for() -> None:
     given = {"max_changes": np.int64(2), "range": {"income": (np.float32(-1), 2)}, "people": {"q": {"max_changes": 1}}}
-    sets = list(Constraints.of(given).per_person(SCHEMA, LABELS))
+    sets = list(Constraints.of(given).resolved(SCHEMA, LABELS))
     assert [people.tolist() for people, _ in sets] == [[0, 1, 2], [1, 2]]
     assert [own.max_changes for _, own in sets] == [2, 1]
     assert Constraints.of(None) == Constraints()

@@ -102,3 +102,10 @@ def test_a_text_that_differs_in_every_row_is_a_name_and_refused() -> None:
     with pytest.raises(DataError, match="column 'id' has a different string in every row, such as 'p0'"):
         Schema.infer(people)
     assert Schema.infer(people, kinds={"id": "categorical"})["id"].kind == "categorical"
+
+
+def test_the_step_is_a_divisor_of_every_value_however_many_there_are() -> None:
+    values = 5 * np.arange(120_001)
+    assert Schema.infer(pd.DataFrame({"x": values}))["x"].step == 5
+    values[-1] += 1  # among the largest values only
+    assert Schema.infer(pd.DataFrame({"x": values}))["x"].step == 1

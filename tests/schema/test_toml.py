@@ -1,13 +1,15 @@
 """A round trip through TOML is exact, and a text that is no schema says where."""
 
+import tempfile
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attain.core.errors import SchemaError
+from attain.core.errors import FileError, SchemaError
 from attain.datasets import load_german
 from attain.schema import Feature, Schema
 from attain.testing import people
@@ -84,13 +86,13 @@ def test_what_a_person_writes_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[[feature]", "no valid TOML"),
-        ('format = "other"', "no schema of this version"),
+        ("[[feature]", "not valid TOML"),
+        ('format = "other"', "not a schema of this version"),
         ("colour = 1", "'colour'"),
         ("feature = 1", "double brackets"),
         ("feature = [1]", "double brackets"),
-        ("rules = 1", "rules takes a list"),
-        ("rules = [1]", "rules takes a list"),
+        ("rules = 1", "rules must be a list"),
+        ("rules = [1]", "rules must be a list"),
         ("", "at least one feature"),
         ("[[feature]]\nkind = 'real'", "no name"),
         ("[[feature]]\nname = 'x'", "'x' has no kind"),
@@ -111,3 +113,76 @@ def test_a_text_that_is_no_schema_says_where(text: str, words: str) -> None:
     with pytest.raises(SchemaError) as caught:
         Schema.from_toml(text)
     assert words in str(caught.value)
+
+
+EDITED = """# Our credit schema, agreed with risk.
+format = "attain-schema-1"
+
+# both in euros
+rules = [
+  "debt <= income",  # by law
+]
+
+# What they earn.
+[[feature]]
+name = "income"   # monthly
+kind = "positive"
+step = 1e2  # payroll rounds
+
+# not asked since 2020
+[[feature]]
+name = "religion"
+kind = "categorical"
+levels = ["a", "b"]
+
+# What they owe,
+# all banks together.
+[[feature]]
+name = "debt"
+kind = "positive"
+bounds = { upper = 5_000 } # the largest loan
+"""
+
+
+def test_an_edited_schema_keeps_its_comments_when_it_is_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "schema.toml"
+    path.write_text(EDITED, encoding="utf-8")
+    schema = Schema.from_toml(EDITED)
+    schema.to_toml(path)
+    assert path.read_text(encoding="utf-8") == EDITED
+    changed = Schema((schema["debt"], schema["income"], Feature("age", "count")), schema.rules)
+    changed = changed.change("income", immutable=True, step=50)
+    assert changed.to_toml(path) == path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    assert Schema.from_toml(text) == changed
+    kept = [
+        "agreed with risk",
+        "both in euros",
+        "# by law",
+        "# What they earn.",
+        "# monthly",
+        "# What they owe,\n# all",
+    ]
+    for comment in [*kept, "upper = 5_000 } # the largest loan"]:
+        assert comment in text
+    assert "2020" not in text
+    assert text.index("# What they owe") < text.index("# What they earn")
+
+
+def test_a_file_that_is_not_a_schema_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "schema.toml"
+    for content in ("colour = 1", "[[feature]", "\0"):
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(FileError, match="not a schema that can be updated"):
+            people.schema().to_toml(path)
+        assert path.read_text(encoding="utf-8") == content
+
+
+@given(st.data(), st.lists(TEXTS, min_size=1, max_size=4, unique=True))
+def test_any_schema_can_be_written_over_any_other(data: st.DataObject, names: list[str]) -> None:
+    first = Schema(tuple(data.draw(features(name)) for name in names))
+    second = Schema(tuple(data.draw(features(name)) for name in data.draw(st.permutations(names))))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "schema.toml"
+        first.to_toml(path)
+        assert Schema.from_toml(second.to_toml(path)) == second

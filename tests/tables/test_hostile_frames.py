@@ -309,7 +309,7 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("labels all missing", lambda: fit(people(), [None] * 6), ("y has no label",)),
     ("labels of which some are missing", lambda: fit(people(), ["good", None, math.nan, pd.NA, "bad", "bad"]), None),
     ("labels of two columns", lambda: fit(people(), np.ones((6, 2))), ("y has 2 dimensions")),
-    ("labels of different lengths", lambda: fit(people(), [[1], [1, 2]]), ("y has rows of different lengths",)),
+    ("labels of different lengths", lambda: fit(people(), [[1], [1, 2]]), ("y must hold one label for each row",)),
     ("one label", lambda: fit(people(), "good"), ("y has 0 dimensions")),
     ("labels never the target", lambda: labels_never_the_target(), ("y equals the target", "'good'", "'yes'")),
     ("labels of another library", lambda: fit(people(), pl.Series(["good", "bad"] * 3)), None),
@@ -317,7 +317,11 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     # other arguments
     ("a target there is not", lambda: fitted().explain(decide, people(), target="best"), ("target", "'best'")),
     ("a schema that is none", lambda: fit(people(), schema={"income": "real"}), ("schema is a dict",)),  # type: ignore[arg-type]
-    ("constraints that are none", lambda: explain(people(), constraints=["income"]), ("constraints is a list",)),
+    (
+        "constraints that are none",
+        lambda: explain(people(), constraints=["income"]),
+        ("constraints must be a dictionary",),
+    ),
     ("no options", lambda: explain(people(), n=0), ("n is 0",)),
 ]
 

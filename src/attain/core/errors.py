@@ -1,18 +1,18 @@
-"""Misuse, told in words.
+"""Exceptions whose messages say what to do.
 
-Every exception of this package derives from `AttainError`. Its message names the column or parameter, says what was
-found, and says what to do about it. A search that finds nothing is no exception: that is a `Status`.
+Every exception of this package derives from `AttainError`. Its message names the column or parameter, what was found,
+and what to do about it. A search that finds nothing raises no exception: that is a `Status`.
 """
 
 from collections.abc import Iterable
 
 
 class AttainError(ValueError):
-    """Something about the call was wrong; the message says what, where and how to mend it."""
+    """The call was wrong; the message says what went wrong, where, and how to fix it."""
 
 
 class SchemaError(AttainError):
-    """The schema contradicts itself, or a text is not a schema."""
+    """The schema contradicts itself, or a file is not a schema."""
 
 
 class DataError(AttainError):
@@ -20,23 +20,23 @@ class DataError(AttainError):
 
 
 class ConstraintError(AttainError):
-    """The constraints of one call cannot be understood, or would loosen the schema."""
+    """The constraints of a call are invalid, or would loosen the schema."""
 
 
 class ModelError(AttainError):
-    """The classifier cannot be asked, or gave an answer that is none."""
+    """The classifier could not be called, or returned something that is not a prediction."""
 
 
 class FileError(AttainError):
-    """A file is not there, or is not what it should be."""
+    """A file is missing, or is not in the expected format."""
 
 
 class MissingDataSetError(AttainError):
-    """A data set is not here; the message says where to get it and where to put it."""
+    """A data set is missing; the message says where to get it and where to put it."""
 
 
 class MissingExtraError(AttainError, ImportError):
-    """An optional dependency is needed and is not installed."""
+    """An optional dependency is required but not installed."""
 
 
 def listed(items: Iterable[object], most: int = 8) -> str:

@@ -1,4 +1,4 @@
-"""What one call of `explain` tightens: for everybody, or for one person."""
+"""What one call of `explain` tightens, for all rows or for single ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import ConstraintError, listed
-from attain.schema.schema import DIRECTIONS, Direction, Limits, Schema
+from attain.schema.feature import DIRECTIONS, Direction, Limits
+from attain.schema.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -24,16 +25,16 @@ class Constraints:
     direction
         `{"income": "increase"}`: which way a feature may move.
     range
-        `{"credits": (0, 2)}`: how far a feature may move, relative to the person.
+        `{"credits": (0, 2)}`: how far a feature may move, relative to the row's own value.
     bounds
-        `{"amount": (None, 5000)}`: the smallest and largest value an answer may hold; of an ordinal column, levels.
+        `{"amount": (None, 5000)}`: the smallest and largest value of an answer; levels for an ordinal column.
     cost
         `{"housing": 3.0}`: weights that replace the schema's.
     max_changes
         The largest number of features an answer may change.
     people
-        Further constraints for single people, by their row label (index label, or row number where the frame has no
-        index): `{"p17": Constraints(immutable=["job"])}`.
+        Further constraints for single rows, by row label (index label, or row number if the frame has no index):
+        `{"p17": Constraints(immutable=["job"])}`.
     """
 
     immutable: Sequence[str] = ()
@@ -46,14 +47,14 @@ class Constraints:
 
     @classmethod
     def of(cls, given: Constraints | Mapping[str, Any] | None) -> Constraints:
-        """Constraints from what a caller passed: None, a dictionary with the same keys, or constraints."""
+        """Constraints from None, a dictionary with the same keys, or constraints."""
         if given is None:
             return cls()
         if isinstance(given, cls):
             return given
         if not isinstance(given, Mapping):
             raise ConstraintError(
-                f"constraints is a {type(given).__name__}; pass a dictionary such as {{'immutable': ['housing']}}"
+                f"constraints must be a dictionary such as {{'immutable': ['housing']}}, got {type(given).__name__}"
             )
         known = [item.name for item in fields(cls)]
         unknown = [key for key in given if key not in known]
@@ -61,8 +62,8 @@ class Constraints:
             raise ConstraintError(f"constraints has no {listed(unknown)}; its keys are {', '.join(known)}")
         return cls(**given)
 
-    def per_person(self, schema: Schema, labels: Sequence[Any]) -> Iterator[tuple[np.ndarray, Constraints]]:
-        """Each set of constraints and the positions of the people it holds for, checked."""
+    def resolved(self, schema: Schema, labels: Sequence[Any]) -> Iterator[tuple[np.ndarray, Constraints]]:
+        """Each set of constraints, checked, and the positions of the rows it applies to."""
         self._check(schema)
         yield np.arange(len(labels)), self
         if not self.people:
@@ -73,21 +74,21 @@ class Constraints:
         for label, given in self.people.items():
             if label not in positions:
                 raise ConstraintError(
-                    f"constraints['people'] names {label!r}, but no row is called so; rows are called "
+                    f"constraints['people'] names {label!r}, but there is no such row; row labels are "
                     f"{listed(positions, most=5)}"
                 )
             own = Constraints.of(given)
             if own.people:
-                raise ConstraintError(f"constraints['people'][{label!r}] names people again")
+                raise ConstraintError(f"constraints['people'][{label!r}] must not contain 'people' itself")
             own._check(schema)
             yield np.array(positions[label]), own
 
     def _check(self, schema: Schema) -> None:
         if isinstance(self.immutable, str) or not isinstance(self.immutable, Iterable):
-            raise ConstraintError(f"constraints['immutable'] is {self.immutable!r}; pass a list of names")
+            raise ConstraintError(f"constraints['immutable'] must be a list of names, got {self.immutable!r}")
         for key in ("direction", "range", "bounds", "cost", "people"):
             if not isinstance(getattr(self, key), Mapping):
-                raise ConstraintError(f"constraints[{key!r}] is {getattr(self, key)!r}; pass a dictionary")
+                raise ConstraintError(f"constraints[{key!r}] must be a dictionary, got {getattr(self, key)!r}")
         for key in ("immutable", "direction", "range", "bounds", "cost"):
             unknown = [name for name in getattr(self, key) if name not in schema]
             if unknown:
@@ -98,14 +99,14 @@ class Constraints:
         for name, direction in self.direction.items():
             if direction not in DIRECTIONS:
                 raise ConstraintError(
-                    f"constraints['direction'][{name!r}] is {direction!r}; it takes one of {', '.join(DIRECTIONS)}"
+                    f"constraints['direction'][{name!r}] must be one of {', '.join(DIRECTIONS)}, got {direction!r}"
                 )
         for key in ("direction", "range", "bounds"):
             for name in getattr(self, key):
                 if not schema[name].ordered:
                     raise ConstraintError(
-                        f"constraints[{key!r}] names {name!r}, whose levels have no order; list it under 'immutable', "
-                        "or set transitions in the schema"
+                        f"constraints[{key!r}] names {name!r}, whose levels are not ordered; list it under "
+                        "'immutable', or set transitions in the schema"
                     )
         for name, limits in self.range.items():
             _check_limits("range", name, limits)
@@ -113,20 +114,20 @@ class Constraints:
             _check_limits("bounds", name, self.positions(name, limits, schema))
         for name, cost in self.cost.items():
             if not isinstance(cost, numbers.Real) or not 0 <= float(cost) < float("inf"):
-                raise ConstraintError(f"constraints['cost'][{name!r}] is {cost!r}; it takes a number from 0 upward")
+                raise ConstraintError(f"constraints['cost'][{name!r}] must be a finite number ≥ 0, got {cost!r}")
         most = self.max_changes
         if most is not None and (not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1):
-            raise ConstraintError(f"constraints['max_changes'] is {most!r}; it takes a whole number from 1 upward")
+            raise ConstraintError(f"constraints['max_changes'] must be an integer ≥ 1, got {most!r}")
 
     def positions(self, name: str, limits: Any, schema: Schema) -> Any:
-        """Limits as cells of the matrix: those of an ordinal column name levels."""
+        """Limits as cells of the matrix: those of an ordinal column are given as levels."""
         levels = schema[name].levels
         if not levels or not isinstance(limits, tuple | list):
             return limits
         unknown = [level for level in limits if level is not None and level not in levels]
         if unknown:
             raise ConstraintError(
-                f"constraints['bounds'][{name!r}] names {listed(unknown)}, which is none of its levels {listed(levels)}"
+                f"constraints['bounds'][{name!r}] names {listed(unknown)}; its levels are {listed(levels)}"
             )
         return tuple(None if level is None else levels.index(level) for level in limits)
 
@@ -135,13 +136,12 @@ def _check_limits(key: str, name: str, limits: object) -> None:
     sides = limits if isinstance(limits, tuple | list) and len(limits) == 2 else None
     if sides is None or any(s is not None and (not isinstance(s, numbers.Real) or s != s) for s in sides):
         raise ConstraintError(
-            f"constraints[{key!r}][{name!r}] is {limits!r}; it takes a pair such as (0, 2) or (None, 2)"
+            f"constraints[{key!r}][{name!r}] must be a pair such as (0, 2) or (None, 2), got {limits!r}"
         )
     low, high = sides
     if low is not None and high is not None and low > high:
-        raise ConstraintError(f"constraints[{key!r}][{name!r}] is {limits!r}; the lower limit is above the upper one")
+        raise ConstraintError(f"constraints[{key!r}][{name!r}] has a lower limit above its upper limit: {limits!r}")
     if key == "range" and ((low is not None and low > 0) or (high is not None and high < 0)):
         raise ConstraintError(
-            f"constraints['range'][{name!r}] is {limits!r}; it is relative to the person, so it runs from 0 or below "
-            "to 0 or above"
+            f"constraints['range'][{name!r}] is relative to the row's own value, so it must include 0, got {limits!r}"
         )

@@ -4,9 +4,10 @@
     revolving + instalment <= total                 a linear rule
     if has_mortgage = no then mortgage_balance = 0  an implication
 
-Names that are no identifiers stand in backticks: `` `days past due` <= 90 ``. Texts may be quoted; a bare word beside
-`=` is a level where no column has that name. Expressions are parsed by Python's own parser into a tree of which only
-the nodes below are accepted, and evaluated over the columns of a matrix. Nothing is ever executed.
+Column names that are not identifiers go in backticks: `` `days past due` <= 90 ``. Strings may be quoted; a bare word
+on the right of a comparison with a column of levels is a level. Text is split into tokens in one pass, so parsing takes
+linear time; Python's parser turns it into a tree of which only the nodes below are accepted, and which is evaluated
+over the columns of a matrix. Nothing is ever executed.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import numpy as np
 
 from attain.core.errors import SchemaError
 
-_TOKEN = re.compile(r"""'[^'\n]*'|"[^"\n]*"|`[^`\n]+`|<=|>=|==|!=|[≤≥≠=]""")
+_TOKEN = re.compile(r"""'[^'\n]*'|"[^"\n]*"|`[^`\n]+`|<=|>=|==|!=|\w+|.""", re.DOTALL)
 _SPELLING = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
+_MAX_DEPTH = 400
+"""The largest depth of a tree: evaluation is recursive, and Python's stack has a limit."""
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: np.add,
@@ -82,7 +85,7 @@ class Expression:
 
     @classmethod
     def parse(cls, text: str) -> Expression:
-        """The expression that `text` writes, or a `SchemaError` that says where it cannot be read."""
+        """The expression that `text` describes, or a `SchemaError` that says what cannot be parsed."""
         tree, aliases = _parse(text)
         return cls._of(text, tree, aliases)
 
@@ -94,12 +97,12 @@ class Expression:
         return cls(text, tuple(names), tree, aliases)
 
     def __call__(self, columns: Columns) -> np.ndarray:
-        """The value in every row; NaN or infinite where it is not defined."""
+        """The value in every row; NaN or infinite where it is undefined."""
         with np.errstate(all="ignore"):
             return np.asarray(self._value(self._tree, columns), dtype=np.float64)
 
     def linear(self) -> tuple[dict[str, float], float] | None:
-        """The weight of each column and the constant, where the expression is linear; None where it is not."""
+        """The weight of each column and the constant of a linear expression; None for any other."""
         return _linear(self._tree, self._aliases)
 
     def _value(self, node: ast.expr, columns: Columns) -> Any:
@@ -162,7 +165,7 @@ class Comparison:
     right: Expression | Literal
 
     def __call__(self, columns: Columns) -> np.ndarray:
-        """Whether it holds, up to rounding: 0.1 + 0.2 = 0.3 does."""
+        """Whether it holds, up to rounding: 0.1 + 0.2 = 0.3 holds."""
         left, right = self.left(columns), self.right(columns)
         with np.errstate(invalid="ignore"):
             gap = left - right
@@ -174,8 +177,8 @@ class Comparison:
         return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
 
     @property
-    def asks_for_a_state(self) -> bool:
-        """Whether it compares one column with one constant for equality, which makes sense for special codes too."""
+    def tests_a_state(self) -> bool:
+        """Whether it compares one column with one constant for equality, which is meaningful for special codes too."""
         constant = self.right.linear() if isinstance(self.right, Expression) else ({}, 0.0)
         one_column = isinstance(self.left._tree, ast.Name) and constant is not None and not constant[0]
         return one_column and self.operator in ("=", "≠")
@@ -192,34 +195,38 @@ class Literal:
         return np.asarray(self.value, dtype=np.float64)
 
 
-def _normalised(text: str) -> tuple[str, dict[str, str]]:
-    """The text in Python's spelling, and what each stand-in for a backticked name stands for."""
+def _parse(text: str) -> tuple[ast.expr, dict[str, str]]:
+    """The tree of the text in Python's spelling, and the column name behind each alias in it."""
     aliases: dict[str, str] = {}
-
-    def replace(match: re.Match[str]) -> str:
-        token = match.group()
-        if token[0] == "`":
+    source: list[str] = []
+    for token in _TOKEN.findall(text.strip()):
+        if token[0] == "`" and len(token) > 1:
             alias = f"_column_{len(aliases)}_"
             aliases[alias] = token[1:-1]
-            return alias
-        return _SPELLING.get(token, token)
-
-    return _TOKEN.sub(replace, text.strip()), aliases
-
-
-def _parse(text: str) -> tuple[ast.expr, dict[str, str]]:
-    source, aliases = _normalised(text)
+            source.append(alias)
+        else:
+            source.append(_SPELLING.get(token, token))
     try:
-        return ast.parse(source, mode="eval").body, aliases
+        tree = ast.parse("".join(source), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise SchemaError(
-            f"the expression {text!r} cannot be read; write it like `debt / income`, `a <= b` or "
-            "`if owner = no then mortgage = 0`, with column names that are no plain words in backticks"
+            f"the expression {text!r} cannot be parsed; write it like `debt / income`, `a <= b` or "
+            "`if owner = no then mortgage = 0`, with backticks around column names that are not identifiers"
         ) from None
+    if _depth(tree) > _MAX_DEPTH:
+        raise SchemaError(f"the expression {text[:80]!r}… is nested too deeply (more than {_MAX_DEPTH} operations)")
+    return tree, aliases
+
+
+def _depth(tree: ast.AST) -> int:
+    depth, nodes = 0, [tree]
+    while nodes:
+        depth, nodes = depth + 1, [child for node in nodes for child in ast.iter_child_nodes(node)]
+    return depth
 
 
 def _check_arithmetic(text: str, tree: ast.expr) -> Iterator[ast.Name]:
-    """Yields the names used; refuses every node that is not plain arithmetic."""
+    """Yields the names used; rejects every node that is not plain arithmetic."""
     stack: list[ast.expr] = [tree]
     while stack:
         node = stack.pop()
@@ -235,24 +242,19 @@ def _check_arithmetic(text: str, tree: ast.expr) -> Iterator[ast.Name]:
             several = node.func.id in _OF_SEVERAL
             if node.keywords or not node.args or (len(node.args) > 1 and not several):
                 raise SchemaError(
-                    f"in {text!r}: {node.func.id} takes {'plain arguments' if several else 'one argument'}"
+                    f"in {text!r}: {node.func.id} takes {'positional arguments' if several else 'one argument'}"
                 )
             stack += reversed(node.args)
         else:
             raise SchemaError(
-                f"in {text!r}: {ast.unparse(node)!r} is not allowed here; an expression is made of columns, numbers, "
-                f"+ - * / **, and {', '.join(_FUNCTIONS)}"
+                f"in {text!r}: {ast.unparse(node)!r} is not allowed here; an expression consists of columns, "
+                f"numbers, + - * / **, and {', '.join(_FUNCTIONS)}"
             )
 
 
 def _is_number(value: object) -> bool:
-    """Whether a constant is a number that a float holds."""
+    """Whether a constant is a number that a float can represent."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-_IMPLICATION = re.compile(
-    r"""^\s*if\b(?P<condition>(?:'[^']*'|"[^"]*"|`[^`]*`|.)+?)\bthen\b(?P<consequence>.+)$""", re.DOTALL
-)
 
 
 @dataclass(frozen=True)
@@ -270,7 +272,7 @@ class Clause:
 
 
 class Column(Protocol):
-    """What a rule needs to know of a column: its levels (none for a number), and whether they have an order."""
+    """What a rule needs to know about a column: its levels (none for a number), and whether they are ordered."""
 
     @property
     def levels(self) -> tuple[Any, ...]: ...
@@ -280,11 +282,16 @@ class Column(Protocol):
 
 
 def parse_rule(text: str, columns: Mapping[str, Column]) -> tuple[Clause | None, Clause]:
-    """The condition (None for a plain rule) and the consequence that `text` writes."""
-    match = _IMPLICATION.match(text)
-    if match is None:
+    """The condition (None for a plain rule) and the consequence that `text` describes."""
+    tokens = _TOKEN.findall(text.strip())
+    if tokens[:1] != ["if"]:
         return None, _clause(text, columns)
-    return _clause(match["condition"], columns), _clause(match["consequence"], columns)
+    if "then" not in tokens:
+        raise SchemaError(
+            f"the rule {text!r} cannot be parsed: `if` needs a `then`, as in `if owner = no then debt = 0`"
+        )
+    at = tokens.index("then")
+    return _clause("".join(tokens[1:at]), columns), _clause("".join(tokens[at + 1 :]), columns)
 
 
 def _clause(text: str, columns: Mapping[str, Column]) -> Clause:
@@ -294,8 +301,8 @@ def _clause(text: str, columns: Mapping[str, Column]) -> Clause:
     for part in parts:
         if not isinstance(part, ast.Compare) or any(type(sign) not in _SIGNS for sign in part.ops):
             raise SchemaError(
-                f"in {text.strip()!r}: {ast.unparse(part)!r} is no comparison; a rule reads `a <= b`, `x + y <= 1` or "
-                "`if owner = no then mortgage = 0`, comparisons joined by `and`"
+                f"in {text.strip()!r}: {ast.unparse(part)!r} is not a comparison; write a rule like `a <= b`, "
+                "`x + y <= 1` or `if owner = no then mortgage = 0`, with comparisons joined by `and`"
             )
         sides = [part.left, *part.comparators]
         for left, sign, right in zip(sides, part.ops, sides[1:], strict=False):
@@ -310,7 +317,7 @@ def _comparison(
     if isinstance(left, ast.Name) and subject.names[0] in columns and columns[subject.names[0]].levels:
         name = subject.names[0]
         if sign not in ("=", "≠") and not columns[name].ordered:
-            raise SchemaError(f"in {text!r}: the levels of {name!r} have no order; compare them with `=` or `≠`")
+            raise SchemaError(f"in {text!r}: the levels of {name!r} are not ordered; compare them with `=` or `≠`")
         position = _level(text, name, columns[name].levels, right, aliases)
         return Comparison(text, subject, sign, Literal(float(position)))
     comparison = Comparison(text, subject, sign, Expression._of(text, right, aliases))
@@ -319,13 +326,13 @@ def _comparison(
             raise SchemaError(f"in {text!r}: there is no column {name!r} in the schema")
         if columns[name].levels:
             raise SchemaError(
-                f"in {text!r}: {name!r} is a column of levels; compare it, on the left, with one of them, on the right"
+                f"in {text!r}: {name!r} is a column of levels; put it on the left, and one of its levels on the right"
             )
     return comparison
 
 
 def _level(text: str, name: str, known: tuple[Any, ...], node: ast.expr, aliases: Mapping[str, str]) -> int:
-    """The position of the level that the right side names."""
+    """The position of the level that the right-hand side names."""
     if isinstance(node, ast.Constant):
         value: Any = node.value
     elif isinstance(node, ast.Name):
@@ -339,4 +346,6 @@ def _level(text: str, name: str, known: tuple[Any, ...], node: ast.expr, aliases
             return position
         if isinstance(value, str) and str(level).lower() == value.lower() and not isinstance(level, str):
             return position
-    raise SchemaError(f"in {text!r}: {value!r} is no level of {name!r}; its levels are {', '.join(map(repr, known))}")
+    raise SchemaError(
+        f"in {text!r}: {value!r} is not a level of {name!r}; its levels are {', '.join(map(repr, known))}"
+    )

@@ -17,7 +17,8 @@ import numpy as np
 from attain.core.arrays import plain
 from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Library, is_missing, open_frame
-from attain.schema.schema import KINDS, Feature, Kind, Schema
+from attain.schema.feature import KINDS, Feature, Kind
+from attain.schema.schema import Schema
 
 MAX_LEVELS = 1000
 """A column with more distinct values is an identifier or free text rather than a category."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from attain.core.text import number, plain, table
 
 if TYPE_CHECKING:
-    from attain.schema.schema import Feature, Schema
+    from attain.schema.feature import Feature
+    from attain.schema.schema import Schema
 
 _LEVELS = 8
 """How many levels of a feature are listed."""

@@ -1,92 +1,137 @@
-"""A schema as TOML that people can read and edit, and back, exactly."""
+"""A schema as TOML to read and edit, and back, exactly."""
 
 from __future__ import annotations
 
-import json
 import math
+import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
-from attain.core.errors import SchemaError, listed
-from attain.schema.schema import Feature, Schema
+import tomlkit
+from tomlkit.items import AoT, Array, Table
+
+from attain.core.errors import FileError, SchemaError, listed
+from attain.core.files import write_atomically
+from attain.schema.feature import Feature
+from attain.schema.schema import Schema
 
 FORMAT = "attain-schema-1"
 _SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up")}
 _DEFAULTS = {item.name: item.default for item in fields(Feature)}
+_SECTION = re.compile(r"^((?:[ \t]*#.*\n)*)[ \t]*\[\[[ \t]*feature[ \t]*\]\]", re.MULTILINE)
+"""The header of a feature, with the comment lines directly above it."""
 
 
-def write(schema: Schema) -> str:
-    """The schema as TOML text; properties with their default value are left out."""
-    parts = [f"format = {_value(FORMAT)}"]
-    if schema.rules:
-        parts.append("rules = [\n" + "".join(f"  {_value(rule)},\n" for rule in schema.rules) + "]")
-    parts += [_feature_text(feature) for feature in schema]
-    return "\n\n".join(parts) + "\n"
+def write(schema: Schema, path: str | os.PathLike[str] | None = None) -> str:
+    """The schema as TOML text without defaults; written to `path`, if given, where the comments of a schema stay."""
+    head, sections = ("", {}) if path is None else _existing(Path(path))
+    parts = [_head(schema, head), *(_section(feature, sections.get(feature.name)) for feature in schema)]
+    text = "\n\n".join(parts) + "\n"
+    if path is not None:
+        write_atomically(path, text.encode())
+    return text
 
 
-def _feature_text(feature: Feature) -> str:
-    lines = ["[[feature]]", f"name = {_value(feature.name)}", f"kind = {_value(feature.kind)}"]
+def _existing(path: Path) -> tuple[str, dict[str, str]]:
+    """The text before the first feature of a schema file, and the text of each feature by its name."""
+    if not path.is_file():
+        return "", {}
+    try:
+        text = path.read_text(encoding="utf-8")
+        read(text)
+        starts = [match.start() for match in _SECTION.finditer(text)]
+        parts = [text[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+        return text[: starts[0]], {_entries(part)[0]["name"]: part for part in parts}
+    except (SchemaError, UnicodeDecodeError, IndexError) as error:
+        raise FileError(f"{str(path)!r} exists and is not a schema that can be updated ({error}); delete it") from None
+
+
+def _head(schema: Schema, text: str) -> str:
+    document = tomlkit.parse(text or f'format = "{FORMAT}"\n')
+    if document.unwrap().get("rules", []) != list(schema.rules):
+        document.pop("rules", None)
+        if schema.rules:
+            if not text:
+                document.add(tomlkit.nl())
+            document["rules"] = _lines(schema.rules)
+    return tomlkit.dumps(document).rstrip()
+
+
+def _section(feature: Feature, text: str | None) -> str:
+    """The feature as TOML; of an existing text, only properties that differ are rewritten."""
+    if text is None:
+        document, old = tomlkit.document(), None
+        entry: Table = tomlkit.table()
+        document["feature"] = AoT([entry])
+    else:
+        document, old = tomlkit.parse(text), _feature(_entries(text)[0])
+        entry = document["feature"][0]
     implied = _implied(feature)
-    for item in fields(Feature)[2:]:
-        value = getattr(feature, item.name)
-        if value == implied.get(item.name, _DEFAULTS[item.name]) or value == {}:
+    for name, default in _DEFAULTS.items():
+        value = getattr(feature, name)
+        if old is not None and repr(getattr(old, name)) == repr(value):
             continue
-        lines.append(f"{item.name} = {_property(item.name, value)}")
-    return "\n".join(lines)
+        if value == implied.get(name, default) or value == {}:
+            entry.pop(name, None)
+        else:
+            entry[name] = _item(name, value)
+    return tomlkit.dumps(document).strip("\n")
 
 
 def _implied(feature: Feature) -> dict[str, Any]:
-    """What the kind alone already says."""
+    """The properties that follow from the kind."""
     implied: dict[str, Any] = {"step": 1.0} if feature.kind == "count" else {}
     if feature.kind in ("count", "positive"):
         implied["bounds"] = (0.0, None)
     return implied
 
 
-def _property(name: str, value: Any) -> str:
+def _item(name: str, value: Any) -> Any:
     if name in _SIDES:
-        pairs = zip(_SIDES[name], value, strict=True)
-        return "{ " + ", ".join(f"{side} = {_value(limit)}" for side, limit in pairs if limit is not None) + " }"
+        return _inline({side: limit for side, limit in zip(_SIDES[name], value, strict=True) if limit is not None})
     if name == "special":
-        return _records(f"{{ code = {_value(code)}, meaning = {_value(meaning)} }}" for code, meaning in value.items())
+        return _lines(_inline({"code": code, "meaning": meaning}) for code, meaning in value.items())
     if name == "transitions":
-        return _records(f"{{ from = {_value(start)}, to = {_value(goals)} }}" for start, goals in value.items())
-    return _value(value)
+        return _lines(_inline({"from": start, "to": list(goals)}) for start, goals in value.items())
+    return list(value) if name == "levels" else value
 
 
-def _records(items: Iterable[str]) -> str:
-    return "[\n" + "".join(f"  {item},\n" for item in items) + "]"
+def _inline(values: Mapping[str, Any]) -> Any:
+    table = tomlkit.inline_table()
+    table.update(values)
+    return table
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # JSON's escapes are a subset of TOML's, but for the delete character
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
-    return repr(value)
+def _lines(items: Iterable[Any]) -> Array:
+    array = tomlkit.array()
+    array.extend(items)
+    return array.multiline(True)
+
+
+def _entries(text: str) -> Any:
+    return tomllib.loads(text)["feature"]
 
 
 def read(text: str) -> Schema:
-    """The schema a TOML text describes, or a `SchemaError` that names the feature and the key."""
+    """The schema that a TOML text describes, or a `SchemaError` that names the feature and the key."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SchemaError(f"the schema is no valid TOML: {error}") from None
+        raise SchemaError(f"the schema is not valid TOML: {error}") from None
     if content.pop("format", FORMAT) != FORMAT:
-        raise SchemaError(f"the text is no schema of this version; its first line should be: format = {FORMAT!r}")
+        raise SchemaError(f"the text is not a schema of this version; its first line should be: format = {FORMAT!r}")
     rules = content.pop("rules", [])
     entries = content.pop("feature", [])
     if content:
-        raise SchemaError(f"the schema has unknown keys: {listed(content)}; it takes format, rules and [[feature]]")
+        raise SchemaError(f"the schema has unknown keys: {listed(content)}; known are format, rules and [[feature]]")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise SchemaError("each feature starts with a line [[feature]], in double brackets")
+        raise SchemaError("each feature must start with a line [[feature]], in double brackets")
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise SchemaError("rules takes a list of texts, such as ['a <= b']")
+        raise SchemaError(f"rules must be a list of strings, such as ['a <= b'], got {rules!r}")
     return Schema(tuple(_feature(entry) for entry in entries), tuple(rules))
 
 
@@ -98,13 +143,13 @@ def _feature(entry: Mapping[str, Any]) -> Feature:
         raise SchemaError(f"feature {name!r} has no kind")
     unknown = [key for key in entry if key not in _DEFAULTS]
     if unknown:
-        raise SchemaError(f"feature {name!r} has unknown keys: {listed(unknown)}; it takes {', '.join(_DEFAULTS)}")
+        raise SchemaError(f"feature {name!r} has unknown keys: {listed(unknown)}; known are {', '.join(_DEFAULTS)}")
     properties: dict[str, Any] = {}
     for key, value in entry.items():
         try:
             properties[key] = _parsed(key, value)
         except (TypeError, KeyError, AttributeError, ValueError):
-            raise SchemaError(f"feature {name!r}: {key} = {value!r} cannot be read") from None
+            raise SchemaError(f"feature {name!r}: {key} = {value!r} cannot be parsed") from None
     _check_types(name, properties)
     return Feature(**properties)
 
@@ -124,13 +169,13 @@ def _parsed(key: str, value: Any) -> Any:
 
 
 def _check_types(name: str, properties: Mapping[str, Any]) -> None:
-    texts = ("kind", "direction", "derived", "likelihood", "label", "unit", "description")
+    strings = ("kind", "direction", "derived", "likelihood", "label", "unit", "description")
     for key, value in properties.items():
         wrong = (
-            (key in texts and not isinstance(value, str))
+            (key in strings and not isinstance(value, str))
             or (key in ("immutable", "fillable") and not isinstance(value, bool))
             or (key in ("step", "cost") and (isinstance(value, bool) or not isinstance(value, int | float)))
             or (key in ("step", "cost") and not math.isfinite(value))
         )
         if wrong:
-            raise SchemaError(f"feature {name!r}: {key} = {value!r} is of the wrong type")
+            raise SchemaError(f"feature {name!r}: {key} = {value!r} has the wrong type")

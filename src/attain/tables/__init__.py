@@ -1,6 +1,6 @@
 """Frames as one float64 matrix, and the region of it that each row may reach."""
 
-from attain.tables.cells import FloatArray, ordinary, unchanged
+from attain.tables.cells import ordinary, unchanged
 from attain.tables.grid import is_on_grid, on_grid, snapped
 from attain.tables.labels import desired_labels, read_labels
 from attain.tables.region import NOT_A_RULE, Region
@@ -9,7 +9,6 @@ from attain.tables.table import Layout, Table
 
 __all__ = [
     "NOT_A_RULE",
-    "FloatArray",
     "Layout",
     "Region",
     "RuleBook",

@@ -1,7 +1,7 @@
-"""Numbers as people write them: whole multiples of a step, or six significant digits.
+"""Round numbers: multiples of a step, or six significant digits.
 
-New values are put on this grid before the model is asked about them, so that what was scored is what is shown. All of
-it is exact decimal rounding: the same input gives the same bits, alone or in a million rows.
+New values are rounded to this grid before the model scores them, so that what was scored is what is shown. Rounding is
+exact in decimal and independent of the batch: the same input gives the same bits, alone or among a million rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _POWERS = np.array([float(f"1e{exponent}") for exponent in range(-307, 309)])
 
 
 def snapped(values: np.ndarray, step: float | None, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The nearest grid value between `low` and `high`; NaN where there is none."""
+    """The nearest grid value in [`low`, `high`]; NaN where there is none."""
     clipped = np.clip(values, low, high)
     result = on_grid(clipped, step)
     for outside, inward in ((result > high, -1.0), (result < low, 1.0)):
@@ -28,7 +28,7 @@ def snapped(values: np.ndarray, step: float | None, low: np.ndarray, high: np.nd
 
 
 def on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
-    """The nearest whole multiple of the step, or the value with six significant digits."""
+    """The nearest multiple of the step, or the value rounded to six significant digits."""
     if step is None:
         return _significant(values)
     if step == 1:
@@ -39,10 +39,10 @@ def on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
         if decimals is None:
             result = multiples * step
         else:
-            # a step such as 0.1 is no exact number: k/10 is the number people mean, k·0.1 is not
+            # a step such as 0.1 has no exact float: k/10 is the intended number, k·0.1 is not
             scale = 10.0**decimals
             result = np.rint(multiples * (step * scale)) / scale
-    # beyond 2⁵⁰ steps floats are about as coarse as the grid; adding zero leaves no negative zero behind
+    # beyond 2⁵⁰ steps floats are about as coarse as the grid; adding zero removes negative zeros
     return np.where(np.abs(multiples) < 2.0**50, result, values) + 0.0
 
 
@@ -52,7 +52,7 @@ def is_on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
 
 
 def _decimals(step: float) -> int | None:
-    """How many decimals the step is written with; None where they are more than 15."""
+    """The number of decimals of the step; None if there are more than 15."""
     text = format(step, ".15f").rstrip("0")
     return len(text.partition(".")[2]) if float(text) == step else None
 
@@ -66,14 +66,14 @@ def _exponents(values: np.ndarray) -> np.ndarray:
 
 
 def _spacing(values: np.ndarray) -> np.ndarray:
-    """The distance between neighbouring numbers of six digits."""
+    """The distance between neighbouring numbers with six significant digits."""
     return np.array(_POWERS[np.clip(_exponents(values) - (DIGITS - 1) + 307, 0, len(_POWERS) - 1)])
 
 
 def _significant(values: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", over="ignore"):
         decimals = DIGITS - 1 - _exponents(values)
-        # dividing by a power of ten rounds once and gives the very number the decimal writes; multiplying by one
+        # dividing by a power of ten rounds once and gives the float nearest to the decimal; multiplying by a power
         # below 1 would not
         up = _POWERS[np.clip(decimals, 0, 300) + 307]
         down = _POWERS[np.clip(-decimals, 0, 300) + 307]

@@ -1,4 +1,4 @@
-"""True labels of the training people."""
+"""True labels of the training rows."""
 
 from __future__ import annotations
 
@@ -7,52 +7,51 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.errors import DataError
+from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
 
 
-def read_labels(y: Any, people: Sequence[Any]) -> np.ndarray:
-    """The labels as an array of Python objects, one for each of the people; None where one is missing.
+def read_labels(y: Any, rows: Sequence[Any]) -> np.ndarray:
+    """The labels as an array of Python objects, one for each row; None where one is missing.
 
-    Labels with an index of the same people in another order are put into the people's order.
+    `rows` are the row labels of X. A pandas series whose index holds the same row labels in another order is reordered.
     """
-    y = _in_order(y, people)
+    y = _in_order(y, rows)
     values = y.to_numpy() if hasattr(y, "to_numpy") else y.to_pylist() if hasattr(y, "to_pylist") else y
     try:
         array = np.asarray(values)
     except ValueError:
-        raise DataError("y has rows of different lengths; it takes one label a row") from None
+        raise DataError("y must hold one label for each row, got rows of different lengths") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(f"y has {array.ndim} dimensions; it takes one label a row")
-    if len(array) != len(people):
-        raise DataError(f"y has {len(array)} labels, but X has {len(people)} rows")
+        raise DataError(f"y must hold one label for each row, got {array.ndim} dimensions")
+    if len(array) != len(rows):
+        raise DataError(f"y has {len(array)} labels, but X has {len(rows)} rows")
     items = array.tolist()
     result = np.empty(len(items), dtype=object)
     result[:] = [None if is_missing(item) else item for item in items]
     if all(item is None for item in result):
-        raise DataError("y has no label at all; leave it out where labels are not known")
+        raise DataError("y has no labels, only missing values; omit it if the labels are unknown")
     return result
 
 
-def _in_order(y: Any, people: Sequence[Any]) -> Any:
-    """A pandas series in the order of the people, where its index names the same ones, each once."""
+def _in_order(y: Any, rows: Sequence[Any]) -> Any:
+    """A pandas series in the order of the rows, if its index holds the same labels, each once."""
     index = getattr(y, "index", None)
     if index is None or callable(index) or not hasattr(y, "reindex"):
         return y
-    own, wanted = list(index), list(people)
-    same_people = len(own) == len(wanted) == len(set(wanted)) and set(own) == set(wanted)
-    return y.reindex(wanted) if own != wanted and same_people else y
+    own, wanted = list(index), list(rows)
+    same_labels = len(own) == len(wanted) == len(set(wanted)) and set(own) == set(wanted)
+    return y.reindex(wanted) if own != wanted and same_labels else y
 
 
 def desired_labels(labels: np.ndarray, target: Any) -> np.ndarray:
-    """Who is labelled with the target."""
+    """Which labels equal the target."""
     desired = np.array([label is not None and label == target for label in labels], dtype=bool)
     if not desired.any():
-        seen = list(dict.fromkeys(label for label in labels if label is not None))[:8]
+        seen = dict.fromkeys(label for label in labels if label is not None)
         raise DataError(
-            f"no label in y equals the target {target!r}; y holds {', '.join(map(repr, seen))}: pass labels as the "
-            "model names its classes"
+            f"no label in y equals the target {target!r}; y holds {listed(seen)}: use the model's class names as labels"
         )
     return desired

@@ -17,7 +17,8 @@ import numpy as np
 
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, Library, is_missing, library_named, open_frame
-from attain.schema.schema import Feature, Schema
+from attain.schema.feature import Feature
+from attain.schema.schema import Schema
 from attain.tables.cells import unchanged
 
 _LARGEST = 1e150

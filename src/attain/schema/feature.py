@@ -1,0 +1,261 @@
+"""One column: what it holds, and what may happen to it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from attain.core.arrays import plain
+from attain.core.errors import SchemaError, listed
+
+Kind: TypeAlias = Literal["real", "positive", "count", "interval", "ordinal", "categorical"]
+Direction: TypeAlias = Literal["any", "increase", "decrease"]
+Level: TypeAlias = str | bool | int | float
+Limits: TypeAlias = tuple[float | None, float | None]
+
+KINDS: Final = ("real", "positive", "count", "interval", "ordinal", "categorical")
+NUMERIC: Final = ("real", "positive", "count", "interval")
+DIRECTIONS: Final = ("any", "increase", "decrease")
+VALUE: Final = "value"
+"""In `transitions` of a number with special codes: any ordinary value."""
+
+_OPEN: Final[Limits] = (None, None)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column: what it holds, and what may happen to it.
+
+    Parameters
+    ----------
+    name
+        The column's name in the frame.
+    kind
+        `real` (any number), `positive` (a number ≥ 0, modelled on a log scale), `count` (0, 1, 2, …), `interval` (a
+        number within bounds, such as a percentage), `ordinal` (ordered levels) or `categorical` (unordered levels).
+    levels
+        The levels of an ordinal column, lowest first, or of a categorical one.
+    bounds
+        The smallest and largest possible value, inclusive; None is open. Special codes are not subject to them.
+    step
+        New values are multiples of it; 1 for counts. Without a step, new values have six significant digits.
+    special
+        Codes that stand for a state rather than a number, each with its meaning: `{-9: "no record"}`. A row neither
+        enters nor leaves a special state unless `transitions` allow it.
+    immutable
+        The value never changes.
+    direction
+        Which way the value may move: `any`, `increase` or `decrease`.
+    range
+        How far the value may move, relative to the row's own: `(-1, 2)` is at most one down and two up; None is open.
+        In an ordinal column it counts levels.
+    transitions
+        The levels or special codes that one may change to: `{"rents": ("owns",)}`. A level that is not listed may
+        change to any other. `"value"` stands for the ordinary numbers of a column with special codes.
+    cost
+        The weight of a change of this feature wherever changes are weighted, ≥ 0.
+    fillable
+        Whether a missing cell may be filled in. Otherwise it stays missing. A present cell never becomes missing.
+    derived
+        An expression over other columns, `"debt / income"`: recomputed when one of them changes, not searched.
+    likelihood
+        The density that models the column, if its kind offers several (`"negative_binomial"` for a count, `"beta"` for
+        an interval); None is the kind's default.
+    label, unit, description
+        For display.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[Level, ...] = ()
+    bounds: Limits = _OPEN
+    step: float | None = None
+    special: Mapping[float, str] = field(default_factory=dict)
+    immutable: bool = False
+    direction: Direction = "any"
+    range: Limits = _OPEN
+    transitions: Mapping[Level, tuple[Level, ...]] = field(default_factory=dict)
+    cost: float = 1.0
+    fillable: bool = False
+    derived: str | None = None
+    likelihood: str | None = None
+    label: str | None = None
+    unit: str | None = None
+    description: str | None = None
+
+    def __post_init__(self) -> None:
+        self._set("levels", _levels(self.name, "levels", self.levels))
+        self._set("special", _special_codes(self.name, self.special))
+        self._set("transitions", _transitions(self.name, self.transitions))
+        self._set("range", self._limits("range", self.range))
+        self._set("bounds", self._limits("bounds", self.bounds))
+        _check(self)
+        if self.kind in ("count", "positive") and self.bounds[0] is None:
+            self._set("bounds", (0.0, self.bounds[1]))
+        if self.kind == "count" and self.step is None:
+            self._set("step", 1.0)
+        self._set("step", None if self.step is None else float(self.step))
+        self._set("cost", float(self.cost))
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _limits(self, name: str, limits: Limits) -> Limits:
+        try:
+            low, high = limits
+            low, high = (None if side is None or math.isinf(side) else float(side) for side in (low, high))
+        except (TypeError, ValueError):
+            raise SchemaError(
+                f"{name} of {self.name!r} must be a pair such as (0, 100), with None where it is open, got {limits!r}"
+            ) from None
+        if any(side is not None and math.isnan(side) for side in (low, high)):
+            raise SchemaError(f"{name} of {self.name!r} is {limits!r}; use None instead of NaN for an open limit")
+        return (low, high)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.kind, self.levels))
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers rather than levels."""
+        return self.kind in NUMERIC
+
+    @property
+    def ordered(self) -> bool:
+        """Whether values are ordered, so that directions and ranges are meaningful."""
+        return self.kind != "categorical"
+
+    @property
+    def integral(self) -> bool:
+        """Whether every new value is an integer."""
+        return self.step is not None and float(self.step).is_integer()
+
+    @property
+    def searched(self) -> bool:
+        """Whether a search may change the column: neither immutable nor derived."""
+        return not self.immutable and self.derived is None
+
+    @property
+    def title(self) -> str:
+        """The label, or else the name, for display."""
+        return self.label or self.name
+
+
+def _level(given: object) -> Level:
+    """A level as a Python scalar, so that schemas are equal and print alike wherever they come from."""
+    level: object = plain(given)
+    if not isinstance(level, str | bool | int | float) or (isinstance(level, float) and not math.isfinite(level)):
+        raise SchemaError(f"{given!r} cannot be a level; levels are strings, numbers or booleans")
+    return level
+
+
+def _levels(name: str, what: str, levels: object) -> tuple[Level, ...]:
+    if isinstance(levels, str | bytes | Mapping) or not isinstance(levels, Iterable):
+        raise SchemaError(f"{what} of {name!r} must be a list of levels, such as ['rents', 'owns'], got {levels!r}")
+    return tuple(_level(level) for level in levels)
+
+
+def _transitions(name: str, transitions: object) -> dict[Level, tuple[Level, ...]]:
+    if not isinstance(transitions, Mapping):
+        raise SchemaError(f"transitions of {name!r} must be a dictionary: {{'rents': ('owns',)}}, got {transitions!r}")
+    return {_level(start): _levels(name, f"transitions[{start!r}]", goals) for start, goals in transitions.items()}
+
+
+def _special_codes(name: str, special: object) -> dict[float, str]:
+    if isinstance(special, Mapping):
+        pairs = dict(special)
+    elif isinstance(special, Iterable) and not isinstance(special, str):
+        pairs = dict.fromkeys(special, "")
+    else:
+        raise SchemaError(f"special of {name!r} must map codes to meanings: {{-9: 'no record'}}, got {special!r}")
+    try:
+        codes = {float(code): str(meaning) for code, meaning in pairs.items()}
+        if not all(map(math.isfinite, codes)):
+            raise ValueError
+        return codes
+    except (TypeError, ValueError):
+        raise SchemaError(f"special of {name!r} has a code that is not a finite number: {listed(pairs)}") from None
+
+
+def _check(feature: Feature) -> None:
+    """Rejects a feature that contradicts itself."""
+    for complaint in _complaints(feature):
+        raise SchemaError(f"feature {feature.name!r}: {complaint}")
+
+
+def _complaints(feature: Feature) -> Iterator[str]:
+    if not isinstance(feature.name, str) or not feature.name:
+        yield f"name must be a non-empty string, got {feature.name!r}"
+    if feature.kind not in KINDS:
+        yield f"kind must be one of {', '.join(KINDS)}, got {feature.kind!r}"
+    if feature.direction not in DIRECTIONS:
+        yield f"direction must be one of {', '.join(DIRECTIONS)}, got {feature.direction!r}"
+    if not isinstance(feature.cost, numbers.Real) or not 0 <= float(feature.cost) < math.inf:
+        yield f"cost must be a finite number ≥ 0, got {feature.cost!r}"
+    step = 1.0 if feature.step is None else feature.step
+    if not isinstance(step, numbers.Real) or not 0 < float(step) < math.inf:
+        yield f"step must be a finite number > 0, got {feature.step!r}"
+    for name in ("immutable", "fillable"):
+        if not isinstance(getattr(feature, name), bool | np.bool_):
+            yield f"{name} must be True or False, got {getattr(feature, name)!r}"
+    for name in ("derived", "likelihood", "label", "unit", "description"):
+        if not isinstance(getattr(feature, name), str | None):
+            yield f"{name} must be a string, got {getattr(feature, name)!r}"
+    low, high = feature.bounds
+    if low is not None and high is not None and low > high:
+        yield f"the lower bound is above the upper one: {feature.bounds}"
+    down, up = feature.range
+    if (down is not None and down > 0) or (up is not None and up < 0):
+        yield f"range is relative to the row's own value, so it must include 0, got {feature.range}"
+    yield from _numeric_complaints(feature) if feature.numeric else _level_complaints(feature)
+    yield from _transition_complaints(feature)
+
+
+def _numeric_complaints(feature: Feature) -> Iterator[str]:
+    low, high = feature.bounds
+    if feature.levels:
+        yield f"a {feature.kind} column has no levels; did you mean kind='categorical'?"
+    if feature.kind == "interval" and (low is None or high is None):
+        yield "an interval column needs both bounds, such as bounds=(0, 100)"
+    if feature.kind in ("positive", "count") and low is not None and low < 0:
+        yield f"a {feature.kind} column has no values below 0, but its lower bound is {low:g}"
+    if feature.kind == "count" and feature.step is not None and not float(feature.step).is_integer():
+        yield f"the step of a count must be an integer, got {feature.step!r}"
+    if feature.derived is not None and feature.immutable:
+        yield "a derived column cannot be immutable; make its inputs immutable"
+
+
+def _level_complaints(feature: Feature) -> Iterator[str]:
+    if not feature.levels:
+        yield f"a {feature.kind} column needs its levels"
+    keys = [(isinstance(level, bool), level) for level in feature.levels]
+    if len(set(keys)) < len(keys) or len(set(feature.levels)) < len(feature.levels):
+        twice = [level for level in feature.levels if feature.levels.count(level) > 1]
+        yield f"levels are repeated: {listed(dict.fromkeys(twice))}"
+    if feature.special:
+        yield f"a {feature.kind} column has no special codes; make each code a level"
+    if feature.bounds != _OPEN:
+        yield f"a {feature.kind} column has no bounds; omit levels that are impossible"
+    if feature.step is not None:
+        yield f"a {feature.kind} column has no step"
+    if feature.derived is not None:
+        yield "only a numeric column can be derived"
+    if not feature.ordered and feature.direction != "any":
+        yield f"direction is {feature.direction!r}, but its levels are not ordered; use transitions, or kind='ordinal'"
+    if not feature.ordered and feature.range != _OPEN:
+        yield f"range is {feature.range}, but its levels are not ordered; use transitions, or kind='ordinal'"
+
+
+def _transition_complaints(feature: Feature) -> Iterator[str]:
+    states: set[object] = set(feature.levels) if feature.levels else {*feature.special, VALUE}
+    if feature.transitions and feature.numeric and not feature.special:
+        yield "transitions need levels or special codes, and it has neither; use direction and range"
+    for start, goals in feature.transitions.items():
+        for state in (start, *goals):
+            if state not in states:
+                yield f"transitions name {state!r}, which is not one of {listed(sorted(states, key=str))}"
