@@ -12,6 +12,6 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 IndexArray: TypeAlias = NDArray[np.intp]
 
 
-def plain(value: Any) -> Any:
+def as_python(value: Any) -> Any:
     """The Python scalar for a NumPy scalar; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value

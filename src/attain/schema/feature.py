@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from attain.core.arrays import plain
+from attain.core.arrays import as_python
 from attain.core.errors import SchemaError, listed
 
 Kind: TypeAlias = Literal["real", "positive", "count", "interval", "ordinal", "categorical"]
@@ -148,7 +148,7 @@ class Feature:
 
 def _level(given: object) -> Level:
     """A level as a Python scalar, so that schemas are equal and print alike wherever they come from."""
-    level: object = plain(given)
+    level: object = as_python(given)
     if not isinstance(level, str | bool | int | float) or (isinstance(level, float) and not math.isfinite(level)):
         raise SchemaError(f"{given!r} cannot be a level; levels are strings, numbers or booleans")
     return level

@@ -14,7 +14,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from attain.core.arrays import plain
+from attain.core.arrays import as_python
 from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Library, is_missing, open_frame
 from attain.schema.feature import KINDS, Feature, Kind
@@ -86,7 +86,7 @@ def _feature(series: nw.Series[Any], name: str, kind: Kind | None, immutable: bo
     if dtype.is_numeric():
         values = library.floats(present)
     else:
-        items = [plain(item) for item in present.to_list() if not is_missing(item)]
+        items = [as_python(item) for item in present.to_list() if not is_missing(item)]
         if not items:
             raise _no_value(name)
         categories = isinstance(dtype, nw.Categorical | nw.Enum)
@@ -152,7 +152,7 @@ def _ordered_levels(items: list[Any], declared: tuple[list[Any], bool] | None) -
     """The levels: in the dtype's order where it declares one, else booleans, numbers and strings, each sorted."""
     seen = dict.fromkeys(items)
     if declared is not None:
-        return tuple(level for level in map(plain, declared[0]) if level in seen)
+        return tuple(level for level in map(as_python, declared[0]) if level in seen)
     groups: list[Callable[[Any], bool]] = [
         lambda item: isinstance(item, bool),
         lambda item: isinstance(item, int | float) and not isinstance(item, bool),
