@@ -1,5 +1,6 @@
-"""Tables in files: what is read is what was written, and what cannot be read is told in words."""
+"""Tables in files: what is read is what was written, and what cannot be read is an error in plain words."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,13 @@ SCHEMA = Schema(
         Feature("visits", "count"),
     )
 )
+
+
+@pytest.fixture(autouse=True, params=["pyarrow", "csv"])
+def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of reading CSV: with pyarrow, and without."""
+    if request.param == "csv":
+        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
 
 
 def write(path: Path, text: str) -> str:
@@ -131,7 +139,7 @@ WRONG = {
     "short row": ("a,b\n1,2\n1\n", "line 3: it has 1 cells, but the header has 2"),
     "long row": ("a,b\n1,2,3\n", "line 2: it has 3 cells"),
     "column twice": ("a,a\n1,2\n", "same name: 'a'"),
-    "open quote": ('a,b\n"1,2\n', "cannot be read as CSV"),
+    "open quote": ('a,b\n"1,2\n', "line 2: it has 1 cells|cannot be read as CSV"),
     "missing column": ("b\n1\n", "lacks columns that the schema has: 'a'"),
 }
 
@@ -147,21 +155,55 @@ def test_other_files_are_told_in_words(tmp_path: Path, monkeypatch: pytest.Monke
     schema = Schema((Feature("a", "real"),))
     with pytest.raises(FileError, match="there is no file"):
         frames.read_people(str(tmp_path / "none.csv"), schema)
-    with pytest.raises(FileError, match="names no format"):
+    with pytest.raises(FileError, match="unknown file extension"):
         frames.read_people(str(tmp_path / "a.xlsx"), schema)
     (tmp_path / "latin.csv").write_bytes("a\nä\n".encode("latin-1"))
-    with pytest.raises(FileError, match="no UTF-8 text"):
+    with pytest.raises(FileError, match="not UTF-8 text"):
         frames.read_people(str(tmp_path / "latin.csv"), schema)
     (tmp_path / "a.parquet").write_bytes(b"PAR1 rubbish")
     with pytest.raises(FileError, match="cannot be read as Parquet"):
         frames.read_people(str(tmp_path / "a.parquet"), schema)
     path = write(tmp_path / "a.csv", "a,b\n1,2\n")
-    with pytest.raises(DataError, match="--label names 'a', which the schema has as a feature"):
+    with pytest.raises(DataError, match="--label names 'a', which is a feature of the schema"):
         frames.read_people(path, schema, label="a")
     with pytest.raises(FileError, match=r"--index names 'z', which .* does not have; it has 'a', 'b'"):
         frames.read_people(path, schema, index="z")
     with pytest.raises(FileError, match="one character"):
         frames.read_people(path, schema, separator=";;")
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingExtraError, match=r"attain\[arrow\]"):
         frames.check_ending(str(tmp_path / "b.parquet"))
+
+
+AS_PANDAS = {
+    "integers": ["1", "-2", "+3", "007"],
+    "large integers": ["9223372036854775808", "1"],
+    "integers and nothing": ["1", "", "NA"],
+    "floats": ["0.1", "1e-3", "-inf", "1e400", "123456789.123456789"],
+    "nothing": ["", "nan"],
+    "booleans": ["True", "false", "TRUE"],
+    "strings": ["1_000", "a", "0x10"],
+    "digits of another script": ["\uff11\uff12", "1"],
+    "quoted": ['"a,b"', '"1\n2"', '"say ""yes"""'],
+}
+
+
+@pytest.mark.parametrize("name", AS_PANDAS)
+def test_columns_have_the_dtypes_and_values_that_pandas_reads(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a,b\n" + "".join(f"{cell},0\n" for cell in AS_PANDAS[name]))
+    frame, _ = frames.read_any(path)
+    pd.testing.assert_frame_equal(frame, pd.read_csv(path, keep_default_na=False, na_values=sorted(frames.MISSING)))
+
+
+def test_a_row_is_as_wide_as_the_header_whatever_its_position(tmp_path: Path) -> None:
+    rows = ["1,2"] * 70_000
+    rows[65_000] = "1,2,3"
+    path = write(tmp_path / "a.csv", "a,b\n" + "\n".join(rows))
+    with pytest.raises(FileError, match="line 65002: it has 3 cells, but the header has 2"):
+        frames.read_any(path)
+
+
+def test_a_byte_order_mark_and_other_line_ends_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("\ufeffa;b\r\nx;1\r\n\r\ny;2".encode())
+    frame, _ = frames.read_any(str(tmp_path / "a.csv"), separator=";")
+    assert frame.to_dict("list") == {"a": ["x", "y"], "b": [1, 2]}

@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 import argparse
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import tomlkit
+
 from attain.cli.terminal import note
 from attain.core.errors import FileError
 
 POSITIONALS: Final[dict[str, tuple[str, ...]]] = {"fit": ("data",), "explain": ("explainer", "people")}
-"""The commands that can run from a file, and their arguments that are no flags."""
+"""The commands that can run from a file, and their positional arguments."""
 _OTHER: Final = {"command", "run", "config"}
 _KEYS: Final = {"command", "arguments", "flags", "versions"}
 
 
 def config_path(out: str) -> str:
-    """Where the arguments of the run that wrote `out` stand."""
+    """The file with the arguments of the run that wrote `out`."""
     return f"{out}.config.toml"
 
 
 def write_config(out: str, given: argparse.Namespace) -> str:
-    """Writes every argument of the run, defaults included, and the versions; gives the file's name."""
+    """Writes every argument of the run, defaults included, and the versions; returns the file's name."""
     from attain.core.files import write_atomically
     from attain.methods.persistence import versions
 
     arguments = {name: value for name, value in vars(given).items() if name not in _OTHER}
     places = {name: arguments.pop(name) for name in POSITIONALS[given.command]}
     unset = [name for name, value in arguments.items() if value is None]
-    path = config_path(out)
-    parts = [
-        f"# What wrote {Path(out).name}: `attain {given.command} --config FILE` gives the same bytes again.",
-        f"command = {_toml(given.command)}\n",
-        _section("arguments", places),
-        _section("flags", {name: value for name, value in arguments.items() if value is not None}),
-        f"# not given: {', '.join(unset) or 'none'}\n",
-        _section("versions", versions()),
-    ]
-    write_atomically(path, "\n".join(parts).encode())
-    return path
+    document = tomlkit.document()
+    document.add(
+        tomlkit.comment(f"What wrote {Path(out).name}: `attain {given.command} --config FILE` repeats the run.")
+    )
+    document["command"] = given.command
+    document["arguments"] = places
+    flags = tomlkit.table()
+    flags.update({name: value for name, value in arguments.items() if value is not None})
+    flags.add(tomlkit.comment(f"not given: {', '.join(unset) or 'none'}"))
+    document["flags"] = flags
+    document["versions"] = versions()
+    write_atomically(config_path(out), tomlkit.dumps(document).encode())
+    return config_path(out)
 
 
 def expanded(arguments: Sequence[str]) -> list[str]:
@@ -73,21 +76,21 @@ def _read(path: str, command: str) -> Mapping[str, Any]:
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError:
-        raise FileError(f"--config: there is no file {path!r}, or it may not be read") from None
+        raise FileError(f"--config: {path!r} does not exist or cannot be read") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"--config: {path!r} is no valid TOML: {error}") from None
+        raise FileError(f"--config: {path!r} is not valid TOML: {error}") from None
     if set(content) != _KEYS or not all(isinstance(content[key], dict) for key in _KEYS - {"command"}):
         raise FileError(
-            f"--config: {path!r} was not written by attain; it has {', '.join(sorted(content)) or 'nothing'}"
+            f"--config: {path!r} was not written by attain; its keys are {', '.join(sorted(content)) or 'none'}"
         )
     if content["command"] != command:
-        raise FileError(f"--config: {path!r} holds arguments of `attain {content['command']}`, not of {command!r}")
+        raise FileError(f"--config: {path!r} holds the arguments of `attain {content['command']}`, not of {command!r}")
     if set(content["arguments"]) != set(POSITIONALS[command]):
         raise FileError(f"--config: {path!r} needs under [arguments]: {', '.join(POSITIONALS[command])}")
     here = versions()
     other = [f"{name} {theirs}" for name, theirs in content["versions"].items() if here.get(name) != theirs]
     if other:
-        note(f"{path} was written with {', '.join(other)}; other versions are installed here, so bytes may differ")
+        note(f"{path} was written with {', '.join(other)}; other versions are installed, so the bytes may differ")
     return content
 
 
@@ -98,18 +101,3 @@ def _flag(name: str, value: Any) -> list[str]:
     if isinstance(value, list):
         return [f"{flag}={item}" for item in value]
     return [f"{flag}={value}"]
-
-
-def _section(name: str, values: Mapping[str, Any]) -> str:
-    return f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items())
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
-    if isinstance(value, str):
-        # JSON's escapes are a subset of TOML's, but for the delete character
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return repr(value)

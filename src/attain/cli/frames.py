@@ -1,20 +1,21 @@
-"""Tables in files: CSV and Parquet, by the file's ending."""
+"""Tables in files: CSV and Parquet, by file extension."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from attain.core.errors import DataError, FileError, MissingExtraError, listed
 from attain.core.files import check_writable, write_atomically
+from attain.core.names import repeated
 from attain.schema import Feature, Schema
 
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
@@ -25,18 +26,15 @@ MISSING: Final = frozenset(
         *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
     ]
 )
-"""What other programs write into an empty cell. In a column of levels, one that is a level is no empty cell."""
-_WHOLE, _TRUTH = re.compile(r"-?(0|[1-9]\d*)"), {"true": True, "false": False}
-_EXACT: Final[dict[str, Any]] = (
-    {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
-)
-"""Newer pandas reads every float as it was written, and warns of the argument that asked older ones for it."""
+"""What programs write into an empty cell. In a column of levels, those that are levels are not missing."""
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)")
+_WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
 @dataclass(frozen=True)
 class People:
-    """A table read with a schema: its frame, its labels where a column holds them, and columns that were left out."""
+    """A table read with a schema: its frame, its labels if a column holds them, and the names of ignored columns."""
 
     frame: pd.DataFrame
     labels: pd.Series[Any] | None
@@ -44,13 +42,13 @@ class People:
 
 
 def check_ending(path: str, also: Sequence[str] = ()) -> None:
-    """Refuses a file whose ending names no format, and one that cannot be written, before any work is done."""
+    """Rejects, before any work is done, a file whose extension is unknown or that cannot be written."""
     known = [*_SEPARATORS, *_PARQUET, *also]
     if _ending(path) not in known:
-        raise FileError(f"the ending of {path!r} names no format that can be written; it takes {', '.join(known)}")
+        raise FileError(f"{path!r} has an unknown file extension; use one of {', '.join(known)}")
     check_writable(path)
     if _ending(path) in _PARQUET:
-        _need_arrow()
+        _parquet_module()
 
 
 def read_people(
@@ -62,16 +60,14 @@ def read_people(
     separator: str | None = None,
     categories: bool = False,
 ) -> People:
-    """The schema's columns of a file, each with the dtype its values ask for; other columns are left out.
+    """The schema's columns of a file, each with the dtype that fits its values; other columns are ignored.
 
-    With `categories`, columns of levels have the categorical type that XGBoost and LightGBM ask for.
+    With `categories`, columns of levels get the categorical dtype that XGBoost and LightGBM require.
     """
-    if label is not None and label in schema:
-        raise DataError(f"--label names {label!r}, which the schema has as a feature; take it out of one of the two")
-    if index is not None and index in schema:
-        raise DataError(f"--index names {index!r}, which the schema has as a feature; take it out of one of the two")
     columns = columns_of(path, separator)
     for flag, name in (("--index", index), ("--label", label)):
+        if name is not None and name in schema:
+            raise DataError(f"{flag} names {name!r}, which is a feature of the schema; remove it from one of the two")
         if name is not None and name not in columns:
             raise FileError(f"{flag} names {name!r}, which {path!r} does not have; it has {listed(columns, 40)}")
     absent = [name for name in schema.names if name not in columns]
@@ -85,11 +81,12 @@ def read_people(
         whole = _parquet(path, index)
         frame, labels = whole[chosen], None if label is None else whole[label]
     else:
-        texts = [name for name in (index, label) if name is not None]
-        whole = _csv(path, separator, [*chosen, *texts], {name: schema[name] for name in chosen}, texts)
-        frame, labels = whole[chosen], None if label is None else _typed(whole[label])
+        cells = _csv(path, separator, [*chosen, *(name for name in (index, label) if name is not None)])
+        frame = pd.DataFrame({name: _column(cells[name], schema[name]) for name in chosen})
+        labels = None if label is None else _names(cells[label]).rename(label)
         if index is not None:
-            frame.index = pd.Index(_typed(whole[index]), name=index or None)
+            frame.index = pd.Index(_names(cells[index]), name=index or None)
+            labels = None if labels is None else labels.set_axis(frame.index)
     for name in chosen:
         if categories and not schema[name].numeric:
             frame = frame.assign(**{name: _category(frame[name], schema[name])})
@@ -98,9 +95,9 @@ def read_people(
 
 
 def read_any(path: str, *, index: str | None = None, separator: str | None = None) -> tuple[pd.DataFrame, list[str]]:
-    """A whole file without a schema, and sentences about what could be read in two ways.
+    """A whole file without a schema, and remarks about ambiguous cells.
 
-    In a column of texts only an empty cell is missing: `NA` or `None` may be a level, and a schema can say that it is
+    In a column of strings only an empty cell is missing: `NA` or `None` may be a level, and a schema can say that it is
     not. In a column of numbers they are missing.
     """
     columns = columns_of(path, separator)
@@ -109,41 +106,41 @@ def read_any(path: str, *, index: str | None = None, separator: str | None = Non
         raise FileError(f"--index names {index!r}, which {path!r} does not have; it has {listed(columns, 40)}")
     if _ending(path) in _PARQUET:
         return _parquet(path, index), []
-    chosen = [name for name in columns if name != index]
-    frame = _csv(path, separator, chosen, {}, [])
-    texts = [name for name in chosen if not _is_plain(frame[name])]
-    remarks = []
-    if texts:
-        raw = _csv(path, separator, texts, {}, texts)
-        frame = frame.assign(**{name: raw[name] for name in texts})
-        for name in texts:
-            words = sorted(MISSING & set(raw[name].dropna()))
+    made, remarks = {}, []
+    for name, cells in _csv(path, separator, [name for name in columns if name != index]).items():
+        made[name] = _inferred(cells, MISSING)
+        if not _is_plain(made[name]):
+            made[name] = _strings(cells, [""])
+            words = sorted(MISSING & set(made[name].dropna()))
             if words:
                 remarks.append(
-                    f"column {name!r}: {listed(words)} is taken as a level; if it means that the cell is empty, take "
-                    "it out of the levels in the schema"
+                    f"column {name!r}: {listed(words)} is read as a level; if it means that the cell is empty, remove "
+                    "it from the levels in the schema"
                 )
-    return frame, remarks
+    return pd.DataFrame(made), remarks
 
 
 def columns_of(path: str, separator: str | None = None) -> list[str]:
-    """The names of a file's columns, after checking that it is such a file."""
+    """The column names of a file, which exist and are distinct."""
     ending = _ending(path)
     if ending not in (*_SEPARATORS, *_PARQUET):
-        raise FileError(
-            f"the ending of {path!r} names no format that can be read; it takes {', '.join((*_SEPARATORS, *_PARQUET))}"
-        )
+        raise FileError(f"{path!r} has an unknown file extension; use one of {', '.join((*_SEPARATORS, *_PARQUET))}")
     if not Path(path).is_file():
         raise FileError(f"there is no file {path!r}")
-    return _parquet_columns(path) if ending in _PARQUET else _csv_columns(path, _separator(path, separator))
+    columns = _parquet_columns(path) if ending in _PARQUET else _csv_header(path, _separator(path, separator))
+    if not columns:
+        raise FileError(f"{path!r} is empty; it must have columns, and their names in the first line")
+    if twice := repeated(columns):
+        raise FileError(f"{path!r} has several columns with the same name: {listed(twice)}; keep one of each")
+    return columns
 
 
 def written(path: str, frame: pd.DataFrame, separator: str | None = None) -> None:
-    """Writes a frame without its index, in the format of the ending."""
+    """Writes a frame without its index, in the format of the file extension."""
     buffer = io.BytesIO()
     if _ending(path) in _PARQUET:
-        _need_arrow()
-        # a column of Parquet has one type, and Table 1 has numbers beside texts
+        _parquet_module()
+        # a column of Parquet has one type, and a table of changes has numbers beside strings
         mixed = [name for name in frame.columns if frame[name].dtype == object and not _is_plain(frame[name])]
         frame = frame.assign(**{str(name): frame[name].map(str, na_action="ignore").astype("str") for name in mixed})
         frame.to_parquet(buffer, engine="pyarrow", index=False)
@@ -161,30 +158,16 @@ def _separator(path: str, given: str | None) -> str:
         return _SEPARATORS[_ending(path)]
     separator = given.replace("\\t", "\t")
     if len(separator) != 1:
-        raise FileError(f"--separator is {given!r}; it takes one character")
+        raise FileError(f"--separator must be one character, got {given!r}")
     return separator
 
 
-def _csv_columns(path: str, separator: str) -> list[str]:
-    """The header, after one pass that finds what pandas would mend in silence: rows too short or long, names twice."""
+def _csv_header(path: str, separator: str) -> list[str]:
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file, delimiter=separator, strict=True)
-            header = next(rows, [])
-            if not header:
-                raise FileError(f"{path!r} is empty; its first line takes the names of the columns")
-            for row in rows:
-                if row and len(row) != len(header):
-                    raise FileError(
-                        f"{path!r}, line {rows.line_num}: it has {len(row)} cells, but the header has {len(header)}; "
-                        "correct the line, or name another --separator"
-                    )
-    except UnicodeDecodeError as error:
-        raise FileError(f"{path!r} is no UTF-8 text (byte {error.start}); save it as CSV in UTF-8") from None
-    except csv.Error as error:
-        raise FileError(f"{path!r} cannot be read as CSV: {error}") from None
-    except OSError as error:
-        raise FileError(f"{path!r} could not be read: {error.strerror or error}") from None
+            header = next(csv.reader(file, delimiter=separator, strict=True), [])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _unreadable(path, error) from None
     for other in (";", "\t", "|", ","):
         if len(header) == 1 and other in header[0] and other != separator:
             shown = "\\t" if other == "\t" else other
@@ -192,57 +175,92 @@ def _csv_columns(path: str, separator: str) -> list[str]:
                 f"{path!r} has only one column, {header[0][:60]!r}; its cells seem to be separated by {shown!r}: pass "
                 f"--separator '{shown}'"
             )
-    twice = [name for name in dict.fromkeys(header) if header.count(name) > 1]
-    if twice:
-        raise FileError(f"{path!r} has several columns with the same name: {listed(twice)}; keep one of each")
     return header
 
 
-def _csv(
-    path: str, separator: str | None, columns: Sequence[str], features: Mapping[str, Feature], texts: Sequence[str]
-) -> pd.DataFrame:
-    """Columns of a CSV file; `texts` are read as they stand, others with what is known of them."""
-    empty = {name: [""] if name in texts else _empty_cells(features.get(name)) for name in columns}
-    as_text = [name for name in columns if name in texts or _has_text_levels(features.get(name))]
-    header = _csv_header(path, separator)
+def _unreadable(path: str, error: Exception) -> FileError:
+    text = " ".join(str(error).split())
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in text:
+        return FileError(f"{path!r} is not UTF-8 text; save it as CSV in UTF-8")
+    return FileError(f"{path!r} cannot be read as CSV: {text}")
+
+
+def _csv(path: str, separator: str | None, columns: Sequence[str]) -> dict[str, np.ndarray]:
+    """The cells of some columns as strings, read in one pass; every row must be as wide as the header."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                path,
-                sep=_separator(path, separator),
-                header=0,
-                names=header,
-                usecols=[header.index(name) for name in columns],
-                dtype=dict.fromkeys(as_text, str),
-                na_values=empty,
-                keep_default_na=False,
-                **_EXACT,
-                index_col=False,
-                encoding="utf-8-sig",
-                low_memory=False,
-            )
-    except (ValueError, pd.errors.ParserWarning, OSError) as error:
-        raise FileError(f"{path!r} cannot be read as CSV: {' '.join(str(error).split())}") from None
-    for name, feature in features.items():
-        levels = {str(level): level for level in feature.levels if not isinstance(level, str)}
-        if levels and _has_text_levels(feature):
-            frame[name] = frame[name].astype(object).map(lambda cell, known=levels: known.get(cell, cell))
-    return frame
+        import pyarrow.csv
+    except ImportError:
+        return _csv_without_arrow(path, _separator(path, separator), columns)
+    try:
+        table = pyarrow.csv.read_csv(
+            path,
+            read_options=pyarrow.csv.ReadOptions(use_threads=False),  # errors name the row only in a single thread
+            parse_options=pyarrow.csv.ParseOptions(delimiter=_separator(path, separator), newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(columns, pyarrow.string()), include_columns=list(columns)
+            ),
+        )
+    except (ValueError, OSError) as error:
+        width = _WIDTH.search(str(error))
+        raise _uneven(path, *map(int, width.groups())) if width else _unreadable(path, error) from None
+    return {name: table[name].to_numpy() for name in columns}
 
 
-def _csv_header(path: str, separator: str | None) -> list[str]:
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        return next(csv.reader(file, delimiter=_separator(path, separator)))
+def _csv_without_arrow(path: str, separator: str, columns: Sequence[str]) -> dict[str, np.ndarray]:
+    rows = []
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, delimiter=separator, strict=True)
+            header = next(reader)
+            for row in filter(None, reader):
+                if len(row) != len(header):
+                    raise _uneven(path, reader.line_num, len(header), len(row))
+                rows.append(row)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _unreadable(path, error) from None
+    cells = np.array(rows, dtype=object).reshape(len(rows), len(header))
+    return {name: cells[:, header.index(name)] for name in columns}
 
 
-def _empty_cells(feature: Feature | None) -> list[str]:
-    levels = {str(level) for level in feature.levels} if feature is not None else set()
-    return sorted(MISSING - levels)
+def _uneven(path: str, line: int, wanted: int, found: int) -> FileError:
+    return FileError(
+        f"{path!r}, line {line}: it has {found} cells, but the header has {wanted}; correct the line, or pass another "
+        "--separator"
+    )
 
 
-def _has_text_levels(feature: Feature | None) -> bool:
-    return feature is not None and any(isinstance(level, str) for level in feature.levels)
+def _column(cells: np.ndarray, feature: Feature) -> pd.Series[Any]:
+    missing = MISSING - {str(level) for level in feature.levels}
+    if not any(isinstance(level, str) for level in feature.levels):
+        return _inferred(cells, missing)
+    strings = _strings(cells, missing)
+    others = {str(level): level for level in feature.levels if not isinstance(level, str)}
+    return strings.astype(object).map(lambda cell: others.get(cell, cell)) if others else strings
+
+
+def _inferred(cells: np.ndarray, missing: Collection[str]) -> pd.Series[Any]:
+    """The cells as integers, floats or booleans if each that is not missing is one, else as strings."""
+    empty = pd.Series(cells).isin(missing).to_numpy()
+    present = cells[~empty]
+    text = "".join(present)
+    if text.isascii() and "_" not in text:  # Python's numbers may have other digits and underscores
+        for dtype in (np.int64, np.uint64, np.float64):
+            try:
+                numbers = present.astype(str).astype(dtype)
+            except (ValueError, OverflowError):
+                continue
+            if not empty.any():
+                return pd.Series(numbers)
+            values = np.full(len(cells), np.nan)
+            values[~empty] = numbers
+            return pd.Series(values)
+    strings = _strings(cells, missing)
+    return strings.map(_boolean, na_action="ignore") if all(map(_is_boolean, set(present))) else strings
+
+
+def _strings(cells: np.ndarray, missing: Collection[str]) -> pd.Series[Any]:
+    strings = pd.Series(cells, dtype="str")
+    return strings.mask(strings.isin(missing))
 
 
 def _is_plain(column: pd.Series[Any]) -> bool:
@@ -250,14 +268,23 @@ def _is_plain(column: pd.Series[Any]) -> bool:
     return pd.api.types.is_numeric_dtype(column.dtype) or all(isinstance(cell, bool) for cell in column.dropna())
 
 
-def _typed(texts: pd.Series[Any]) -> pd.Series[Any]:
-    """Names and labels, read as texts, as whole numbers or booleans where every one is; `007` stays a text."""
+def _names(cells: np.ndarray) -> pd.Series[Any]:
+    """Row names and labels: integers or booleans if every cell is one, else strings; `007` stays a string."""
+    texts = _strings(cells, [""])
     present = texts.dropna()
-    if len(present) and all(_WHOLE.fullmatch(text) for text in present):
+    if len(present) and all(_INTEGER.fullmatch(text) for text in present):
         return texts.map(int, na_action="ignore").astype("int64" if len(present) == len(texts) else "Int64")
-    if len(present) and all(text.lower() in _TRUTH for text in present):
-        return texts.map(lambda text: _TRUTH[text.lower()], na_action="ignore")
+    if len(present) and all(map(_is_boolean, set(present))):
+        return texts.map(_boolean, na_action="ignore")
     return texts
+
+
+def _is_boolean(text: str) -> bool:
+    return text.lower() in ("true", "false")
+
+
+def _boolean(text: str) -> bool:
+    return text.lower() == "true"
 
 
 def _category(column: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
@@ -265,7 +292,7 @@ def _category(column: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
     return column.astype(pd.CategoricalDtype([*feature.levels, *seen], ordered=feature.kind == "ordinal"))
 
 
-def _need_arrow() -> Any:
+def _parquet_module() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
@@ -274,20 +301,17 @@ def _need_arrow() -> Any:
 
 
 def _parquet_columns(path: str) -> list[str]:
-    reader = _need_arrow()
+    reader = _parquet_module()
     try:
         columns = reader.read_schema(path).names
     except (ValueError, OSError) as error:
         raise FileError(f"{path!r} cannot be read as Parquet: {' '.join(str(error).split())}") from None
-    twice = [name for name in dict.fromkeys(columns) if columns.count(name) > 1]
-    if twice or not columns:
-        raise FileError(f"{path!r} has no columns, or several with the same name: {listed(twice)}")
     return [str(name) for name in columns if not _UNNAMED_INDEX.fullmatch(str(name))]
 
 
 def _parquet(path: str, index: str | None) -> pd.DataFrame:
-    """A Parquet file; people are named by the column `index`, or else by the index that it was written with."""
-    _need_arrow()
+    """A Parquet file; rows are labelled by the column `index`, or else by the index that it was written with."""
+    _parquet_module()
     try:
         frame = pd.read_parquet(path, engine="pyarrow")
     except (ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""`attain schema infer` and `attain schema show`: what the columns are, and what may happen to them."""
+"""`attain schema infer` and `attain schema show`: guess a schema, or check one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from attain.cli.arguments import add_command, add_json, add_reading, names
 if TYPE_CHECKING:
     from attain.schema import Schema
 
-_HELP = "guess what a file's columns are, or show a schema"
+_HELP = "guess the schema of a file, or show a schema"
 _INFER = (
-    "guess the schema of a table: print it, and write it as TOML to be looked at and edited; leave out columns that "
-    "are no features, such as the label"
+    "guess the schema of a table: print it, and write it as TOML to be reviewed and edited; drop columns that are not "
+    "features, such as the label"
 )
 _INFER_EPILOG = """example:
   attain schema infer credit.csv --drop label \\
@@ -33,10 +33,14 @@ def register(commands: Any) -> None:
     parts = group.add_subparsers(dest="part", metavar="infer|show", required=True)
     infer = add_command(parts, "infer", _INFER, _INFER_EPILOG)
     infer.add_argument("data", metavar="DATA", help="a CSV or Parquet file")
-    infer.add_argument("--immutable", action="append", metavar="A,B", help="columns that can never change")
-    infer.add_argument("--drop", action="append", metavar="A,B", help="columns that are left out")
-    infer.add_argument("--out", metavar="S.toml", help="where the schema is written")
-    infer.add_argument("--force", action="store_true", help="replace a schema that is there already")
+    infer.add_argument("--immutable", action="append", metavar="A,B", help="columns that never change")
+    infer.add_argument("--drop", action="append", metavar="A,B", help="columns to drop")
+    infer.add_argument("--out", metavar="S.toml", help="the file to write the schema to")
+    infer.add_argument(
+        "--force",
+        action="store_true",
+        help="replace an existing schema; comments on features that it still has are kept",
+    )
     add_reading(infer)
     add_json(infer)
     infer.set_defaults(run=_infer)
@@ -54,7 +58,7 @@ def read_schema(path: str) -> Schema:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise FileError(f"the schema {path!r} is no UTF-8 text; `attain schema infer` writes one") from None
+        raise FileError(f"the schema {path!r} is not UTF-8 text; `attain schema infer` writes one") from None
     except OSError as error:
         raise FileError(f"the schema {path!r} could not be read: {error.strerror or error}") from None
     try:
@@ -67,27 +71,29 @@ def _infer(given: argparse.Namespace) -> None:
     from attain.cli.frames import read_any
     from attain.cli.terminal import note, say
     from attain.core.errors import FileError
-    from attain.core.files import check_writable, write_atomically
+    from attain.core.files import check_writable
     from attain.schema import Schema
 
     if given.out is not None:
         target = check_writable(given.out)
         if target.exists() and not given.force:
-            raise FileError(f"{given.out!r} is there already, and may have been edited; name another file, or --force")
+            raise FileError(
+                f"{given.out!r} already exists, and may have been edited; name another file, or pass --force"
+            )
     frame, remarks = read_any(given.data, index=given.index, separator=given.separator)
     frame = frame.drop(columns=names(given.drop, frame.columns, "--drop"))
     schema = Schema.infer(frame, immutable=names(given.immutable, frame.columns, "--immutable"))
     for remark in remarks:
         note(remark)
     if given.out is not None:
-        write_atomically(given.out, schema.to_toml().encode())
+        schema.to_toml(given.out)
     _report(schema, given.json)
     if not given.json:
         say("")
         if given.out is None:
-            say("This is a guess. Pass --out S.toml to write it, and correct it there.")
+            say("This is a guess. Pass --out S.toml to write it to a file, and correct it there.")
         else:
-            say(f"Written to {given.out}. This is a guess: look at it, and correct it there.")
+            say(f"Written to {given.out}. This is a guess: review it, and correct it there.")
 
 
 def _show(given: argparse.Namespace) -> None:
@@ -104,5 +110,5 @@ def _report(schema: Schema, as_json: bool) -> None:
 
 
 def as_dictionary(schema: Schema) -> dict[str, Any]:
-    """The schema as its TOML has it."""
+    """The schema in the form of its TOML."""
     return tomllib.loads(schema.to_toml())
