@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from attain import CCHVAE
+from attain import CCHVAE, Guarded
 from attain import methods as explainers
 from attain.core.errors import AttainError
 from attain.datasets import Dataset, load_adult, load_compas, load_german, load_gmsc, load_heloc
@@ -86,9 +86,9 @@ def methods(part: Split) -> dict[str, Any]:
     whole = CHVAE(schema, random_state=0, verbose=False).fit(rows)
     kept = CHVAE(schema, random_state=0, verbose=False).fit(rows[~held_out(rows, 0)])
     named = {
-        CONNECTED: CCHVAE(schema, autoencoder=kept, refine="guarded", figures=False),
-        TYPICAL: CCHVAE(schema, autoencoder=kept, refine="guarded", guard="typical", figures=False),
-        FIRST: CCHVAE(schema, autoencoder=whole, refine=None, figures=False),
+        CONNECTED: Guarded(schema, autoencoder=kept, figures=False),
+        TYPICAL: Guarded(schema, autoencoder=kept, guard="typical", figures=False),
+        FIRST: CCHVAE(schema, autoencoder=whole, figures=False),
         SPHERES: explainers.GrowingSpheres(schema, figures=False),
     }
     further = {"ActionableRecourse": {"grid": 100}, "Revise": {"autoencoder": whole}}

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from attain import CCHVAE
+from attain import Guarded
 from attain.datasets import load_gmsc
 from benchmarks import report
 from benchmarks.tasks import Task, paper_task
@@ -54,7 +54,7 @@ def main() -> None:
             calibration = (now.train.iloc[:2000], now.y_train.iloc[:2000]) if name == "GMSC" else None
             people = now.many_refused(given.people)
             for guard, easiest in CASES[model]:
-                explainer = CCHVAE(now.data.schema, refine="guarded", guard=guard, easiest=easiest, figures=False)
+                explainer = Guarded(now.data.schema, guard=guard, easiest=easiest, figures=False)
                 explainer.fit(now.train, now.y_train, calibration=calibration)
                 with threadpool_limits(1):
                     explainer.explain(now.model, people.iloc[:2], target=now.data.desired)

@@ -28,8 +28,6 @@ _EPILOG = """examples:
   python -m experiments bench --out results --methods cchvae,face --method mine=package.module:make
   python -m experiments bench --out all --merge results other --only-report
 
---methods cchvae means both of its searches, the guarded one and Algorithm 1.
-
 The same command resumes an interrupted benchmark. The folder has rows.parquet (one line for each explained row of each
 run), summary.parquet, index.html, figures, and the runs they are made from.
 """

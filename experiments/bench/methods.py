@@ -111,8 +111,8 @@ class InstanceFactory:
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(
     {
         # has its own autoencoder, which must not see the rows that the guard is calibrated on
-        "CCHVAE, guarded": Method("CCHVAE", {"refine": "guarded"}),
-        "CCHVAE, Algorithm 1": Method("CCHVAE", {"refine": None}, latent=True),
+        "Guarded": Method("Guarded"),
+        "CCHVAE": Method("CCHVAE", latent=True),
         "Revise": Method("Revise", latent=True),
         "Face": Method("Face"),
         "NearestUnlike": Method("NearestUnlike"),

@@ -184,7 +184,7 @@ class Credit:
         elif method == "GS":
             explainer = GrowingSpheres(schema, step=0.1, growth=0.0, **common)
         elif method in (CCHVAE, RELEASED):
-            explainer = self.cchvae(weights, compat="released" if method == RELEASED else None)
+            explainer = self.cchvae(weights, released=method == RELEASED)
         else:
             explainer = BudgetedInverseClassification(
                 schema, cost_budget=self.settings.budget, indirect=self.study.indirect, **common
@@ -197,15 +197,14 @@ class Credit:
         latent = {"moved": np.asarray(result.figures["latent_distance"])} if method == CCHVAE else {}
         return kept(result, asked, **latent)
 
-    def cchvae(self, weights: Artifact, *, compat: Any = None) -> Any:
+    def cchvae(self, weights: Artifact, *, released: bool = False) -> Any:
         """C-CHVAE with the trained autoencoder, not fitted."""
         from attain.methods import CCHVAE as Explainer
+        from experiments.paper.released import ReleasedCCHVAE
 
-        return Explainer(
+        return (ReleasedCCHVAE if released else Explainer)(
             self.data.schema,
             autoencoder=self.autoencoder(weights),
-            refine=None,
-            compat=compat,
             figures=False,
             random_state=self.settings.seed,
         )

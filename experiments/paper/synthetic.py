@@ -152,7 +152,7 @@ def _learned(
         random_state=0,
         verbose=False,
     ).fit(train)
-    search = TracedCCHVAE(data.schema, autoencoder=autoencoder, refine=None, figures=False, random_state=0)
+    search = TracedCCHVAE(data.schema, autoencoder=autoencoder, figures=False, random_state=0)
     result = search.fit(train, y_train).explain(above(kind.column, kind.boundary), people, target=data.desired)
     own, best = search.codes(result)
     codes = autoencoder.encode(train)

@@ -1,9 +1,9 @@
-"""Faithful counterfactuals for tabular data: the smallest change to a record that turns a classifier's decision.
+"""Faithful counterfactuals for tabular data: the smallest change to a record that flips a classifier's decision.
 
     import attain
 
     schema = attain.Schema.infer(train, immutable=["age"])
-    explainer = attain.GrowingSpheres(schema).fit(train, labels)
+    explainer = attain.Guarded(schema).fit(train, labels)
     result = explainer.explain(model, refused, target="good")
     result.frame
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attain import datasets, density, methods, metrics, testing
     from attain.core.errors import AttainError
-    from attain.methods import CCHVAE, GrowingSpheres
+    from attain.methods import CCHVAE, GrowingSpheres, Guarded
     from attain.methods.persistence import load
     from attain.models import Model
     from attain.results.counterfactuals import Counterfactuals
@@ -32,6 +32,7 @@ __all__ = [
     "Counterfactuals",
     "Feature",
     "GrowingSpheres",
+    "Guarded",
     "Model",
     "Schema",
     "Status",
@@ -50,6 +51,7 @@ _HOMES = {
     "Counterfactuals": "attain.results.counterfactuals",
     "Feature": "attain.schema",
     "GrowingSpheres": "attain.methods",
+    "Guarded": "attain.methods",
     "Model": "attain.models",
     "Schema": "attain.schema",
     "Status": "attain.results.status",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attain import CCHVAE, GrowingSpheres
+from attain import CCHVAE, GrowingSpheres, Guarded
 from attain.methods import (
     ActionableRecourse,
     BudgetedInverseClassification,
@@ -25,10 +25,8 @@ class TestCCHVAE(ExplainerSuite):
     explainer = CCHVAE
 
 
-@pytest.mark.slow
-class TestCCHVAEGuarded(ExplainerSuite):
-    explainer = CCHVAE
-    options = {"refine": "guarded"}  # noqa: RUF012
+class TestGuarded(ExplainerSuite):
+    explainer = Guarded
 
 
 class TestNearestUnlike(ExplainerSuite):

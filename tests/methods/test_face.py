@@ -201,9 +201,9 @@ def test_nobody_within_reach_is_a_status_and_wrong_settings_are_refused_in_words
     fitted = Face(PLANE, figures=False).fit(X)
     nobody = fitted.explain(lambda frame: (frame["x"].to_numpy() > 99).astype(int), X.iloc[:3], target=0)
     assert set(nobody.statuses) == {Status.ALREADY_DESIRED}
-    with pytest.raises(AttainError, match="density is 'flat'; it takes one of 'kde', 'knn'"):
+    with pytest.raises(AttainError, match="density must be one of 'kde', 'knn', got 'flat'"):
         Face(PLANE, density="flat").fit(X)
-    with pytest.raises(AttainError, match=r"least_density is 1\.5"):
+    with pytest.raises(AttainError, match=r"least_density must be a number ≥ 0 and < 1, got 1\.5"):
         Face(PLANE, least_density=1.5).fit(X)
 
 

@@ -212,7 +212,7 @@ def test_other_classifiers_and_settings_are_refused_in_words():
         ModelError, match=r"LogisticRegression is not a tree ensemble.*use GrowingSpheres or NearestUnlike"
     ):
         fitted.explain(LogisticRegression().fit(X, y), X, target=1)
-    with pytest.raises(AttainError, match="cost is 'price'; it takes one of 'euclidean'"):
+    with pytest.raises(AttainError, match=r"cost must be one of 'euclidean'.* got 'price'"):
         FeatureTweaking(REAL, cost="price").fit(X, y)
-    with pytest.raises(AttainError, match="epsilon is 0"):
+    with pytest.raises(AttainError, match="epsilon must be a number > 0, got 0"):
         FeatureTweaking(REAL, epsilon=0).fit(X, y)

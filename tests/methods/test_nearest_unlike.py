@@ -153,5 +153,5 @@ def test_few_changes_are_kept_to_by_dropping_the_smallest_shifts():
 
 
 def test_wrong_settings_are_refused_in_words():
-    with pytest.raises(AttainError, match="neighbours is 0; it takes a whole number from 1 upward"):
+    with pytest.raises(AttainError, match="neighbours must be an integer ≥ 1, got 0"):
         NearestUnlike(SCHEMA, neighbours=0).fit(*data())

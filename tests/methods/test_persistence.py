@@ -38,7 +38,7 @@ def small_autoencoder(schema: attain.Schema) -> CHVAE:
 @cache
 def fitted(name: str, **parameters: Any) -> Any:
     if name == GUARDED:
-        return fitted("CCHVAE", refine="guarded")
+        return fitted("Guarded")
     X = people.frame(120)
     method = getattr(methods, name)
     if "autoencoder" in inspect.signature(method).parameters:
@@ -578,11 +578,11 @@ def saved_guarded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-def calibrated(labels: list[Any]) -> attain.CCHVAE:
+def calibrated(labels: list[Any]) -> attain.Guarded:
     """Fitted with calibration rows, half of each label."""
     explainer = small_network()
     X = explainer.layout_.frame(explainer.table_.values)
-    guarded = attain.CCHVAE(explainer.schema_, autoencoder=explainer.autoencoder_, refine="guarded")
+    guarded = attain.Guarded(explainer.schema_, autoencoder=explainer.autoencoder_)
     return guarded.fit(X, labels, calibration=(X.iloc[:40], labels[:40]))
 
 
@@ -591,7 +591,7 @@ def test_calibration_rows_and_their_labels_come_back(labels: tuple[Any, Any], tm
     explainer = calibrated(list(labels) * 30)
     explainer.save(tmp_path / "guarded.attain")
     loaded = attain.load(tmp_path / "guarded.attain")
-    assert isinstance(loaded, attain.CCHVAE)
+    assert isinstance(loaded, attain.Guarded)
     assert loaded.calibration_ is not None
     assert explainer.calibration_ is not None
     assert loaded.calibration_.values.tobytes() == explainer.calibration_.values.tobytes()

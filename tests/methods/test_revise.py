@@ -116,7 +116,7 @@ def test_the_exact_gradient_is_the_chain_rule_by_hand(line):
     latent = explainer._latent(problem.region)
     unit = units(explainer.schema_, explainer.observed_)
     descent = LatentDescent(explainer, problem, latent, unit)
-    smooth, loss, weight = explainer._smooth(problem.goal), loss_of(0.0, 1.5), 0.4
+    smooth, loss, weight = explainer._inspect(problem.goal, None)[0], loss_of(0.0, 1.5), 0.4
     everybody = np.arange(len(people))
     decoded = latent.decode(latent.codes, everybody)
     rows = problem.region.final_form(decoded, everybody)
@@ -233,13 +233,13 @@ def test_options_are_different_and_ordered_by_distance(blobs, autoencoder):
 def test_wrong_parameters_are_answered_in_words(blobs):
     data, _ = blobs
     for wrong, words in (
-        ({"method": "magic"}, "method is 'magic'"),
-        ({"weight": -1}, "weight is -1"),
-        ({"rounds": 0}, "rounds is 0"),
-        ({"iterations": 0}, "iterations is 0"),
-        ({"learning_rate": 0}, "learning_rate is 0"),
-        ({"pairs": 0}, "pairs is 0"),
-        ({"width": 0}, "width is 0"),
+        ({"method": "magic"}, "method must be .*, got 'magic'"),
+        ({"weight": -1}, "weight must be .*, got -1"),
+        ({"rounds": 0}, "rounds must be .*, got 0"),
+        ({"iterations": 0}, "iterations must be .*, got 0"),
+        ({"learning_rate": 0}, "learning_rate must be .*, got 0"),
+        ({"pairs": 0}, "pairs must be .*, got 0"),
+        ({"width": 0}, "width must be .*, got 0"),
     ):
         with pytest.raises(AttainError, match=words):
             Revise(data.schema, **wrong).fit(data.X)

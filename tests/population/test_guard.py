@@ -212,7 +212,15 @@ def guarding_of(model, train, calibration, setting, seed=0):
     space = MeasuringSpace.fit(MIXED, table.values)
     given_rows = None if calibration is None else Calibration.read(calibration, MIXED, train[1])
     found = Guarding.of(
-        goal, setting, table.values, train[1], given_rows, seed, space, lambda rows: -(rows[:, :3] ** 2).sum(axis=1)
+        goal,
+        setting,
+        table.values,
+        goal.judge(table.values).met,
+        train[1],
+        given_rows,
+        seed,
+        space,
+        lambda rows: -(rows[:, :3] ** 2).sum(axis=1),
     )
     return found, goal
 
@@ -286,8 +294,9 @@ def test_too_few_held_out_people_are_told_and_too_few_people_are_no_guard() -> N
     assert found.notes == (TOO_FEW_HELD_OUT,)
     few = (train[0].iloc[:30], train[1][:30])
     found, _ = guarding_of(model, few, None, "connected")
-    assert found.guard is None
-    assert "Algorithm 1" in found.notes[0]
+    assert not found.known
+    assert len(found.guard.people) == len(few[0].drop_duplicates())
+    assert "fitted on all training rows" in found.notes[0]
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

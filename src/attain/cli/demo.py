@@ -76,10 +76,10 @@ def run(given: argparse.Namespace) -> None:
 
 def _methods(data: Dataset, seed: int) -> dict[str, Explainer]:
     """The recommended method, the paper's search, and one that only looks for the nearest record."""
-    from attain import CCHVAE, GrowingSpheres
+    from attain import CCHVAE, GrowingSpheres, Guarded
 
     return {
-        "Guarded": CCHVAE(data.schema, refine="guarded", random_state=seed),
+        "Guarded": Guarded(data.schema, random_state=seed),
         "C-CHVAE": CCHVAE(data.schema, random_state=seed),
         "Growing Spheres": GrowingSpheres(data.schema, random_state=seed),
     }

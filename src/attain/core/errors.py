@@ -45,3 +45,11 @@ def listed(items: Iterable[object], most: int = 8) -> str:
     if len(shown) <= most:
         return ", ".join(shown) if shown else "none"
     return ", ".join(shown[:most]) + f" and {len(shown) - most} more"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C stopped a search; `result` has the answers found until then, and `INTERRUPTED` for all other rows."""
+
+    def __init__(self, result: object) -> None:
+        super().__init__("the search was interrupted; the answers found until then are in the exception's `result`")
+        self.result = result

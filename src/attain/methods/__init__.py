@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from attain.methods.cchvae.cchvae import CCHVAE
     from attain.methods.face.face import Face
     from attain.methods.growing_spheres import GrowingSpheres
+    from attain.methods.guarded.guarded import Guarded
     from attain.methods.lash.budgeted_inverse import BudgetedInverseClassification
     from attain.methods.lash.hill_climbing import HillClimbingLocalSearch
     from attain.methods.nearest.nearest_unlike import NearestUnlike
@@ -28,6 +29,7 @@ _HOMES = {
     "Face": "face.face",
     "FeatureTweaking": "tweaking.feature_tweaking",
     "GrowingSpheres": "growing_spheres",
+    "Guarded": "guarded.guarded",
     "HillClimbingLocalSearch": "lash.hill_climbing",
     "NearestUnlike": "nearest.nearest_unlike",
     "Revise": "revise.revise",
@@ -43,6 +45,7 @@ __all__ = [
     "Face",
     "FeatureTweaking",
     "GrowingSpheres",
+    "Guarded",
     "HillClimbingLocalSearch",
     "NearestUnlike",
     "Revise",

@@ -1,29 +1,32 @@
-"""The contract of every method: fit on a frame, explain people to a model, one result type.
+"""The contract of every method: fit on a frame, explain rows to a model, one result type.
 
-A method implements `_prepare` (what it learns from the training data) and `_search` (candidates for a batch of people).
-Everything a promise rests on is done here, once, for all: reading frames, resolving rules, the budget, the last check,
-the figures. So no method can return a row that does not turn the decision or breaks a rule.
+A method implements `_prepare` (what it learns from the training data), `_search` (answers for a batch of rows) and,
+where it looks at the model itself, `_inspect`. Everything a promise rests on is done here, once for all methods:
+reading frames, resolving rules, the budget, the last check, the figures. So no method can return a row that fails to
+flip the decision or violates a rule. Nothing that belongs to one call is stored on the explainer, so that several
+threads can use it at once.
 """
 
 from __future__ import annotations
 
 import math
-import numbers
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from attain.core.errors import AttainError, DataError
+from attain.core.checks import check_integer, check_number
+from attain.core.errors import AttainError, DataError, Interrupted
 from attain.core.frames import Frame
 from attain.core.progress import track
+from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.search.problem import Answers, Ledger, Problem
-from attain.models import Goal, GoalLike, Model
+from attain.models import Goal, GoalLike, Model, probe_rows
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
@@ -31,9 +34,6 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.tables import Layout, Region, Table, desired_labels, read_labels
-
-_PROBE_ROWS = 256
-"""How many training rows the model is asked about to recognise it, and to see that it answers the same twice."""
 
 
 class Explainer(BaseEstimator, ABC):
@@ -44,12 +44,14 @@ class Explainer(BaseEstimator, ABC):
 
     citation: ClassVar[str]
     """The method's publication, as BibTeX."""
+    needs_rows: ClassVar[bool] = False
+    """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
 
     schema: Schema | None
     budget: int
     margin: float
     figures: bool
-    random_state: int
+    random_state: int | None
 
     schema_: Schema
     table_: Table
@@ -58,25 +60,30 @@ class Explainer(BaseEstimator, ABC):
     space_: MeasuringSpace
     labels_: np.ndarray | None
     observed_: tuple[np.ndarray, np.ndarray]
+    drawn_seed_: int
 
     def fit(self, X: Frame, y: Any = None) -> Self:
-        """Learns from people like those to be explained; their true labels `y` let answers be compared with real ones.
+        """Learns from rows like those to be explained; their true labels `y` let answers be compared with real rows.
 
         Without a schema one is inferred, with nothing immutable: better look at it first (`Schema.infer`).
         """
+        self._read_training(X, y)
+        self._prepare()
+        return self
+
+    def _read_training(self, X: Frame, y: Any) -> None:
+        """Checks the parameters, and reads the training data."""
         self._check_parameters()
         schema = Schema.infer(X) if self.schema is None else self.schema
         if not isinstance(schema, Schema):
-            raise AttainError(f"schema is a {type(schema).__name__}; pass an attain.Schema, or None to infer one")
+            raise AttainError(f"schema must be an attain.Schema, or None to infer one, got a {type(schema).__name__}")
         table = Table.read(X, schema)
         if len(table) < 2:
             raise DataError(f"X has {len(table)} rows; fitting takes at least 2, and hundreds to be of use")
         self._remember(table, None if y is None else read_labels(y, table.labels))
-        self._prepare()
-        return self
 
     def _remember(self, table: Table, labels: np.ndarray | None, *, real: bool = True) -> None:
-        """Keeps the training people, and what follows from them for every method.
+        """Keeps the training rows, and what follows from them for every method.
 
         Where an explainer was saved without its training rows, `real` is False: the rows then only have the columns'
         distributions, and belong to nobody.
@@ -89,15 +96,13 @@ class Explainer(BaseEstimator, ABC):
         self.percentiles_ = Percentiles.fit(table.schema, table.values)
         self.space_ = MeasuringSpace.fit(table.schema, table.values)
         self.observed_ = _observed_range(table)
-        self._references: dict[str, Reference] = {}
-
-    needs_rows: ClassVar[bool] = False
-    """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
+        self.drawn_seed_ = int(np.random.default_rng().integers(2**32))
+        self._contexts = Contexts()
 
     def save(self, path: str | os.PathLike[str], reference: Literal["rows", "none"] = "rows") -> None:
         """Writes the fitted explainer into one file, atomically; `attain.load` reads it.
 
-        `reference="rows"` keeps the training rows and labels in the file, which real people's figures need. With
+        `reference="rows"` keeps the training rows and labels in the file, which comparisons with real rows need. With
         `"none"` it has only each column's distribution, every column shuffled by itself: answers are the same where
         the method needs no rows, and outlier and connectedness are missing.
         """
@@ -105,6 +110,15 @@ class Explainer(BaseEstimator, ABC):
 
         self._check_fitted()
         save(self, path, reference)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what was learned about models, which holds locks and belongs to those models."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_contexts"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._contexts = Contexts()
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What `_prepare` learned that is not cheap to learn again, as JSON and arrays."""
@@ -115,7 +129,7 @@ class Explainer(BaseEstimator, ABC):
         self._prepare()
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may feed to `fit`: missing cells, texts and categories too."""
+        """What scikit-learn may feed to `fit`: missing cells, strings and categories too."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
@@ -124,20 +138,29 @@ class Explainer(BaseEstimator, ABC):
     def _prepare(self) -> None:
         """Learns what the method needs from `table_`."""
 
-    def _accept(self, goal: GoalLike) -> None:
-        """Refuses, in words, a model the method cannot take; any other hook into the model belongs here too."""
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> Any:
+        """What the method needs to know about a model and request; `_search` finds it as `problem.inspected`.
+
+        It is kept, and asked for again only when a parameter has changed. A model that the method cannot take is
+        refused here, in a sentence.
+        """
+        return None
 
     @abstractmethod
     def _search(self, problem: Problem) -> Answers:
-        """Candidates for a batch of people whose decision is not the desired one and who can change something."""
-
-    def _further_figures(self, rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
-        """Figures of answers that only this method can give, one per option."""
-        return {}
+        """Answers for a batch of rows whose decision is not the desired one and that can change."""
 
     @abstractmethod
-    def _batch_size(self, problem_rows: int) -> int:
-        """How many people go through one call of `_search`, so that memory stays within bounds."""
+    def _batch_size(self, n: int, inspected: Any) -> int:
+        """How many rows go through one call of `_search` for `n` options each, so that memory stays bounded."""
+
+    def _more_figures(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
+        """Figures that compare answers with real rows in a way of the method's own, one per option."""
+        return {}
+
+    def _notes(self, inspected: Any) -> tuple[str, ...]:
+        """What a reader of this method's answers must know."""
+        return ()
 
     def explain(
         self,
@@ -149,125 +172,147 @@ class Explainer(BaseEstimator, ABC):
         n: int = 1,
         constraints: Constraints | Mapping[str, Any] | None = None,
     ) -> Counterfactuals:
-        """For each person in `X`, the change that makes `model` decide `target`.
+        """For each row of `X`, the change that makes `model` decide for `target`.
 
         Parameters
         ----------
         model
             Any classifier: scikit-learn, XGBoost, LightGBM, torch, an ONNX file, a function; see `attain.Model`.
         X
-            The people: a frame with the schema's columns.
+            The rows to explain, usually one per person: a frame with the schema's columns.
         target
             The desired class.
         probability
             Ask for at least this probability of it, instead of for the decision.
         n
-            How many different options each person is offered.
+            How many different options each row is offered.
         constraints
             What may change in this call; see `attain.Constraints`. They only tighten the schema.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its `result` has the answers found until then.
         """
+        return self._explain(self._request(model, target, probability), X, n, constraints)
+
+    def _request(self, model: Any, target: Any, probability: float | None) -> Goal:
+        """A model and what is asked of it, after checking that this explainer is ready."""
         self._check_fitted()
         self._check_parameters()
-        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
-            raise AttainError(f"n is {n!r}; it takes a whole number from 1 upward")
+        return self._goal(model, target, probability)
+
+    def _explain(
+        self,
+        goal: GoalLike,
+        X: Frame,
+        n: int,
+        constraints: Constraints | Mapping[str, Any] | None,
+        others: Sequence[GoalLike] = (),
+    ) -> Counterfactuals:
+        check_integer("n", n, 1)
         table = Table.read(X, self.schema_)
-        goal = self._goal(model, target, probability)
-        self._accept(goal)
+        context = self._context(goal)
+        inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_)
         before = goal.decide(table.values)
         ledger = Ledger(len(table), self.budget)
         ledger.charge(np.arange(len(table)))
         outcome = _outset(region, before.met)
-        answers = self._run(goal, region, ledger, outcome, int(n))
-        answers, score = _checked(goal, region, ledger, outcome, answers, int(n))
-        return self._result(table, goal, outcome, answers, ledger, before.score, score, int(n))
+        problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
+        answers, interrupted = self._run(problem, outcome)
+        answers, after = _checked(problem, outcome, answers)
+        result = self._result(table, problem, context, outcome, answers, before.score, after)
+        if interrupted:
+            raise Interrupted(result)
+        return result
 
     def cite(self) -> str:
         """The publication of the method, as BibTeX."""
         return self.citation
 
     def reference(self, model: Any, target: Any, probability: float | None = None) -> Reference:
-        """The real people of the desired class, built once per model and target."""
-        self._check_fitted()
+        """The real rows of the desired class, built once for each model and target."""
+        goal = self._request(model, target, probability)
         if not self.rows_are_real_:
             raise AttainError("this explainer was saved without its training rows, so it has no reference")
-        return self._reference(self._goal(model, target, probability))
+        return self._context(goal).reference(goal)
 
     def _goal(self, model: Any, target: Any, probability: float | None) -> Goal:
-        probe = self.table_.values[:_PROBE_ROWS]
         return Goal(
-            Model.of(model), self.layout_, target=target, probability=probability, margin=self.margin, probe=probe
+            Model.of(model),
+            self.layout_,
+            target=target,
+            probability=probability,
+            margin=self.margin,
+            probe=probe_rows(self.table_.values),
         )
 
-    def _reference(self, goal: GoalLike) -> Reference:
-        key = goal.fingerprint()
-        if key not in self._references:
-            values = self.table_.values
-            desired = None if self.labels_ is None else desired_labels(self.labels_, goal.target)
-            met = goal.judge(values).met
-            self._references[key] = Reference.build(
-                self.schema_, values, desired_labels=desired, met=met, space=self.space_
-            )
-        return self._references[key]
+    def _context(self, goal: GoalLike) -> ModelContext:
+        values, labels = self.table_.values, self.labels_
 
-    def _run(self, goal: Goal, region: Region, ledger: Ledger, outcome: list[Status | None], n: int) -> Answers:
-        """All batches of people, one after the other; an interruption keeps what is done."""
+        def build(target: Any, met: np.ndarray) -> Reference:
+            desired = None if labels is None else desired_labels(labels, target)
+            return Reference.build(self.schema_, values, desired_labels=desired, met=met, space=self.space_)
+
+        return self._contexts.of(goal, values, build)
+
+    def _parameters(self) -> str:
+        """The parameters that what is learned about a model may depend on."""
+        given = self.get_params(deep=False)
+        return repr({name: given[name] for name in sorted(given.keys() - {"schema", "autoencoder", "figures"})})
+
+    def _run(self, problem: Problem, outcome: list[Status | None]) -> tuple[Answers, bool]:
+        """All batches, one after the other, and whether they were interrupted; what is done is kept."""
         waiting = np.flatnonzero([status is None for status in outcome])
-        found: list[Answers] = []
+        parts: list[Answers] = []
         bar = track(len(waiting), type(self).__name__)
+        interrupted = False
         try:
-            for people in _batches(waiting, self._batch_size(n)):
-                part = Ledger(len(people), self.budget)
-                part.spent[:] = ledger.spent[people]
-                problem = Problem(goal, region.subset(people), part, n, self.random_state)
-                answers = self._search(problem)
-                ledger.spent[people] = part.spent
-                for i, status in zip(people, answers.status, strict=True):
+            for owners in _batches(waiting, self._batch_size(problem.options, problem.inspected)):
+                answers = self._search(problem.subset(owners))
+                for i, status in zip(owners, answers.status, strict=True):
                     outcome[i] = status
-                found.append(_with_owners(answers, people))
-                bar.update(len(people), found=answers.status.count(Status.FOUND))
+                parts.append(_owned(answers, owners))
+                bar.update(len(owners), found=answers.status.count(Status.FOUND))
         except KeyboardInterrupt:
+            interrupted = True
             for i in waiting:
                 outcome[i] = outcome[i] or Status.INTERRUPTED
         finally:
             bar.close()
-        return _joined(found, len(region.schema))
+        return _joined(parts, len(problem.region.schema)), interrupted
 
     def _result(
         self,
         table: Table,
-        goal: Goal,
+        problem: Problem,
+        context: ModelContext,
         outcome: list[Status | None],
         answers: Answers,
-        ledger: Ledger,
         before: np.ndarray,
         after: np.ndarray,
-        n: int,
     ) -> Counterfactuals:
+        goal, n = problem.goal, problem.options
         factuals = table.values[answers.owners]
-        percentiles = (
-            self.percentiles_.of(factuals),
-            self.percentiles_.of(answers.rows),
-            self.percentiles_.shift(factuals, answers.rows),
-        )
         option_figures = {
             "score_after": _rounded(after),
             **difficulty(answers.rows, factuals, self.percentiles_),
             **answers.figures,
         }
-        notes: tuple[str, ...] = ()
+        notes = self._notes(problem.inspected)
         if self.figures and not self.rows_are_real_:
-            notes = ("Outlier and connectedness are missing: the explainer was saved without its training rows.",)
+            notes += ("This explainer was saved without its training rows: outlier and connectedness are missing.",)
         elif self.figures:
-            reference = self._reference(goal)
+            reference = context.reference(goal)
             option_figures |= faithfulness(answers.rows, reference)
-            option_figures |= self._further_figures(answers.rows, reference)
+            option_figures |= self._more_figures(answers.rows, goal, context)
             if not reference.labelled:
-                notes = ("Real people of the desired class are those the model decides for: no labels were given.",)
+                notes += ("No labels were given: real rows of the desired class are those the model decides for.",)
         offered = np.bincount(answers.owners, minlength=len(table))
         fewer = int(((offered > 0) & (offered < n)).sum())
         if fewer:
-            notes += (f"{fewer} people have fewer than the {n} options asked for: no others were found.",)
+            notes += (f"{fewer} rows have fewer than the {n} options asked for: no others were found.",)
         return Counterfactuals(
             table=table,
             method=type(self).__name__,
@@ -276,15 +321,25 @@ class Explainer(BaseEstimator, ABC):
             statuses=tuple(status or Status.INTERRUPTED for status in outcome),
             rows=answers.rows,
             owners=answers.owners,
-            percentiles=percentiles,
+            percentiles=(
+                self.percentiles_.of(factuals),
+                self.percentiles_.of(answers.rows),
+                self.percentiles_.shift(factuals, answers.rows),
+            ),
             person_figures={
                 "score_before": _rounded(before),
-                "rows_scored": ledger.spent,
+                "rows_scored": problem.ledger.spent,
                 "diversity": diversity(answers.rows, answers.owners, len(table), self.space_),
             },
             option_figures=option_figures,
             notes=notes,
+            rows_asked=goal.rows_asked + sum(other.rows_asked for other in problem.others),
         )
+
+    @property
+    def _seed(self) -> int:
+        """The seed of the search: `random_state`, or one drawn by `fit` where that is None."""
+        return self.drawn_seed_ if self.random_state is None else int(self.random_state)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "table_"):
@@ -292,25 +347,15 @@ class Explainer(BaseEstimator, ABC):
 
     def _check_parameters(self) -> None:
         """Refuses values that no method can take; methods add their own."""
-        self._check_whole("budget", self.budget, 2)
-        self._check_whole("random_state", self.random_state, 0)
-        if self.random_state >= 2**64:
-            raise AttainError(f"random_state is {self.random_state!r}; it takes a whole number below 2**64")
-        if not isinstance(self.margin, numbers.Real) or not 0 <= float(self.margin) < math.inf:
-            raise AttainError(f"margin is {self.margin!r}; it takes a number from 0 upward")
-
-    def _check_whole(self, name: str, value: object, least: int) -> None:
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-            raise AttainError(f"{name} is {value!r}; it takes a whole number from {least} upward")
-
-    def _check_positive(self, name: str, value: object, *, zero: bool = False) -> None:
-        number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
-        if not (0 < number < math.inf or (zero and number == 0)):
-            raise AttainError(f"{name} is {value!r}; it takes a number {'from 0 upward' if zero else 'above 0'}")
+        check_integer("budget", self.budget, 2)
+        check_number("margin", self.margin, least=0)
+        if self.random_state is not None:
+            check_integer("random_state", self.random_state, 0)
+            check_number("random_state", self.random_state, least=0, below=2**64)
 
 
 def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """The least and largest ordinary value of each column; NaN where there is none."""
+    """The least and the largest ordinary value of each column; NaN where there is none."""
     values = table.values.copy()
     for j, feature in enumerate(table.schema):
         if feature.special:
@@ -323,7 +368,7 @@ def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _outset(region: Region, met: np.ndarray) -> list[Status | None]:
-    """Whose end is known before any search."""
+    """The status of rows whose outcome is known before any search; None for the others."""
     nothing_free = np.asarray(region.frozen.all(axis=1))
     stuck_rule = np.zeros(len(region), dtype=bool)
     fixed, kept = _fixed(region), region.book.kept(region.factuals)
@@ -348,44 +393,43 @@ def _fixed(region: Region) -> np.ndarray:
     return fixed
 
 
-def _batches(people: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    for start in range(0, len(people), max(size, 1)):
-        yield people[start : start + max(size, 1)]
+def _batches(owners: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    for start in range(0, len(owners), max(size, 1)):
+        yield owners[start : start + max(size, 1)]
 
 
-def _with_owners(answers: Answers, people: np.ndarray) -> Answers:
-    return Answers(answers.rows, people[answers.owners], answers.cost, answers.status, answers.figures)
+def _owned(answers: Answers, owners: np.ndarray) -> Answers:
+    """The answers of a batch, with the owners' positions among all rows."""
+    return Answers(answers.rows, owners[answers.owners], answers.sort_key, answers.status, answers.figures)
 
 
 def _joined(parts: list[Answers], features: int) -> Answers:
     if not parts:
         return Answers(np.empty((0, features)), np.empty(0, dtype=np.intp), np.empty(0), [])
-    names = parts[0].figures.keys()
     return Answers(
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.owners for part in parts]),
-        np.concatenate([part.cost for part in parts]),
+        np.concatenate([part.sort_key for part in parts]),
         [status for part in parts for status in part.status],
-        {name: np.concatenate([part.figures[name] for part in parts]) for name in names},
+        {name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures},
     )
 
 
-def _checked(
-    goal: Goal, region: Region, ledger: Ledger, outcome: list[Status | None], answers: Answers, n: int
-) -> tuple[Answers, np.ndarray]:
-    """The last check: final form again, every rule anew, the model's own decision. At most n options a person."""
-    rows = region.final_form(answers.rows, answers.owners)
-    decided = goal.decide(rows)
-    ledger.charge(answers.owners)
-    good = region.allows(rows, answers.owners) & decided.met & region.changed(rows, answers.owners).any(axis=1)
-    order = np.lexsort((answers.cost, answers.owners))
+def _checked(problem: Problem, outcome: list[Status | None], answers: Answers) -> tuple[Answers, np.ndarray]:
+    """The last check: final form again, every rule again, the model's own decision. At most n options for each row."""
+    region, owners = problem.region, answers.owners
+    rows = region.final_form(answers.rows, owners)
+    decided = problem.goal.decide(rows)
+    problem.ledger.charge(owners)
+    good = region.allows(rows, owners) & decided.met & region.changed(rows, owners).any(axis=1)
+    order = np.lexsort((answers.sort_key, owners))
     order = order[good[order]]
-    firsts = np.searchsorted(answers.owners[order], answers.owners[order], side="left")
-    order = order[np.arange(len(order)) - firsts < n]
+    firsts = np.searchsorted(owners[order], owners[order], side="left")
+    order = order[np.arange(len(order)) - firsts < problem.options]
     kept = Answers(
         rows[order],
-        answers.owners[order],
-        answers.cost[order],
+        owners[order],
+        answers.sort_key[order],
         answers.status,
         {name: values[order] for name, values in answers.figures.items()},
     )

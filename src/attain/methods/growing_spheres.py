@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from attain.core.checks import check_integer, check_number
 from attain.methods.base import Explainer
 from attain.methods.search.moves import Moves, Scale
 from attain.methods.search.options import diverse
@@ -98,15 +101,15 @@ class GrowingSpheres(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_whole("samples", self.samples, 1)
-        self._check_positive("radius", self.radius)
-        self._check_positive("step", self.step)
-        self._check_positive("growth", self.growth, zero=True)
+        check_integer("samples", self.samples, 1)
+        check_number("radius", self.radius, above=0)
+        check_number("step", self.step, above=0)
+        check_number("growth", self.growth, least=0)
 
     def _prepare(self) -> None:
         self.scale_ = Scale(self.schema_, self.table_.values)
 
-    def _batch_size(self, options: int) -> int:
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return max(_ROWS_AT_ONCE // self.samples, 1)
 
     def _search(self, problem: Problem) -> Answers:
@@ -129,15 +132,15 @@ class _Shells:
         self.problem = problem
         self.moves = Moves(problem.region, settings.scale_, problem.seed)
         keep = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
-        self.pool = Pool(problem.people, len(problem.region.schema), keep)
+        self.pool = Pool(len(problem), len(problem.region.schema), keep)
         # rows kept back for taking back changes, and for the last check
-        wished = keep * (1 + (self.moves.dimensions if settings.sparsity else np.zeros(problem.people, dtype=np.intp)))
+        wished = keep * (1 + (self.moves.dimensions if settings.sparsity else np.zeros(len(problem), dtype=np.intp)))
         self.reserve: np.ndarray = np.maximum(np.minimum(wished, problem.ledger.budget // 2), problem.options)
 
     def shrink(self) -> np.ndarray:
         """The radius of a ball round each person in which nothing was found."""
-        radius = np.full(self.problem.people, float(self.settings.radius))
-        active = np.arange(self.problem.people)
+        radius = np.full(len(self.problem), float(self.settings.radius))
+        active = np.arange(len(self.problem))
         while active.size:
             active = active[self._try(active, np.zeros(len(active)), radius[active])]
             radius[active] /= 2
@@ -146,12 +149,12 @@ class _Shells:
 
     def grow(self, inner: np.ndarray) -> list[Status]:
         """Shells outward, until something turns the decision, there is nowhere left to go, or the budget is spent."""
-        status = np.full(self.problem.people, Status.FOUND, dtype=object)
-        ledger, pool = self.problem.ledger, self.pool
+        status = np.full(len(self.problem), Status.FOUND, dtype=object)
+        pool = self.pool
         wanted = 1 if self.problem.options == 1 else 2 * self.problem.options
-        active = np.arange(self.problem.people)
+        active = np.arange(len(self.problem))
         while active.size:
-            spent = ledger.spent[active] + self.reserve[active] >= ledger.budget
+            spent = self.problem.spent(self.reserve)[active]
             beyond = inner[active] > self.moves.farthest[active]
             empty = pool.size[active] == 0
             status[active[empty & spent]] = Status.BUDGET_SPENT
@@ -167,12 +170,8 @@ class _Shells:
 
     def _try(self, people: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
         """Judges records from one shell for each of these people; says for whom one turned the decision."""
-        region = self.problem.region
         rows, owners = self.moves.draw(people, inner, outer, self.settings.samples)
-        rows = region.final_form(rows, owners)
-        worth = np.flatnonzero(region.admits(rows, owners))
-        worth = worth[self.problem.ledger.affordable(owners[worth], self.reserve)]
-        met, _ = self.problem.ask(rows[worth], owners[worth])
-        hits = worth[met]
-        self.pool.add(rows[hits], owners[hits], self.moves.distances(rows[hits], owners[hits]))
-        return np.isin(people, owners[hits])
+        tried = self.problem.evaluate(rows, owners, reserve=self.reserve)
+        rows, owners = tried.rows[tried.hits], owners[tried.hits]
+        self.pool.add(rows, owners, self.moves.distances(rows, owners))
+        return np.isin(people, owners)

@@ -13,11 +13,14 @@ from attain.density import CHVAE, Autoencoder, Codes
 from attain.methods.base import Explainer
 from attain.methods.search.latent_space import DecodeVjp, Latent
 from attain.methods.search.moves import Scale, fewest_changes
+from attain.population.reference import Reference
 from attain.schema import Schema
 from attain.tables import Region
 
 AutoencoderChoice: TypeAlias = Autoencoder | Literal["chvae"] | None
 """An autoencoder, fitted or not; `"chvae"`, a `CHVAE` with default parameters; or None, for methods that allow it."""
+_RANKED, _RANK_SAMPLES = 1000, 20
+"""Among how many real rows an answer's density is ranked, and with how many draws each density is bounded."""
 
 _CALLED = ("encode", "decode", "log_density")
 _DEFINING = ("name", "kind", "levels", "special", "immutable", "derived")
@@ -84,7 +87,7 @@ class LatentExplainer(Explainer):
         if given is None:
             return None
         if isinstance(given, str):
-            return CHVAE(self.schema_, random_state=self.random_state)
+            return CHVAE(self.schema_, random_state=self._seed)
         fresh: Autoencoder = clone(given).set_params(schema=self.schema_)
         return fresh
 
@@ -133,6 +136,14 @@ class LatentExplainer(Explainer):
             return np.nan_to_num(in_codes, posinf=0.0, neginf=0.0)
 
         return pulled_back
+
+    def _density_rank(self, rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
+        """The rank of each answer's density, given its immutable features, among real rows of the desired class."""
+        if not len(rows) or not len(reference):
+            return {"density_rank": np.full(len(rows), np.nan)}
+        some = reference.values[np.linspace(0, len(reference) - 1, min(len(reference), _RANKED)).astype(np.intp)]
+        real, own = np.sort(self._log_density(some, _RANK_SAMPLES)), self._log_density(rows, _RANK_SAMPLES)
+        return {"density_rank": np.round(np.searchsorted(real, own) / len(real), 3)}
 
     def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Complete rows: decoded free cells beside each owner's immutable ones, with as few changes as possible."""

@@ -91,6 +91,11 @@ class GoalLike(Protocol):
     def classes(self) -> tuple[Label, ...]:
         return self.reader.classes
 
+    @property
+    def labels_only(self) -> bool:
+        """Whether the model gives labels and no scores, so that a few equal answers do not show that it is the same."""
+        return tuple(self.reader.kinds) == ("labels",)
+
 
 class Goal(GoalLike):
     """A model asked for a target class, or for at least a probability of it.

@@ -36,6 +36,8 @@ class Record:
     option_figures: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
     """Figures with one value per option (m,)."""
     notes: tuple[str, ...] = ()
+    rows_asked: int = 0
+    """All rows that models were asked about in this call: those charged to a person, probes and training rows."""
 
     def __len__(self) -> int:
         return len(self.table)

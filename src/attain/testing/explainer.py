@@ -13,8 +13,11 @@ import hashlib
 import inspect
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +25,9 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from attain.core.errors import Interrupted
 from attain.methods.base import Explainer
+from attain.methods.persistence import load
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.testing import people
@@ -154,12 +159,17 @@ class ExplainerSuite:
             )
             spent = result.person_figures["rows_scored"]
             assert (spent <= budget).all()
-            assert spent.sum() <= model.rows
+            assert spent.sum() <= result.rows_asked == model.rows
 
     def test_an_interruption_keeps_what_is_done(self) -> None:
         explainer = self._fitted()
-        result = explainer.explain(_Interrupting(self._model), _refused(self._model, 5), target=people.DESIRED)
-        assert set(result.statuses) == {Status.INTERRUPTED}
+        try:
+            explainer.explain(_Interrupting(self._model), _refused(self._model, 5), target=people.DESIRED)
+        except Interrupted as interrupted:
+            assert isinstance(interrupted.result, Counterfactuals)
+            assert set(interrupted.result.statuses) == {Status.INTERRUPTED}
+        else:
+            raise AssertionError("an interruption did not raise Interrupted")
 
     # valid
 
@@ -270,6 +280,25 @@ class ExplainerSuite:
             assert other.answers.tobytes() == expected.answers.tobytes()
             assert other.statuses == expected.statuses
             assert type(other.frame) is type(convert(X))
+
+    def test_threads_that_share_an_explainer_get_the_same_bytes_as_one_after_the_other(self) -> None:
+        explainer, models = self._fitted(), self._classifiers()[:2]
+        calls = [(model, _refused(self._model, number)) for model in models for number in (6, 12)]
+
+        def answered(call: tuple[Any, pd.DataFrame]) -> str:
+            return digest(explainer.explain(call[0], call[1], target=people.DESIRED))
+
+        expected = [answered(call) for call in calls]
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(answered, calls)) == expected
+
+    def test_a_saved_explainer_gives_the_same_bytes(self) -> None:
+        explainer, X = self._fitted(), _refused(self._model, 8)
+        with TemporaryDirectory() as folder:
+            explainer.save(Path(folder) / "explainer.attain")
+            loaded = load(Path(folder) / "explainer.attain", trusted=[self.explainer])
+        expected = digest(explainer.explain(self._model, X, target=people.DESIRED))
+        assert digest(loaded.explain(self._model, X, target=people.DESIRED)) == expected
 
     def test_another_process_gives_the_same_bytes(self) -> None:
         module, name = self.explainer.__module__, self.explainer.__qualname__

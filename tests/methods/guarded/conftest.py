@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from attain import Constraints, Feature, Model, Schema
-from attain.methods.guarded import GuardedSearch
 from attain.methods.guarded.balls import Coordinates
 from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.run import GuardedSearch
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.guarded.trials import Trials
 from attain.methods.guarded.vicinity import Vicinity

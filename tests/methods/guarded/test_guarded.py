@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import attain
-from attain import CCHVAE, AttainError, Feature, Model, Schema, Status
+from attain import AttainError, Feature, Guarded, Model, Schema, Status
 from attain.core.errors import DataError
 from attain.datasets import load_german
 from attain.density import CHVAE, Codes
@@ -108,7 +108,7 @@ class German:
         return self.others[model.predict(self.others) == "bad"].iloc[:number]
 
     def explainer(self, **parameters):
-        return CCHVAE(self.schema, autoencoder=self.autoencoder, refine="guarded", **parameters)
+        return Guarded(self.schema, autoencoder=self.autoencoder, **parameters)
 
     @cache  # noqa: B019
     def fitted(self, setting="connected"):
@@ -228,7 +228,6 @@ def test_a_seed_changed_after_fitting_leaves_the_held_out_rows_alone(german) -> 
     explainer = german.explainer().fit(german.X, german.y)
     before = guard_of(explainer, german.forest)
     explainer.set_params(random_state=5)
-    explainer._guardings.clear()
     after = guard_of(explainer, german.forest)
     np.testing.assert_array_equal(before.people.values, after.people.values)
     np.testing.assert_array_equal(before.calibration, after.calibration)
@@ -309,7 +308,7 @@ def test_no_cut_order_or_company_of_people_matters(german, kind, monkeypatch) ->
     X = german.refused(model, 12)
     whole = explainer.explain(model, X, target="good", n=2)
     for size in (1, 7) if kind == "forest" else (5,):
-        monkeypatch.setattr(CCHVAE, "_batch_size", lambda self, options, size=size: size)
+        monkeypatch.setattr(Guarded, "_batch_size", lambda self, n, inspected, size=size: size)
         assert digest(explainer.explain(model, X, target="good", n=2)) == digest(whole)
     monkeypatch.undo()
     assert digest(explainer.explain(model, X.iloc[::-1], target="good", n=2)) == digest(whole)
@@ -348,13 +347,13 @@ def numbers_only():
 @pytest.mark.parametrize("setting", ["connected", "typical"])
 def test_levels_alone_and_numbers_alone_are_searched_alike_in_any_cut(made, setting, monkeypatch) -> None:
     schema, X, model = made()
-    explainer = CCHVAE(schema, autoencoder=Gallery(schema, X), refine="guarded", guard=setting).fit(X, model(X))
+    explainer = Guarded(schema, autoencoder=Gallery(schema, X), guard=setting).fit(X, model(X))
     refused = X[model(X) == "no"].iloc[:16]
     whole = explainer.explain(model, refused, target="yes", n=2)
     assert whole.found.all()
     assert (model(whole.frame[whole.found].astype(refused.dtypes)) == "yes").all()
     for size in (1, 7):
-        monkeypatch.setattr(CCHVAE, "_batch_size", lambda self, options, size=size: size)
+        monkeypatch.setattr(Guarded, "_batch_size", lambda self, n, inspected, size=size: size)
         assert digest(explainer.explain(model, refused, target="yes", n=2)) == digest(whole)
 
 
@@ -422,7 +421,7 @@ def test_without_labels_the_models_verdict_says_who_is_desired_and_that_is_said(
     explainer = german.explainer().fit(german.X)
     result = explainer.explain(german.logistic, german.refused(german.logistic, 5), target="good")
     assert result.found.all()
-    assert any("no labels were given" in note for note in result.notes)
+    assert any("No labels were given" in note for note in result.notes)
     assert OWN_ROWS in result.notes
     assert "calibrated on the model's own training rows" in " ".join(result.notes)
     guard = guard_of(explainer, german.logistic)
@@ -448,16 +447,15 @@ def test_calibration_rows_without_labels_are_refused_where_fit_had_some(german) 
 
 def test_wrong_parameters_are_answered_in_words(german) -> None:
     for wrong, words in (
-        ({"guard": "strict"}, "guard is 'strict'"),
-        ({"rate": 0}, "rate is 0"),
-        ({"rate": 1.0}, "rate is 1.0"),
-        ({"rate": "half"}, "rate is 'half'"),
-        ({"max_shift_weight": -1}, "max_shift_weight is -1"),
-        ({"change_weight": float("nan")}, "change_weight is nan"),
-        ({"compat": "released"}, "refine is 'guarded'"),
+        ({"guard": "strict"}, "guard must be one of 'connected', 'typical', got 'strict'"),
+        ({"rate": 0}, "rate must be a number > 0 and < 1, got 0"),
+        ({"rate": 1.0}, "rate must be a number > 0 and < 1, got 1.0"),
+        ({"rate": "half"}, "rate must be a number > 0 and < 1, got 'half'"),
+        ({"max_shift_weight": -1}, "max_shift_weight must be a number ≥ 0, got -1"),
+        ({"change_weight": float("nan")}, "change_weight must be a number ≥ 0, got nan"),
     ):
         with pytest.raises(AttainError, match=words):
-            CCHVAE(german.schema, refine="guarded", **wrong).fit(german.X)
+            Guarded(german.schema, **wrong).fit(german.X)
     explainer = german.explainer()
     for calibration, words in (
         ((german.X, german.y, 1), "calibration is a tuple of 3"),
@@ -473,13 +471,6 @@ def test_wrong_parameters_are_answered_in_words(german) -> None:
     unlabelled = explainer.fit(german.X)
     with pytest.raises(AttainError, match="fit had no labels"):
         unlabelled.explain(german.logistic, X, target="good", robust=german.refit)
-    plain = CCHVAE(german.schema, autoencoder=german.autoencoder).fit(german.X)
-    with pytest.raises(AttainError, match=r"robust takes .*refine='guarded'"):
-        plain.explain(german.logistic, X, target="good", robust=[german.logistic])
-    with pytest.raises(AttainError, match=r"calibration takes .*refine='guarded'"):
-        CCHVAE(german.schema, autoencoder=german.autoencoder).fit(german.X, calibration=german.X)
-    with pytest.raises(AttainError, match=r"refine was None .* call fit again"):
-        plain.set_params(refine="guarded").explain(german.logistic, X, target="good")
 
 
 # robust
@@ -543,7 +534,7 @@ def test_an_explainer_with_calibration_rows_answers_the_same_after_loading(germa
     frame, labels = german.calibration
     schema = german.schema
     for calibration in ((frame, labels), None):
-        explainer = CCHVAE(schema, autoencoder=small(schema), refine="guarded", budget=600)
+        explainer = Guarded(schema, autoencoder=small(schema), budget=600)
         explainer.fit(german.X, german.y, calibration=calibration)
         explainer.save(tmp_path / "guarded.attain")
         loaded = attain.load(tmp_path / "guarded.attain")
@@ -560,11 +551,11 @@ def test_an_explainer_with_calibration_rows_answers_the_same_after_loading(germa
 # few people, and everything a schema can say
 
 
-def test_with_few_real_people_algorithm_1_answers_and_that_is_said(german) -> None:
+def test_with_few_real_people_the_guard_is_that_of_all_training_rows_and_that_is_said(german) -> None:
     few = german.X.iloc[:30]
     explainer = german.explainer().fit(few, german.y[:30])
     result = explainer.explain(german.forest, german.refused(german.forest, 4), target="good", robust=[german.logistic])
-    assert any("could not be guarded" in note for note in result.notes)
+    assert any("fitted on all training rows" in note for note in result.notes)
     assert (result.option_figures["typicality"] == 2).all()
     assert np.isnan(result.option_figures["typicality_p"]).all()
     assert "holds_under" in result.figures
@@ -588,7 +579,7 @@ def test_gaps_codes_derived_columns_and_rules_are_searched_through() -> None:
     X = people.frame(400)
     y = people.labels(X)
     schema = people.schema()
-    explainer = CCHVAE(schema, autoencoder=Gallery(schema, X), refine="guarded", guard="typical").fit(X, y)
+    explainer = Guarded(schema, autoencoder=Gallery(schema, X), guard="typical").fit(X, y)
     for model in (people.linear_model(X, y), people.tree_model(X, y)):
         others = people.frame(500, seed=7)
         others = others[model.predict(others) == people.REFUSED]

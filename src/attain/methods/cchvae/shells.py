@@ -71,7 +71,7 @@ class Shells:
         The search of a person goes on, for further options, until `wanted` different hits are found or the shells have
         grown to twice the distance of the first.
         """
-        n = problem.people
+        n = len(problem)
         pool = Pool(n, len(problem.region.schema), keep)
         generators = streams(problem.region.factuals, problem.seed)
         farthest = latent.farthest(self.norm)
@@ -83,7 +83,7 @@ class Shells:
         active = everybody[pool.size < wanted]
         while active.size:
             inner = self.step * shells[active]
-            spent = problem.ledger.spent[active] + keep >= problem.ledger.budget
+            spent = problem.spent(keep)[active]
             beyond, many = inner > farthest[active], shells[active] >= self.most
             for reason, ended in (
                 (Status.SHELLS_SPENT, many), (Status.OUT_OF_REACH, beyond), (Status.BUDGET_SPENT, spent)
@@ -202,11 +202,8 @@ class Shells:
         self, problem: Problem, pool: Pool, latent: Latent, codes: np.ndarray, owners: np.ndarray, reserve: int = 0
     ) -> None:
         """Adds to the pool what turns the decision, among candidates that are allowed and affordable."""
-        rows = problem.region.final_form(latent.decode(codes, owners), owners)
-        worth = np.flatnonzero(problem.region.admits(rows, owners))
-        worth = worth[problem.ledger.affordable(owners[worth], reserve)]
-        met, _ = problem.ask(rows[worth], owners[worth])
-        hits = worth[met]
+        tried = problem.evaluate(latent.decode(codes, owners), owners, reserve=reserve)
+        rows, hits = tried.rows, tried.hits
         if latent.measure is None:
             distance = norm_of(codes[hits] - latent.codes[owners[hits]], self.norm)
         else:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer
+from attain.methods.context import ModelContext
 from attain.methods.face.graph import Density, PeopleGraph, admissible_rows
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse_order
@@ -128,20 +129,19 @@ class Face(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_whole("neighbours", self.neighbours, 1)
-        self._check_whole("rows", self.rows, 2)
-        self._check_positive("tolerance", self.tolerance, zero=True)
+        check_integer("neighbours", self.neighbours, 1)
+        check_integer("rows", self.rows, 2)
+        check_number("tolerance", self.tolerance, least=0)
         if self.bandwidth is not None:
-            self._check_positive("bandwidth", self.bandwidth)
-        if self.density not in get_args(Kernel):
-            raise AttainError(f"density is {self.density!r}; it takes one of {', '.join(map(repr, get_args(Kernel)))}")
+            check_number("bandwidth", self.bandwidth, above=0)
+        check_choice("density", self.density, get_args(Kernel))
         for name, value in (("least_density", self.least_density), ("least_probability", self.least_probability)):
-            if value is not None and (isinstance(value, bool) or not 0 <= value < 1):
-                raise AttainError(f"{name} is {value!r}; it takes a number from 0 up to, not including, 1")
+            if value is not None:
+                check_number(name, value, least=0, below=1)
 
     def _prepare(self) -> None:
         values = self.table_.values
-        random = np.random.default_rng(self.random_state)
+        random = np.random.default_rng(self._seed)
         points, first = distinct(self.space_.transform(values))
         if len(points) > self.rows:
             chosen = np.sort(random.choice(len(points), self.rows, replace=False))
@@ -154,23 +154,20 @@ class Face(Explainer):
         self.graph_ = PeopleGraph(self.schema_, values[first], points, self.neighbours, density)
         self.spread_ = Scale(self.schema_, values).spread
         self._copies = Copies(values[:, self.schema_.free_columns])
-        self._ends: dict[tuple[object, ...], np.ndarray] = {}
 
-    def _accept(self, goal: GoalLike) -> None:
-        """Finds out once per goal who may stand at the end of a path."""
-        if self._key(goal) in self._ends:
-            return
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> np.ndarray:
+        """Which vertices may stand at the end of a path."""
         graph = self.graph_
         good = goal.judge(graph.values).met & (graph.height >= np.quantile(graph.height, self.least_density))
         if self.least_probability:
             surer = self._goal(goal.model, goal.target, self.least_probability)
             good &= surer.judge(graph.values).met
-        self._ends[self._key(goal)] = good
+        return good
 
-    def _key(self, goal: GoalLike) -> tuple[object, ...]:
-        return goal.fingerprint(), self.least_probability, self.least_density
+    def _notes(self, inspected: Any) -> tuple[str, ...]:
+        return (REAL_VALUES,)
 
-    def _batch_size(self, options: int) -> int:
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return max(_STEPS_AT_ONCE // max(len(self.graph_.starts), 1), 1)
 
     def _routes(self, region: Region) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +177,7 @@ class Face(Explainer):
     def _search(self, problem: Problem) -> Answers:
         region = problem.region
         lengths, _ = self._routes(region)
-        lengths[:, ~self._ends[self._key(problem.goal)]] = np.inf
+        lengths[:, ~problem.inspected] = np.inf
         order = np.argsort(lengths, axis=1, kind="stable")
         available = np.isfinite(lengths).sum(axis=1)
 
@@ -204,10 +201,6 @@ class Face(Explainer):
         }
         return Answers(rows[kept], owners[kept], cost[kept], status, figures)
 
-    def _result(self, *parts: Any) -> Counterfactuals:
-        result = super()._result(*parts)
-        return replace(result, notes=(*result.notes, REAL_VALUES))
-
     def paths(self, result: Counterfactuals, constraints: Constraints | Mapping[str, Any] | None = None) -> Frame:
         """The path of every option: one row a step, with the columns person, option, step and the features.
 
@@ -223,7 +216,7 @@ class Face(Explainer):
         vertices = np.argsort(self.rows_)[np.minimum(places, len(self.rows_) - 1)]
         steps: list[tuple[int, int, int, np.ndarray]] = []
         people = np.unique(result.owners)
-        size = self._batch_size(1)
+        size = self._batch_size(1, None)
         for start in range(0, len(people), size):
             some = people[start : start + size]
             lengths, before = self._routes(region.subset(some))

@@ -1,5 +1,1 @@
-"""The guarded search: answers that are easy to attain among those that real people of the desired class have."""
-
-from attain.methods.guarded.run import Guarded, GuardedSearch
-
-__all__ = ["Guarded", "GuardedSearch"]
+"""The guarded search: answers that are easy to reach among those that real rows of the desired class have."""

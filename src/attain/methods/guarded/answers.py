@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from attain.methods.guarded import Guarded, GuardedSearch
+from attain.methods.guarded.run import GuardedAnswers, GuardedSearch
 from attain.methods.search.latent_space import Latent
-from attain.methods.search.problem import Answers, Ledger, Problem
+from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sphere import directions
 from attain.methods.search.streams import normals, streams, uniforms
-from attain.models import Goal, JointGoal
+from attain.models import GoalLike, JointGoal
 from attain.results.status import Status
 
 _CODES: Final = 16
@@ -30,7 +30,7 @@ def guarded_answers(
     search: GuardedSearch,
     latent_of: Callable[[Problem], Latent],
     easiest: Answers | None,
-    others: Sequence[Goal],
+    others: Sequence[GoalLike],
 ) -> Answers:
     """The answers of a batch of people, with their level, their p-value, and the least shift that any answer has.
 
@@ -53,14 +53,14 @@ def guarded_answers(
     figures = {
         "typicality": found.level[chosen].astype(np.float64),
         "typicality_p": np.round(found.p_value[chosen], 6),
-        "easiest_shift": _easiest_shift(easiest, owners, problem.people),
+        "easiest_shift": _easiest_shift(easiest, owners, len(problem)),
     }
     if holds is not None:
         figures["holds_under"] = holds[chosen]
     return Answers(found.rows[chosen], owners, cost[chosen], statuses(problem, owners), figures)
 
 
-def _different_ways(found: Guarded, cost: np.ndarray, problem: Problem) -> np.ndarray:
+def _different_ways(found: GuardedAnswers, cost: np.ndarray, problem: Problem) -> np.ndarray:
     """The positions of each person's options: the cheapest, then those that do not change all that one before does.
 
     What changes the same features a little otherwise, or more of them, is no option of its own.
@@ -79,22 +79,17 @@ def _different_ways(found: Guarded, cost: np.ndarray, problem: Problem) -> np.nd
 
 def _robust(
     problem: Problem, search: GuardedSearch, latent_of: Callable[[Problem], Latent], joint: JointGoal
-) -> tuple[Guarded, np.ndarray]:
+) -> tuple[GuardedAnswers, np.ndarray]:
     """Answers that hold under all models, or else under the first; and the share of the others each holds under."""
     # half the budget is kept for those whom it finds nothing for
-    half = Ledger(problem.people, problem.ledger.budget // 2)
-    half.spent[:] = problem.ledger.spent
+    half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
     found = search.search(replace(problem, goal=joint, ledger=half), latent_of(problem))
-    problem.ledger.spent[:] = half.spent
-    rest = np.setdiff1d(np.arange(problem.people), found.owners)
+    rest = np.setdiff1d(np.arange(len(problem)), found.owners)
     if rest.size:
-        ledger = Ledger(len(rest), problem.ledger.budget)
-        ledger.spent[:] = problem.ledger.spent[rest]
-        part = replace(problem, region=problem.region.subset(rest), ledger=ledger)
+        part = problem.subset(rest)
         more = replace(search, further=()).search(part, latent_of(part))
-        problem.ledger.spent[rest] = ledger.spent
         more = more._replace(owners=rest[more.owners])
-        found = Guarded(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
+        found = GuardedAnswers(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
     return found, joint.share(found.rows) if len(found.rows) else np.empty(0)
 
 
@@ -115,12 +110,7 @@ def latent_starts(problem: Problem, latent: Latent) -> tuple[np.ndarray, np.ndar
 
 def statuses(problem: Problem, answered: np.ndarray) -> list[Status]:
     """How each person's search ended."""
-    found = set(answered.tolist())
-    spent = problem.ledger.spent + 2 * problem.options >= problem.ledger.budget
-    return [
-        Status.FOUND if i in found else Status.BUDGET_SPENT if spent[i] else Status.NO_CHANGE_FOUND
-        for i in range(problem.people)
-    ]
+    return problem.statuses(answered, problem.spent(2 * problem.options), Status.NO_CHANGE_FOUND)
 
 
 def _easiest_shift(easiest: Answers | None, owners: np.ndarray, people: int) -> np.ndarray:

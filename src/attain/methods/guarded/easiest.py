@@ -1,48 +1,44 @@
-"""The easiest record of all that turns a linear model's decision: a floor for the guarded search, and a start."""
+"""The easiest record of all that flips a linear model's decision: a lower bound for the guarded search, and a start."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from attain.methods.recourse.actionable_recourse import ActionableRecourse
-from attain.methods.search.problem import Answers, Ledger, Problem
-from attain.models import GoalLike
+from attain.methods.recourse.actions import Actions, Grid
+from attain.methods.recourse.exact import ExactRecourse
+from attain.methods.search.problem import Answers, Problem
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import linear_score
-from attain.tables import Table
+from attain.population.percentiles import Percentiles
+from attain.schema import Schema
 
 _VALUES: Final = 1024
-"""Of a column with more observed values so many are kept, evenly by their rank: a shift is then off by 0.1 points."""
+"""Of a column with more observed values this many are kept, at even ranks: a shift is then off by 0.1 points."""
 
 
 class Easiest:
     """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not."""
 
-    def __init__(self, table: Table, labels: np.ndarray | None) -> None:
-        self._recourse = ActionableRecourse(table.schema, cost="total", grid="observed", figures=False)
-        self._recourse._remember(table, labels)
-        self._recourse._prepare()
-        grid = self._recourse.grid_
-        grid.points = [_thinned(points) for points in grid.points]
+    def __init__(self, schema: Schema, values: np.ndarray, percentiles: Percentiles) -> None:
+        self._values, self._percentiles = values, percentiles
+        self._grid = Grid(schema, values, "observed")
+        self._grid.points = [_thinned(points) for points in self._grid.points]
 
-    def fits(self, goal: GoalLike) -> bool:
-        """Whether the model is linear."""
+    def search(self, problem: Problem) -> Answers | None:
+        """The easiest record of each row, with its total shift as the figure `cost`; None for other models."""
         try:
-            linear_score(goal, self._recourse.table_.values)
+            score = linear_score(problem.goal, self._values)
         except StructureError:
-            return False
-        return True
-
-    def search(self, problem: Problem) -> Answers:
-        """The easiest record of each person, with its total shift as `cost`; nobody is charged for it."""
-        ledger = Ledger(problem.people, problem.ledger.budget)
-        return self._recourse._search(Problem(problem.goal, problem.region, ledger, 1, problem.seed))
+            return None
+        actions = Actions(problem.region, self._grid, self._percentiles, "total")
+        return ExactRecourse().search(replace(problem, options=1), actions, score)
 
 
 def _thinned(points: np.ndarray) -> np.ndarray:
-    """The points, or so many of them at even ranks, the first and the last among them."""
+    """The points, or some of them at even ranks, the first and the last among them."""
     if len(points) <= _VALUES:
         return points
     return points[np.unique(np.linspace(0, len(points) - 1, _VALUES).astype(np.intp))]

@@ -55,10 +55,8 @@ def evolved(trials: Trials, latent: Latent, people: np.ndarray) -> tuple[np.ndar
 def _fitness(trials: Trials, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
     problem = trials.problem
     fitness = np.full(len(rows), np.inf)
-    worth = np.flatnonzero(problem.region.admits(rows, owners))
-    worth = worth[problem.ledger.affordable(owners[worth], trials.reserve)]
-    met, score = problem.ask(rows[worth], owners[worth])
-    fitness[worth] = _REFUSED - np.round(score, 9)
-    turned = worth[met]
+    tried = problem.evaluate(rows, owners, reserve=trials.reserve, in_final_form=True)
+    fitness[tried.asked] = _REFUSED - np.round(tried.score, 9)
+    turned = tried.hits
     fitness[turned] = trials.measured(rows[turned], owners[turned]).merit
     return fitness

@@ -32,8 +32,8 @@ TOO_FEW_HELD_OUT: Final = (
     "was fitted on: its stated rate is only approximate."
 )
 NO_GUARD: Final = (
-    f"Fewer than {LEAST} different real people of the desired class are known, so answers could not be guarded: they "
-    "come from Algorithm 1, and their level is the last."
+    f"Fewer than {LEAST} different real rows of the desired class are known, so the guard was fitted on all training "
+    "rows, whatever their class: no answer counts as typical or unusual."
 )
 
 
@@ -72,9 +72,10 @@ def held_out(values: np.ndarray, seed: int) -> np.ndarray:
 class Guarding:
     """A guard for one model and target, and the line through its scores; None where too few real people are known."""
 
-    guard: Guard | None
+    guard: Guard
     surrogate: Surrogate
-    reference: Reference
+    known: bool
+    """Whether enough real rows of the desired class are known; if not, the guard is that of all training rows."""
     notes: tuple[str, ...]
 
     @classmethod
@@ -83,6 +84,7 @@ class Guarding:
         goal: GoalLike,
         setting: Setting,
         values: np.ndarray,
+        met: np.ndarray,
         labels: np.ndarray | None,
         calibration: Calibration | None,
         seed: int,
@@ -90,7 +92,6 @@ class Guarding:
         density: Any,
     ) -> Guarding:
         """The guard of the training rows for a model and target."""
-        met = goal.judge(values).met
         desired = np.ones(len(values), dtype=bool) if labels is None else desired_labels(labels, goal.target)
         aside = np.zeros(len(values), dtype=bool) if calibration is not None else held_out(values, seed)
         reference = Reference.build(
@@ -102,11 +103,12 @@ class Guarding:
         )
         surrogate = Surrogate.fit(goal, values, space)
         if len(reference) < LEAST:
-            return cls(None, surrogate, reference, (NO_GUARD,))
+            everybody = Reference.build(space.schema, values, met=np.ones(len(values), dtype=bool), space=space)
+            return cls(Guard.fit(setting, everybody, values[:0], density), surrogate, False, (NO_GUARD,))
         rows = values[aside & met & desired] if calibration is None else _wanted(calibration, goal, labels)
         guard = Guard.fit(setting, reference, rows, density)
         notes = (OWN_ROWS,) if calibration is None else ()
-        return cls(guard, surrogate, reference, notes if guard.held_out else (TOO_FEW_HELD_OUT,))
+        return cls(guard, surrogate, True, notes if guard.held_out else (TOO_FEW_HELD_OUT,))
 
 
 def _wanted(calibration: Calibration, goal: GoalLike, labels: np.ndarray | None) -> np.ndarray:

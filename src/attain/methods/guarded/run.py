@@ -41,7 +41,7 @@ FurtherStarts: TypeAlias = Callable[[Problem], tuple[np.ndarray, np.ndarray]]
 """A batch of people to candidate rows in final form, and whose each is."""
 
 
-class Guarded(NamedTuple):
+class GuardedAnswers(NamedTuple):
     """Answers grouped by person, best first: what each costs, its level, and its p-value among real people."""
 
     rows: np.ndarray
@@ -77,7 +77,7 @@ class GuardedSearch:
     effort: int = 1
     further: tuple[FurtherStarts, ...] = ()
 
-    def search(self, problem: Problem, latent: Latent) -> Guarded:
+    def search(self, problem: Problem, latent: Latent) -> GuardedAnswers:
         """The best answers of each person; people without any are those that no start could be found for."""
         most = problem.region.max_changes
         problem = replace(
@@ -129,7 +129,7 @@ class GuardedSearch:
             turned = trials.turning(rows, owners)
             parts.append((rows[turned], owners[turned]))
         parts.append(self._fewer(trials, *(np.concatenate(part) for part in zip(*parts, strict=True))))
-        short = np.setdiff1d(np.arange(trials.problem.people), np.concatenate([owners for _, owners in parts]))
+        short = np.setdiff1d(np.arange(len(trials.problem)), np.concatenate([owners for _, owners in parts]))
         parts.append(starts.climb(short))
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
 
@@ -160,7 +160,7 @@ class GuardedSearch:
         again = trials.measured(walkers.rows[chosen], walkers.owners[chosen])
         return walked(again, trials, self.surrogate, self.guard.people.space, _FEWER_ROUNDS)
 
-    def _answers(self, trials: Trials, ways: Points) -> Guarded:
+    def _answers(self, trials: Trials, ways: Points) -> GuardedAnswers:
         """The best rows of each person, as the guard itself sees them; of several options, where walkers ended, too."""
         rows, owners, cost = trials.pool.rows, trials.pool.owners, trials.pool.distances
         if trials.problem.options > 1:
@@ -179,12 +179,12 @@ class GuardedSearch:
         rows, owners, cost, p_value = rows[known], owners[known], cost[known], p_value[known]
         level = (p_value <= self.rates[0]).astype(np.intp) + (p_value <= self.rates[1])
         order = np.lexsort((cost, level, owners))
-        return Guarded(rows[order], owners[order], cost[order], level[order], p_value[order])
+        return GuardedAnswers(rows[order], owners[order], cost[order], level[order], p_value[order])
 
     def _p_value(self, rows: np.ndarray) -> np.ndarray:
         return self.guard.p_value(self.guard.score(rows)) if len(rows) else np.empty(0)
 
-    def _minimal(self, found: Guarded, trials: Trials) -> Guarded:
+    def _minimal(self, found: GuardedAnswers, trials: Trials) -> GuardedAnswers:
         """Each person's best answer after taking back whole changes, while it turns the decision and stays as usual.
 
         Shortlists, and looking at the density of few versions only, may have left a change that nothing asks for. The
@@ -211,4 +211,4 @@ class GuardedSearch:
             order = order[rank_within(whose[worth[order]]) == 0]
             best, active = worth[order], whose[worth[order]]
             rows[active], cost[active], p_value[active] = versions[best], price[best], share[order]
-        return Guarded(rows, owners, cost, level, p_value)
+        return GuardedAnswers(rows, owners, cost, level, p_value)

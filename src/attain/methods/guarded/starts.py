@@ -161,7 +161,7 @@ class Starts:
 
         It starts from what some real people have, those with whose cells the score comes closest, and from the person.
         """
-        problem, region = self.trials.problem, self.trials.problem.region
+        problem = self.trials.problem
         rows, owners = self._closest(people)
         score = np.full(len(rows), -np.inf)
         done = np.zeros(len(rows), dtype=bool)
@@ -170,12 +170,9 @@ class Starts:
             if not active.size:
                 break
             versions, whose = self._cells(rows[active])
-            versions = region.final_form(versions, owners[active[whose]])
-            worth = np.flatnonzero(region.admits(versions, owners[active[whose]]))
-            worth = worth[problem.ledger.affordable(owners[active[whose[worth]]], self.trials.reserve)]
-            whose, versions = whose[worth], versions[worth]
-            met, reached = problem.ask(versions, owners[active[whose]])
-            reached = np.round(reached, 9) + _FAR * met
+            tried = problem.evaluate(versions, owners[active[whose]], reserve=self.trials.reserve)
+            whose, versions, met = whose[tried.asked], tried.rows[tried.asked], tried.met
+            reached = np.round(tried.score, 9) + _FAR * met
             order = np.lexsort((-reached, whose))
             first = order[rank_within(whose[order]) == 0]
             first = first[reached[first] > score[active[whose[first]]]]
@@ -194,11 +191,8 @@ class Starts:
         owners = np.repeat(people, len(real))
         rows = region.factuals[owners].copy()
         rows[:, region.schema.free_columns] = np.tile(real[:, region.schema.free_columns], (len(people), 1))
-        rows = region.final_form(rows, owners)
-        worth = np.flatnonzero(region.admits(rows, owners))
-        worth = worth[problem.ledger.affordable(owners[worth], self.trials.reserve)]
-        rows, owners = rows[worth], owners[worth]
-        score = np.round(problem.ask(rows, owners)[1], 9)
+        tried = problem.evaluate(rows, owners, reserve=self.trials.reserve)
+        rows, owners, score = tried.rows[tried.asked], owners[tried.asked], np.round(tried.score, 9)
         order = np.lexsort((-score, owners))
         order = order[rank_within(owners[order]) < _ENOUGH // 2]
         return np.concatenate((region.factuals[people], rows[order])), np.concatenate((people, owners[order]))

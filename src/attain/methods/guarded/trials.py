@@ -84,16 +84,13 @@ class Trials:
     pool: Pool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.level = np.zeros(self.problem.people, dtype=np.intp)
-        self.pool = Pool(self.problem.people, len(self.problem.region.schema), self.keep)
+        self.level = np.zeros(len(self.problem), dtype=np.intp)
+        self.pool = Pool(len(self.problem), len(self.problem.region.schema), self.keep)
 
     def turning(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which rows in final form turn the decision, keep the rules, and could be afforded."""
-        region, ledger = self.problem.region, self.problem.ledger
         turns = np.zeros(len(rows), dtype=bool)
-        worth = np.flatnonzero(region.admits(rows, owners))
-        worth = worth[ledger.affordable(owners[worth], self.reserve)]
-        turns[worth] = self.problem.ask(rows[worth], owners[worth])[0]
+        turns[self.problem.evaluate(rows, owners, reserve=self.reserve, in_final_form=True).hits] = True
         return turns
 
     def measured(self, rows: np.ndarray, owners: np.ndarray) -> Points:
@@ -129,7 +126,7 @@ class Trials:
 
         Their density is not looked at yet.
         """
-        region, ledger = self.problem.region, self.problem.ledger
+        region = self.problem.region
         owners = than.owners[walkers]
         rows = region.final_form(rows, owners)
         chosen = np.flatnonzero(region.admits(rows, owners))
@@ -141,7 +138,6 @@ class Trials:
         chosen, cost = chosen[hopeful], cost[hopeful]
         points = Points(rows[chosen], owners[chosen], cost, self._excess(rows[chosen], owners[chosen]))
         better = np.flatnonzero(points.merit < than.merit[walkers[chosen]])
-        better = better[ledger.affordable(points.owners[better], self.reserve)]
         points, walkers = points.take(better), walkers[chosen[better]]
-        met, _ = self.problem.ask(points.rows, points.owners)
-        return points.take(np.flatnonzero(met)), walkers[met]
+        hits = self.problem.evaluate(points.rows, points.owners, reserve=self.reserve, in_final_form=True).hits
+        return points.take(hits), walkers[hits]

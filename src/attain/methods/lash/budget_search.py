@@ -11,12 +11,11 @@ from attain.methods.lash.projection import project
 from attain.methods.lash.relaxation import Relaxation, roundings, switched
 from attain.methods.search.costs import Costs, switches
 from attain.methods.search.options import diverse
-from attain.methods.search.pool import Pool, first_of_each
+from attain.methods.search.pool import Pool
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
 from attain.models.structure.linear import LinearScore
-from attain.models.structure.smooth import smooth_score
-from attain.results.status import Status
+from attain.models.structure.smooth import Smooth
 
 if TYPE_CHECKING:
     from attain.methods.lash.budgeted_inverse import BudgetedInverseClassification
@@ -37,7 +36,7 @@ class BudgetSearch:
         region = problem.region
         indirect = settings.indirect_
         followers = np.empty(0, dtype=np.intp) if indirect is None else indirect.columns
-        self.smooth = smooth_score(problem.goal, settings.schema_, settings.table_.values)
+        self.smooth: Smooth = problem.inspected
         self.costs = Costs(region, settings.unit_, directions=settings.directions, uncharged=followers)
         self.movable = self.costs.slides.copy()
         self.movable[:, followers] = False
@@ -47,9 +46,9 @@ class BudgetSearch:
         """One answer a person and round; in each round the main change of the last answer is ruled out."""
         problem, region = self.problem, self.problem.region
         pools: list[Pool] = []
-        people = np.arange(problem.people)
+        people = np.arange(len(problem))
         for _ in range(1 if problem.options == 1 else problem.options + 1):
-            pool = Pool(problem.people, len(region.schema), 1)
+            pool = Pool(len(problem), len(region.schema), 1)
             self._round(people, pool)
             pools.append(pool)
             people = pool.owners
@@ -61,11 +60,7 @@ class BudgetSearch:
         ranking = self.costs.of(rows, owners)
         if self.settings.cost_budget is not None:
             ranking = np.concatenate([pool.distances for pool in pools])
-        spent = problem.ledger.spent + problem.options >= problem.ledger.budget
-        status = [
-            Status.FOUND if found else Status.BUDGET_SPENT if out else Status.OUT_OF_REACH
-            for found, out in zip(np.isin(np.arange(problem.people), owners), spent, strict=True)
-        ]
+        status = problem.statuses(owners)
         rows, owners, ranking = diverse(rows, owners, ranking, region, problem.options)
         return Answers(rows, owners, ranking, status, {"cost": self.costs.of(rows, owners)})
 
@@ -88,7 +83,7 @@ class BudgetSearch:
         relaxation = Relaxation(
             self.smooth, self.problem.region, base, settings.unit_, settings.indirect_, settings.keep_residual
         )
-        limit = np.zeros(self.problem.people)
+        limit = np.zeros(len(self.problem))
         if settings.cost_budget is not None:
             limit[people] = settings.cost_budget - self.costs.of(base[people], people)
             hit = self._try(relaxation, people, np.maximum(limit, 0.0), pool)
@@ -120,16 +115,12 @@ class BudgetSearch:
             movable[some] &= rank < spare[:, None]
             reached[crowded] = relaxation.rows(self._moves(relaxation, some, limit, movable), some)
         rows, owners = roundings(reached, people, region)
-        cost = self.costs.of(rows, owners)
-        worth_asking = region.admits(rows, owners)
-        if self.settings.cost_budget is not None:
-            worth_asking &= cost <= self.settings.cost_budget + _NEGLIGIBLE
-        chosen = np.intersect1d(np.flatnonzero(worth_asking), first_of_each(rows, owners))
-        chosen = chosen[problem.ledger.affordable(owners[chosen], problem.options)]
-        met, score = problem.ask(rows[chosen], owners[chosen])
-        hits = chosen[met]
-        pool.add(rows[hits], owners[hits], cost[hits] if self.settings.cost_budget is None else -score[met])
-        return np.isin(people, owners[hits])
+        most = np.inf if self.settings.cost_budget is None else self.settings.cost_budget + _NEGLIGIBLE
+        tried = problem.evaluate(rows, owners, where=lambda rows: self.costs.of(rows, owners) <= most, distinct=owners)
+        rows, owners = tried.rows[tried.hits], owners[tried.hits]
+        cost = self.costs.of(rows, owners) if self.settings.cost_budget is None else -tried.score[tried.met]
+        pool.add(rows, owners, cost)
+        return np.isin(people, owners)
 
     def _moves(self, relaxation: Relaxation, people: np.ndarray, limit: np.ndarray, movable: np.ndarray) -> np.ndarray:
         """The moves of least risk within each person's limit."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError, ModelError
 from attain.methods.base import Explainer
+from attain.methods.context import ModelContext
 from attain.methods.lash.budget_search import BudgetSearch
 from attain.methods.lash.relaxation import IndirectFeatures
 from attain.methods.search.costs import units
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike
-from attain.models.structure.smooth import smooth_score
+from attain.models.structure.smooth import Smooth, smooth_score
 from attain.schema import Direction, Schema
 
 _PEOPLE_AT_ONCE = 1_000
@@ -128,21 +131,20 @@ class BudgetedInverseClassification(Explainer):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.cost_budget is not None:
-            self._check_positive("cost_budget", self.cost_budget)
-        self._check_whole("iterations", self.iterations, 1)
-        self._check_whole("bisections", self.bisections, 0)
-        self._check_positive("tolerance", self.tolerance, zero=True)
+            check_number("cost_budget", self.cost_budget, above=0)
+        check_integer("iterations", self.iterations, 1)
+        check_integer("bisections", self.bisections, 0)
+        check_number("tolerance", self.tolerance, least=0)
         if isinstance(self.indirect, str):
             raise AttainError(
-                f"indirect is the text {self.indirect!r}; it takes a sequence of names: ({self.indirect!r},)"
+                f"indirect must be a sequence of column names such as ({self.indirect!r},), got {self.indirect!r}"
             )
         widths = self.widths.values() if isinstance(self.widths, Mapping) else [self.widths]
         for width in widths:
             if width is not None:
-                self._check_positive("widths", width)
+                check_number("widths", width, above=0)
         for name, direction in (self.directions or {}).items():
-            if direction not in ("increase", "decrease"):
-                raise AttainError(f"directions of {name!r} is {direction!r}; it takes 'increase' or 'decrease'")
+            check_choice(f"directions[{name!r}]", direction, ("increase", "decrease"))
 
     def _prepare(self) -> None:
         for name in self.directions or {}:
@@ -158,7 +160,7 @@ class BudgetedInverseClassification(Explainer):
                 given if isinstance(given, Mapping) else {} if given is None else dict.fromkeys(self.indirect, given)
             )
             self.indirect_ = IndirectFeatures.fit(
-                self.space_, self.table_.values, self.unit_, columns, widths, self.random_state
+                self.space_, self.table_.values, self.unit_, columns, widths, self._seed
             )
 
     def _indirect_column(self, name: str) -> int:
@@ -171,16 +173,16 @@ class BudgetedInverseClassification(Explainer):
             raise AttainError(f"indirect names {name!r}, which has no ordinary value in the training data")
         return column
 
-    def _accept(self, goal: GoalLike) -> None:
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> Smooth:
         try:
-            smooth_score(goal, self.schema_, self.table_.values)
+            return smooth_score(goal, self.schema_, self.table_.values)
         except ModelError as error:
             raise ModelError(
                 f"BudgetedInverseClassification follows the slope of the model's score, and {error}. "
                 "HillClimbingLocalSearch solves the same problem for any classifier"
             ) from error
 
-    def _batch_size(self, options: int) -> int:
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return _PEOPLE_AT_ONCE
 
     def _search(self, problem: Problem) -> Answers:

@@ -60,7 +60,7 @@ class Climb:
         self.neighbours = Neighbours(region, costs, pools)
         self.generators = streams(region.factuals, problem.seed)
         keep = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
-        self.pool = Pool(problem.people, len(region.schema), keep)
+        self.pool = Pool(len(problem), len(region.schema), keep)
         self.fixed = limit is not None
         self.limit = np.inf if limit is None else float(limit) + _NEGLIGIBLE
 
@@ -75,11 +75,10 @@ class Climb:
 
     def run(self) -> list[Status]:
         """Climbs, restarts and local search, until all are answered or nothing is left to try."""
-        people = np.arange(self.problem.people)
-        affordable = self.problem.ledger.affordable(people, self.problem.options)
-        people = people[affordable]
+        people = np.arange(len(self.problem))
+        people = people[self.problem.affordable(people)]
         region = self.problem.region
-        score = np.zeros(self.problem.people)
+        score = np.zeros(len(self.problem))
         score[people] = self.problem.ask(region.factuals[people], people)[1]
         self._climb(region.factuals[people], people, score[people])
         for turn in range(1 + self.restarts):
@@ -87,26 +86,16 @@ class Climb:
             if waiting.size:
                 self._restart(waiting, score)
         self._search_locally()
-        spent = self.problem.ledger.spent + self.problem.options >= self.problem.ledger.budget
-        return [
-            Status.FOUND if size else Status.BUDGET_SPENT if out else Status.OUT_OF_REACH
-            for size, out in zip(self.pool.size, spent, strict=True)
-        ]
+        return self.problem.statuses(self.pool.owners)
 
     def _ask(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Which of the candidates were asked about; of those the final form, whether they turn it, and their score.
 
         What turns the decision goes into the pool.
         """
-        region = self.problem.region
-        rows = region.final_form(rows, owners)
-        worth = region.admits(rows, owners)
-        if np.isfinite(self.limit):
-            worth &= self.costs.of(rows, owners) <= self.limit
-        asked = np.flatnonzero(worth)
-        asked = asked[self.problem.ledger.affordable(owners[asked], self.problem.options)]
-        met, score = self.problem.ask(rows[asked], owners[asked])
-        hits = asked[met]
+        cheap = (lambda rows: self.costs.of(rows, owners) <= self.limit) if np.isfinite(self.limit) else None
+        rows, asked, met, score, _ = tried = self.problem.evaluate(rows, owners, where=cheap)
+        hits = tried.hits
         ranking = self.costs.of(rows[hits], owners[hits]) if not self.fixed else -score[met]
         self.pool.add(rows[hits], owners[hits], ranking)
         return asked, rows[asked], met, score

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError
 from attain.methods.base import Explainer
 from attain.methods.lash.climb import Climb
@@ -106,13 +108,12 @@ class HillClimbingLocalSearch(Explainer):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.cost_budget is not None:
-            self._check_positive("cost_budget", self.cost_budget)
-        self._check_whole("starts", self.starts, 0)
-        self._check_whole("restarts", self.restarts, 0)
-        self._check_whole("turns", self.turns, 1)
+            check_number("cost_budget", self.cost_budget, above=0)
+        check_integer("starts", self.starts, 0)
+        check_integer("restarts", self.restarts, 0)
+        check_integer("turns", self.turns, 1)
         for name, direction in (self.directions or {}).items():
-            if direction not in ("increase", "decrease"):
-                raise AttainError(f"directions of {name!r} is {direction!r}; it takes 'increase' or 'decrease'")
+            check_choice(f"directions[{name!r}]", direction, ("increase", "decrease"))
 
     def _prepare(self) -> None:
         for name in self.directions or {}:
@@ -121,7 +122,7 @@ class HillClimbingLocalSearch(Explainer):
         self.unit_ = units(self.schema_, self.observed_)
         self.scale_ = Scale(self.schema_, self.table_.values)
 
-    def _batch_size(self, options: int) -> int:
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return max(_ROWS_AT_ONCE // (16 * len(self.schema_)), 1)
 
     def _search(self, problem: Problem) -> Answers:

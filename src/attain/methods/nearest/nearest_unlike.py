@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from attain.core.checks import check_integer
 from attain.methods.base import Explainer
+from attain.methods.context import ModelContext
 from attain.methods.nearest.reversion import reverted
 from attain.methods.search.options import diverse
 from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.ranked import ranked_hits
+from attain.models import GoalLike
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.percentiles import total_shift
-from attain.results.counterfactuals import Counterfactuals
+from attain.population.reference import Reference
 from attain.schema import Schema
 
 _ROWS_AT_ONCE = 100_000
@@ -94,16 +96,22 @@ class NearestUnlike(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_whole("neighbours", self.neighbours, 1)
+        check_integer("neighbours", self.neighbours, 1)
 
     def _prepare(self) -> None:
         self._copies = Copies(self.table_.values[:, self.schema_.free_columns])
 
-    def _batch_size(self, options: int) -> int:
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> Reference:
+        return context.reference(goal)
+
+    def _notes(self, inspected: Any) -> tuple[str, ...]:
+        return (REAL_VALUES,)
+
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return max(_ROWS_AT_ONCE // self.neighbours, 1)
 
     def _search(self, problem: Problem) -> Answers:
-        region, reference = problem.region, self._reference(problem.goal)
+        region, reference = problem.region, problem.inspected
         answers = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
 
         def neighbours(people: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -112,7 +120,7 @@ class NearestUnlike(Explainer):
             ranks = np.tile(np.arange(start, start + nearest.shape[1]), len(people))
             return self._fewer(reference.values[nearest.ravel()], owners, problem), owners, ranks
 
-        available = np.full(problem.people, len(reference))
+        available = np.full(len(problem), len(reference))
         rows, owners, _, scores, status = ranked_hits(
             problem, neighbours, available, block=self.neighbours, wanted=problem.options, reserve=answers
         )
@@ -140,7 +148,3 @@ class NearestUnlike(Explainer):
         shifts = np.where(region.changed(rows, owners), shifts, -1.0)
         rank = np.argsort(np.argsort(-shifts, axis=1, kind="stable"), axis=1)
         return np.where(rank < region.max_changes[owners, None], rows, region.factuals[owners])
-
-    def _result(self, *parts: Any) -> Counterfactuals:
-        result = super()._result(*parts)
-        return replace(result, notes=(*result.notes, REAL_VALUES))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from attain.methods.search.pool import rank_within
+from attain.methods.search.problem import Problem
 from attain.population.percentiles import Percentiles
-
-if TYPE_CHECKING:
-    from attain.methods.search.problem import Problem
 
 _LEAST_GAIN = 1e-9
 
@@ -37,12 +33,13 @@ def reverted(
         answer = active[place]
         trial = rows[answer]
         trial[np.arange(len(answer)), column] = region.factuals[owners[answer], column]
-        trial = region.final_form(trial, owners[answer])
-        worth = np.flatnonzero(_simpler(problem, rows[answer], trial, owners[answer]))
-        worth = worth[problem.ledger.affordable(owners[answer[worth]], reserve)]
-        trial, answer = trial[worth], answer[worth]
-        met, score = problem.ask(trial, owners[answer])
-        trial, answer, score = trial[met], answer[met], score[met]
+        number = region.changed(rows[answer], owners[answer]).sum(axis=1)
+
+        def simpler(trial: np.ndarray, whose: np.ndarray = owners[answer], number: np.ndarray = number) -> np.ndarray:
+            return np.asarray(region.changed(trial, whose).sum(axis=1) < number)
+
+        tried = problem.evaluate(trial, owners[answer], reserve=reserve, where=simpler)
+        trial, answer, score = tried.rows[tried.hits], answer[tried.hits], tried.score[tried.met]
         own = region.factuals[owners[answer]]
         gain = _total(percentiles, own, rows[answer], free) - _total(percentiles, own, trial, free)
         rate = (scores[answer] - score) / np.maximum(gain, _LEAST_GAIN)
@@ -56,11 +53,3 @@ def reverted(
 
 def _total(percentiles: Percentiles, own: np.ndarray, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
     return percentiles.interpolated_shift(own, rows)[:, free].sum(axis=1)
-
-
-def _simpler(problem: Problem, rows: np.ndarray, trial: np.ndarray, owners: np.ndarray) -> np.ndarray:
-    """Which trials keep every rule and change less than their answer, but something."""
-    region = problem.region
-    number = region.changed(trial, owners).sum(axis=1)
-    simpler: np.ndarray = (number > 0) & (number < region.changed(rows, owners).sum(axis=1))
-    return simpler & region.allows(trial, owners)

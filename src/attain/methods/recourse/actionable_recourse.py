@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from attain.core.errors import AttainError
+from attain.core.checks import check_choice, check_integer
 from attain.methods.base import Explainer
-from attain.methods.recourse.actions import Actions, Cost, Grid, Program
-from attain.methods.recourse.flip_set import Check, Item, Solver, certainly_none, flip_set
+from attain.methods.context import ModelContext
+from attain.methods.recourse.actions import Actions, Cost, Grid
+from attain.methods.recourse.exact import ExactRecourse, RulesCheck
+from attain.methods.recourse.flip_set import Item
 from attain.methods.recourse.local_linear import LocalSearch
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
+from attain.models import GoalLike
 from attain.models.structure.encoding import StructureError
-from attain.models.structure.linear import LinearScore, decision_scores, linear_score
+from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
-from attain.results.status import Status
 from attain.schema import Schema
 
-_NUDGES = (1e-10, 1e-7, 1e-4)
-"""How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""
 _PROPOSED = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
 _PEOPLE_AT_ONCE = 1_000
@@ -72,8 +72,6 @@ class ActionableRecourse(Explainer):
     flip_set
         How several options differ. `distinct`: no two change the same set of features. `exclusive`: no feature changes
         in two of them.
-    solver
-        `auto`, or `milp` to have every program solved by HiGHS.
     samples
         Records drawn round each person for a local linear model; linear classifiers need none.
     budget
@@ -106,7 +104,6 @@ class ActionableRecourse(Explainer):
         percentiles: Literal["ecdf", "kde"] = "ecdf",
         grid: Literal["observed", "exact"] | int = "observed",
         flip_set: Literal["distinct", "exclusive"] = "distinct",
-        solver: Solver = "auto",
         samples: int = 400,
         budget: int = 20_000,
         margin: float = 1e-6,
@@ -118,7 +115,6 @@ class ActionableRecourse(Explainer):
         self.percentiles = percentiles
         self.grid = grid
         self.flip_set = flip_set
-        self.solver = solver
         self.samples = samples
         self.budget = budget
         self.margin = margin
@@ -127,19 +123,17 @@ class ActionableRecourse(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_whole("samples", self.samples, 2)
+        check_integer("samples", self.samples, 2)
         for name, value, known in (
             ("cost", self.cost, get_args(Cost)),
             ("percentiles", self.percentiles, ("ecdf", "kde")),
             ("flip_set", self.flip_set, ("distinct", "exclusive")),
-            ("solver", self.solver, get_args(Solver)),
         ):
-            if value not in known:
-                raise AttainError(f"{name} is {value!r}; it takes one of {', '.join(map(repr, known))}")
-        if self.grid not in ("observed", "exact"):
-            if isinstance(self.grid, str):
-                raise AttainError(f"grid is {self.grid!r}; it takes 'observed', 'exact' or a number of steps")
-            self._check_whole("grid", self.grid, 1)
+            check_choice(name, value, known)
+        if isinstance(self.grid, str):
+            check_choice("grid", self.grid, ("observed", "exact"))
+        else:
+            check_integer("grid", self.grid, 1)
 
     def _prepare(self) -> None:
         values = self.table_.values
@@ -149,117 +143,36 @@ class ActionableRecourse(Explainer):
         )
         self.scale_ = Scale(self.schema_, values)
 
-    def _batch_size(self, options: int) -> int:
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return _PEOPLE_AT_ONCE
+
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> LinearScore | None:
+        """The model as a linear score; None where it is not linear."""
+        try:
+            return linear_score(goal, self.table_.values)
+        except StructureError:
+            return None
 
     def _search(self, problem: Problem) -> Answers:
         actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost)
-        try:
-            score = linear_score(problem.goal, self.table_.values)
-        except StructureError:
-            return self._search_locally(problem, actions)
-        status, items = self._exact(problem, actions, score)
-        rows, owners, ranks = _rows(problem, items)
-        cost = actions.cost(rows, owners)
-        return Answers(rows, owners, ranks, status, {"cost": np.round(cost, 9)})
+        exact = ExactRecourse(self.cost, self.flip_set == "exclusive")
+        if problem.inspected is None:
+            return self._search_locally(problem, actions, exact)
+        return exact.search(problem, actions, problem.inspected)
 
-    def _flip_set(self, program: Program, check: Check) -> Iterator[Item]:
-        return flip_set(program, self.cost, exclusive=self.flip_set == "exclusive", solver=self.solver, check=check)
-
-    def _exact(
-        self, problem: Problem, actions: Actions, score: LinearScore
-    ) -> tuple[list[Status], list[tuple[int, Item]]]:
-        """Everybody's flip set, each item asked of the model; a refusal by rounding is met with a little more gain."""
-        region, ledger = problem.region, problem.ledger
-        own = score.score(region.factuals)
-        unknown = np.flatnonzero(np.isnan(own))
-        if unknown.size:  # a missing cell that no training person has
-            ledger.charge(unknown)
-            own[unknown] = decision_scores(problem.goal, region.factuals[unknown])
-        status = [Status.OUT_OF_REACH] * problem.people
-        items: list[tuple[int, Item]] = []
-        waiting = np.arange(problem.people)
-        for nudge in _NUDGES:
-            proposed: list[tuple[int, Item]] = []
-            for i in waiting:
-                need = score.threshold - own[i]
-                need += nudge * max(1.0, abs(own[i]), abs(score.threshold))
-                program = actions.program(int(i), score, float(need))
-                # every item is asked about now, and again in the last check
-                affordable = min(problem.options, int(ledger.budget - ledger.spent[i]) // 2)
-                if certainly_none(program):
-                    status[i] = Status.NO_RECOURSE
-                elif affordable < 1:
-                    status[i] = Status.BUDGET_SPENT
-                else:
-                    found = self._flip_set(program, _ScoreCheck(problem, int(i), score))
-                    proposed += [(int(i), item) for item in islice(found, affordable)]
-            rows, owners, _ = _rows(problem, proposed)
-            accepted = problem.accepts(rows, owners)
-            items += [pair for pair, good in zip(proposed, accepted, strict=True) if good]
-            for i in owners[accepted]:
-                status[i] = Status.FOUND
-            refused = set(owners[~accepted].tolist())
-            waiting = np.array([i for i in sorted(refused) if status[i] is not Status.FOUND], dtype=np.intp)
-        return status, items
-
-    def _search_locally(self, problem: Problem, actions: Actions) -> Answers:
-        region, ledger = problem.region, problem.ledger
+    def _search_locally(self, problem: Problem, actions: Actions, exact: ExactRecourse) -> Answers:
+        region = problem.region
         search = LocalSearch(problem, actions, self.space_, self.scale_, self.samples)
 
         def propose(i: int, model: LinearScore, needs: Sequence[float]) -> Iterator[Item]:
             program = actions.program(i, model, 0.0)
             for need in needs:
-                yield from islice(self._flip_set(replace(program, need=need), _RulesCheck(problem, i)), _PROPOSED)
+                yield from islice(exact.flip_set(replace(program, need=need), RulesCheck(problem, i)), _PROPOSED)
 
         search.run(propose)
         rows, owners = search.pool.rows, search.pool.owners
         rows = sparse(rows, owners, actions.costs(rows, owners), region, problem.accepts)
         cost = actions.cost(rows, owners)
         rows, owners, cost = diverse(rows, owners, cost, region, problem.options)
-        exhausted = ledger.spent + search.reserve + self.samples >= ledger.budget
-        status = [Status.BUDGET_SPENT if spent else Status.OUT_OF_REACH for spent in exhausted]
-        for i in owners:
-            status[i] = Status.FOUND
+        status = problem.statuses(owners, problem.spent(search.reserve + self.samples))
         return Answers(rows, owners, cost, status, {"cost": np.round(cost, 9)})
-
-
-class _RulesCheck:
-    """Whether an item keeps the rules."""
-
-    def __init__(self, problem: Problem, i: int) -> None:
-        self._problem = problem
-        self._person = i
-
-    def __call__(self, item: Item) -> bool:
-        return self._good(_written(self._problem, self._person, item)[None])
-
-    def _good(self, row: np.ndarray) -> bool:
-        return bool(self._problem.region.allows(row, np.array([self._person]))[0])
-
-
-class _ScoreCheck(_RulesCheck):
-    """Whether an item also meets the goal by the linear score, without asking the model."""
-
-    def __init__(self, problem: Problem, i: int, score: LinearScore) -> None:
-        super().__init__(problem, i)
-        self._score = score
-
-    def _good(self, row: np.ndarray) -> bool:
-        # a score that is not known (a missing cell no training person has) is left to the model
-        return not self._score.score(row)[0] < self._score.threshold and super()._good(row)
-
-
-def _written(problem: Problem, i: int, item: Item) -> np.ndarray:
-    row = problem.region.factuals[[i]]
-    row[0, item.columns] = item.cells
-    return np.asarray(problem.region.final_form(row, np.array([i]))[0])
-
-
-def _rows(problem: Problem, items: list[tuple[int, Item]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The items as rows in final form, whose each is, and what they are ordered by."""
-    owners = np.array([i for i, _ in items], dtype=np.intp)
-    rows = problem.region.factuals[owners]
-    for row, (_, item) in zip(rows, items, strict=True):
-        row[item.columns] = item.cells
-    return problem.region.final_form(rows, owners), owners, np.array([item.cost for _, item in items])

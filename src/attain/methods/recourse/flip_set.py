@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -20,12 +20,13 @@ from scipy.sparse import csr_array
 from attain.methods.recourse.actions import Choices, Cost, Program, Row
 from attain.methods.recourse.knapsack import Group, cheapest, least_limit, most_gain
 
-Solver: TypeAlias = Literal["auto", "milp"]
 Check: TypeAlias = Callable[["Item"], bool]
 """Whether a choice is an answer; asked only where the program does not say so itself."""
 
 _MOST_REJECTED: Final = 50
 _SLACK: Final = 1e-9
+_NODES: Final = 10_000
+"""The most nodes HiGHS may open; then its best choice so far is taken."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,11 @@ class Item:
     """What the items of a person are ordered by: the total, or the largest and then the total."""
 
 
-def flip_set(program: Program, cost: Cost, *, exclusive: bool, solver: Solver, check: Check) -> Iterator[Item]:
+def flip_set(program: Program, cost: Cost, *, exclusive: bool, check: Check) -> Iterator[Item]:
     """Items that change different sets of features, cheapest first; with `exclusive`, no feature in two of them."""
     if exclusive:
         used: frozenset[int] = frozenset()
-        while (item := _cheapest(_part(program, frozenset(), used), cost, solver, check)) is not None:
+        while (item := _cheapest(_part(program, frozenset(), used), cost, check)) is not None:
             yield item
             if not item.changed:
                 return
@@ -53,7 +54,7 @@ def flip_set(program: Program, cost: Cost, *, exclusive: bool, solver: Solver, c
     heap: list[tuple[float, int, Item, frozenset[int], frozenset[int]]] = []
 
     def open_part(required: frozenset[int], forbidden: frozenset[int]) -> None:
-        item = _cheapest(_part(program, required, forbidden), cost, solver, check)
+        item = _cheapest(_part(program, required, forbidden), cost, check)
         if item is not None:
             heapq.heappush(heap, (item.cost, next(number), item, required, forbidden))
 
@@ -100,10 +101,10 @@ def _part(program: Program, required: frozenset[int], forbidden: frozenset[int])
     return replace(program, choices=choices, rows=rows)
 
 
-def _cheapest(program: Program | None, cost: Cost, solver: Solver, check: Check) -> Item | None:
+def _cheapest(program: Program | None, cost: Cost, check: Check) -> Item | None:
     if program is None or any(not len(some.cost) for some in program.choices):
         return None
-    if solver == "auto" and not program.rows:
+    if not program.rows:
         chosen = _by_knapsack(program, cost)
         return None if chosen is None else _item(program, chosen, cost)
     for _ in range(_MOST_REJECTED):
@@ -175,7 +176,7 @@ def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | N
         integrality=np.append(np.ones(total), np.zeros(extra)),
         bounds=Bounds(np.zeros(total + extra), np.append(allowed.astype(np.float64), np.full(extra, np.inf))),
         constraints=conditions,
-        options={"mip_rel_gap": 0.0},
+        options={"mip_rel_gap": 0.0, "node_limit": _NODES},
     )
     if result.x is None:
         return None

@@ -45,18 +45,18 @@ class LocalSearch:
         self._space = space
         self._samples = samples
         self._moves = Moves(problem.region, scale, problem.seed)
-        self._keep = 4 * problem.options
-        self.pool = Pool(problem.people, len(problem.region.schema), self._keep)
+        keep = 4 * problem.options
+        self.pool = Pool(len(problem), len(problem.region.schema), keep)
         self._rows = np.empty((0, len(problem.region.schema)))
         self._owners = np.empty(0, dtype=np.intp)
         self._score = np.empty(0)
         # rows kept back for taking back changes, and for the last check
-        self.reserve = self._keep * (1 + self._moves.dimensions)
+        self.reserve = keep * (1 + self._moves.dimensions)
 
     def run(self, propose: Propose) -> None:
         """Draws, then proposes and asks in rounds, while the budget lasts."""
-        people = np.arange(self._problem.people)
-        self._ask(self._problem.region.factuals, people)
+        people = np.arange(len(self._problem))
+        self._ask_own()
         for radius in _RADII:
             rows, owners = self._moves.draw(
                 people, np.zeros(len(people)), np.full(len(people), radius), self._samples // len(_RADII)
@@ -73,24 +73,32 @@ class LocalSearch:
 
     def _ask(self, rows: np.ndarray, owners: np.ndarray) -> None:
         """Asks about rows that are new, allowed and affordable, and remembers the answers."""
-        region, ledger = self._problem.region, self._problem.ledger
-        rows = region.final_form(rows, owners)
-        own = np.asarray(~region.changed(rows, owners).any(axis=1))
-        worth = np.flatnonzero(own | region.allows(rows, owners))
-        known = len(self._rows)
-        distinct = first_of_each(
-            np.concatenate((self._rows, rows[worth])), np.concatenate((self._owners, owners[worth]))
+        tried = self._problem.evaluate(
+            rows, owners, reserve=self.reserve, where=lambda rows: self._unseen(rows, owners), distinct=owners
         )
-        worth = worth[distinct[distinct >= known] - known]
-        worth = worth[ledger.affordable(owners[worth], self.reserve)]
-        if not len(worth):
-            return
-        met, score = self._problem.ask(rows[worth], owners[worth])
-        self._rows = np.concatenate((self._rows, rows[worth]))
-        self._owners = np.concatenate((self._owners, owners[worth]))
+        self._keep(tried.rows[tried.asked], owners[tried.asked], tried.score)
+        rows, owners = tried.rows[tried.hits], owners[tried.hits]
+        self.pool.add(rows, owners, self._actions.cost(rows, owners))
+
+    def _ask_own(self) -> None:
+        """Asks about the rows to be explained themselves."""
+        owners = np.arange(len(self._problem))
+        owners = owners[self._problem.affordable(owners, self.reserve)]
+        rows = self._problem.region.factuals[owners]
+        self._keep(rows, owners, self._problem.ask(rows, owners)[1])
+
+    def _keep(self, rows: np.ndarray, owners: np.ndarray, score: np.ndarray) -> None:
+        self._rows = np.concatenate((self._rows, rows))
+        self._owners = np.concatenate((self._owners, owners))
         self._score = np.concatenate((self._score, score))
-        hits = worth[met & ~own[worth]]
-        self.pool.add(rows[hits], owners[hits], self._actions.cost(rows[hits], owners[hits]))
+
+    def _unseen(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which rows were not asked about before."""
+        known = len(self._rows)
+        first = first_of_each(np.concatenate((self._rows, rows)), np.concatenate((self._owners, owners)))
+        unseen = np.zeros(len(rows), dtype=bool)
+        unseen[first[first >= known] - known] = True
+        return unseen
 
     def _transformed(self) -> tuple[np.ndarray, np.ndarray, float]:
         """All scored rows as points, their scores on a scale without ends, and the score that meets the goal."""

@@ -17,7 +17,6 @@ from attain.methods.search.sphere import sphere
 from attain.methods.search.streams import streams
 from attain.methods.wachter.wachter import boundary
 from attain.models.structure.smooth import Smooth
-from attain.results.status import Status
 from attain.tables import ordinary
 
 if TYPE_CHECKING:
@@ -84,21 +83,18 @@ class LatentDescent:
         self.unit = unit
         self.costs = Costs(problem.region, unit)
         keep = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
-        self.pool = Pool(problem.people, len(problem.region.schema), keep)
-        self.spent = np.zeros(problem.people, dtype=bool)
+        self.pool = Pool(len(problem), len(problem.region.schema), keep)
+        self.spent = np.zeros(len(problem), dtype=bool)
         self.generators = streams(problem.region.factuals, problem.seed)
         # a code outside the range of the training people's may stay, and come back
         self.low, self.high = np.minimum(latent.low, latent.codes), np.maximum(latent.high, latent.codes)
-        self.width = np.full(problem.people, settings.width)
+        self.width = np.full(len(problem), settings.width)
         self.widest = np.maximum((self.high - self.low).max(axis=1), settings.width)
 
     def answers(self) -> Answers:
         """The nearest hits met on the way, and how each search ended."""
         pool = self.pool
-        status = [
-            Status.FOUND if size else Status.BUDGET_SPENT if out else Status.OUT_OF_REACH
-            for size, out in zip(pool.size, self.spent, strict=True)
-        ]
+        status = self.problem.statuses(pool.owners, self.spent)
         chosen = diverse(pool.rows, pool.owners, pool.distances, self.problem.region, self.problem.options)
         rows, owners, distance = chosen
         return Answers(rows, owners, distance, status, {"distance": distance})

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError
+from attain.methods.context import ModelContext
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
 from attain.methods.revise.latent_descent import LatentDescent, Loss
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Answers, Problem
-from attain.models import GoalLike
+from attain.models import GoalLike, probe_rows
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.schema import Schema
 
@@ -117,41 +121,39 @@ class Revise(LatentExplainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.method not in ("auto", "gradient", "scores"):
-            raise AttainError(f"method is {self.method!r}; it takes 'auto', 'gradient' or 'scores'")
-        self._check_positive("weight", self.weight, zero=True)
-        self._check_positive("learning_rate", self.learning_rate)
-        self._check_positive("width", self.width)
+        check_choice("method", self.method, ("auto", "gradient", "scores"))
+        check_number("weight", self.weight, least=0)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("width", self.width, above=0)
         for name in ("rounds", "iterations", "pairs"):
-            self._check_whole(name, getattr(self, name), 1)
+            check_integer(name, getattr(self, name), 1)
 
-    def _accept(self, goal: GoalLike) -> None:
-        if self.method == "gradient":
-            if not hasattr(self.autoencoder_, "decode_vjp"):
-                raise AttainError(
-                    f"method='gradient' needs the gradient of the decoder, and {type(self.autoencoder_).__name__} has "
-                    "no decode_vjp; use method='scores' or 'auto'"
-                )
-            self._smooth(goal)
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> tuple[Smooth | None, Loss | None, Loss]:
+        """The score as a smooth function, if it is one, its loss, and the loss of the model's own score."""
+        if self.method == "gradient" and not hasattr(self.autoencoder_, "decode_vjp"):
+            raise AttainError(
+                f"method='gradient' needs the gradient of the decoder, and {type(self.autoencoder_).__name__} has no "
+                "decode_vjp; use method='scores' or 'auto'"
+            )
+        smooth = None
+        if hasattr(self.autoencoder_, "decode_vjp"):
+            smooth = smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
+        some = probe_rows(self.table_.values, _BOUNDARY_ROWS)
+        met, judged, _ = goal.judge(some)
+        own = Loss(judged, met, _ends(goal, judged))
+        return smooth, None if smooth is None else Loss(smooth.score(some), met), own
 
-    def _smooth(self, goal: GoalLike) -> Smooth | None:
-        if not hasattr(self.autoencoder_, "decode_vjp"):
-            return None
-        return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
-
-    def _batch_size(self, options: int) -> int:
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return _PEOPLE_AT_ONCE
 
     def _search(self, problem: Problem) -> Answers:
         unit = units(self.schema_, self.observed_)
         descent = LatentDescent(self, problem, self._latent(problem.region), unit)
-        some = self.table_.values[:_BOUNDARY_ROWS]
-        met, judged, _ = problem.goal.judge(some)
-        smooth = self._smooth(problem.goal)
+        smooth, smooth_loss, loss = problem.inspected
         if smooth is not None:
-            descent.follow_slope(smooth, Loss(smooth.score(some), met))
+            descent.follow_slope(smooth, smooth_loss)
         if self.method != "gradient":
-            descent.follow_scores(Loss(judged, met, _ends(problem.goal, judged)))
+            descent.follow_scores(loss)
         return descent.answers()
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from attain.core.errors import ModelError
 from attain.methods.base import Explainer
+from attain.methods.context import ModelContext
 from attain.methods.russell.russell_program import MixedPolytope, Spread, in_program
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike
@@ -86,29 +88,29 @@ class Russell(Explainer):
     def _prepare(self) -> None:
         self.spread_ = Spread(self.schema_, self.table_.values)
 
-    def _accept(self, goal: GoalLike) -> None:
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> LinearScore:
         try:
-            linear_score(goal, self.table_.values)
+            return linear_score(goal, self.table_.values)
         except StructureError as error:
             raise ModelError(
                 f"Russell takes {ACCEPTED}, but {error}; ActionableRecourse takes any classifier by local linear "
                 "models, and so does GrowingSpheres without them"
             ) from error
 
-    def _batch_size(self, options: int) -> int:
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return _PEOPLE_AT_ONCE
 
     def _search(self, problem: Problem) -> Answers:
-        score = linear_score(problem.goal, self.table_.values)
+        score: LinearScore = problem.inspected
         region, ledger = problem.region, problem.ledger
         own = score.score(region.factuals)
         unknown = np.flatnonzero(np.isnan(own))
         if unknown.size:  # a missing cell that no training person has
             ledger.charge(unknown)
             own[unknown] = decision_scores(problem.goal, region.factuals[unknown])
-        status = [Status.OUT_OF_REACH] * problem.people
+        status = [Status.OUT_OF_REACH] * len(problem)
         found: list[tuple[np.ndarray, int, float]] = []
-        for i in range(problem.people):
+        for i in range(len(problem)):
             # every option is asked about here, and again in the last check
             affordable = min(problem.options, int(ledger.budget - ledger.spent[i]) // 2)
             if affordable < 1:

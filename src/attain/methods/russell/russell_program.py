@@ -23,6 +23,8 @@ VALUE = "value"
 State = str | float
 Terms = dict[int, float]
 
+_NODES = 10_000
+"""The most nodes HiGHS may open; then its best record so far is taken."""
 _MULTIPLE = 1e-9
 """How far from a whole number a limit may lie, in steps, and still count as one."""
 
@@ -235,7 +237,7 @@ class MixedPolytope:
             bounds=Bounds(np.zeros(len(high)), high),
             constraints=LinearConstraint(matrix, [low for _, low, _ in rows], [top for _, _, top in rows]),
             # with presolve, HiGHS may print a line of its own, where a program reads our output
-            options={"mip_rel_gap": 0.0, "presolve": False},
+            options={"mip_rel_gap": 0.0, "presolve": False, "node_limit": _NODES},
         )
         if result.x is None:
             return None

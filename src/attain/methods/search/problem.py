@@ -1,43 +1,114 @@
-"""What a method is given, and what it gives back."""
+"""What a search is given and gives back, and the one way from a candidate to an answer: `Problem.evaluate`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from attain.methods.search.pool import first_of_each
 from attain.models import GoalLike
 from attain.results.status import Status
 from attain.tables import Region
 
 
 class Ledger:
-    """Rows scored, person by person, against a budget."""
+    """Rows asked of the model, owner by owner, against a budget.
 
-    def __init__(self, people: int, budget: int) -> None:
+    Parameters
+    ----------
+    n_rows
+        The number of owners: rows that are being explained.
+    budget
+        The largest number of rows that may be asked about for each owner.
+    """
+
+    def __init__(self, n_rows: int, budget: int) -> None:
         self.budget = budget
-        self.spent = np.zeros(people, dtype=np.int64)
+        self.spent = np.zeros(n_rows, dtype=np.int64)
+        self._parent: tuple[Ledger, np.ndarray] | None = None
 
-    def affordable(self, owners: np.ndarray, reserve: int | np.ndarray = 0) -> np.ndarray:
-        """Which of these rows can still be scored if each person keeps `reserve` rows back, earlier rows first."""
-        left = np.maximum(self.budget - self.spent - reserve, 0)
+    def subset(self, owners: np.ndarray, budget: int | None = None) -> Ledger:
+        """The ledger of some owners; what is charged to it is charged here too."""
+        part = Ledger(len(owners), self.budget if budget is None else budget)
+        part.spent[:] = self.spent[owners]
+        part._parent = (self, owners)
+        return part
+
+    def affordable(self, owners: np.ndarray, reserve: int | np.ndarray = 0, price: int = 1) -> np.ndarray:
+        """Which of these rows can still be asked about, at `price` each, if every owner keeps `reserve` rows back.
+
+        Earlier rows come first.
+        """
+        left = np.maximum(self.budget - self.spent - reserve, 0) // price
         order = np.argsort(owners, kind="stable")
         grouped = owners[order]
-        firsts = np.searchsorted(grouped, grouped, side="left")
         nth = np.empty(len(owners), dtype=np.int64)
-        nth[order] = np.arange(len(owners)) - firsts
+        nth[order] = np.arange(len(owners)) - np.searchsorted(grouped, grouped, side="left")
         return nth < left[owners]
 
-    def charge(self, owners: np.ndarray) -> None:
-        self.spent += np.bincount(owners, minlength=len(self.spent))
+    def charge(self, owners: np.ndarray, asked: np.ndarray | None = None) -> None:
+        """Charges one row for each entry of `owners`, or as many as `asked` says."""
+        self._add(np.bincount(owners, asked, minlength=len(self.spent)).astype(np.int64))
+
+    def _add(self, number: np.ndarray) -> None:
+        self.spent += number
+        if self._parent is not None:
+            ledger, owners = self._parent
+            whole = np.zeros_like(ledger.spent)
+            whole[owners] = number
+            ledger._add(whole)
+
+
+class Evaluated(NamedTuple):
+    """What became of n candidates.
+
+    Attributes
+    ----------
+    rows
+        The candidates in final form, (n, d).
+    asked
+        The positions of those that the model was asked about, (m,): allowed, and within the budget.
+    met, score
+        Of those, which flip the decision, and how clearly, (m,) each.
+    unaffordable
+        The positions of those that were allowed but beyond the budget.
+    """
+
+    rows: np.ndarray
+    asked: np.ndarray
+    met: np.ndarray
+    score: np.ndarray
+    unaffordable: np.ndarray
+
+    @property
+    def hits(self) -> np.ndarray:
+        """The positions of the candidates that flip the decision, in order."""
+        return np.asarray(self.asked[self.met])
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The people of one batch: where they are, where they may go, and how to ask the model.
+    """A batch of rows to explain: where they are, where they may go, and how to ask the model.
 
-    `ask` judges candidates in final form, each charged to the person it is for.
+    Attributes
+    ----------
+    goal
+        The model and what is asked of it.
+    region
+        What each row may become.
+    ledger
+        What the search of each row has cost so far.
+    options
+        How many options are wanted for each row.
+    seed
+        The seed of all random numbers; each row has a stream of its own.
+    inspected
+        What the method's `_inspect` learned about the model.
+    others
+        Further goals that answers should meet, where the call asks for some.
     """
 
     goal: GoalLike
@@ -45,36 +116,118 @@ class Problem:
     ledger: Ledger
     options: int
     seed: int
+    inspected: Any = None
+    others: tuple[GoalLike, ...] = ()
 
-    @property
-    def people(self) -> int:
+    def __len__(self) -> int:
         return len(self.region)
 
+    def subset(self, owners: np.ndarray) -> Self:
+        """The problem of some rows; their budgets stay the same ones."""
+        return replace(self, region=self.region.subset(owners), ledger=self.ledger.subset(owners))
+
     def ask(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which rows meet the goal, and how clearly; the rows are charged to their owners."""
-        self.ledger.charge(owners)
-        met, score, _ = self.goal.judge(rows)
-        return met, score
+        """Which rows meet the goal, and how clearly; charged to their owners, whatever the budget says."""
+        judged = self.goal.judge(rows)
+        self.ledger.charge(owners, judged.asked)
+        return judged.met, judged.score
+
+    def affordable(self, owners: np.ndarray, reserve: int | np.ndarray | None = None) -> np.ndarray:
+        """Which of these rows can still be asked about; `reserve` as in `evaluate`."""
+        reserve = self.options if reserve is None else reserve
+        return self.ledger.affordable(owners, reserve, self.goal.most_questions)
+
+    def evaluate(
+        self,
+        rows: np.ndarray,
+        owners: np.ndarray,
+        *,
+        reserve: int | np.ndarray | None = None,
+        where: Callable[[np.ndarray], np.ndarray] | None = None,
+        distinct: np.ndarray | None = None,
+        in_final_form: bool = False,
+    ) -> Evaluated:
+        """Puts candidates into final form, drops those that break a rule or the budget, and asks about the rest.
+
+        Parameters
+        ----------
+        rows, owners
+            The candidates (n, d), and which row of the batch each is for, (n,).
+        reserve
+            How many rows of its budget each owner keeps back; by default one for each option, for the last check.
+        where
+            A further condition on the candidates in final form, (n, d) → (n,), checked before the model is asked.
+        distinct
+            Of candidates that are equal and have the same number here, (n,), only the first is asked about.
+        in_final_form
+            Says that the candidates are in final form already.
+        """
+        rows = rows if in_final_form else self.region.final_form(rows, owners)
+        worth = self.region.admits(rows, owners)
+        if where is not None:
+            worth &= where(rows)
+        chosen = np.flatnonzero(worth)
+        if distinct is not None:
+            chosen = chosen[first_of_each(rows[chosen], distinct[chosen])]
+        affordable = self.affordable(owners[chosen], reserve)
+        asked, unaffordable = chosen[affordable], chosen[~affordable]
+        met, score = self.ask(rows[asked], owners[asked])
+        return Evaluated(rows, asked, met, score, unaffordable)
 
     def accepts(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which rows are answers: allowed, affordable, and meeting the goal. Only allowed rows are scored."""
+        """Which candidates are answers."""
         accepted = np.zeros(len(rows), dtype=bool)
-        worth = np.flatnonzero(self.region.allows(rows, owners))
-        # each option costs one more row, in the last check
-        worth = worth[self.ledger.affordable(owners[worth], self.options)]
-        accepted[worth] = self.ask(rows[worth], owners[worth])[0]
+        accepted[self.evaluate(rows, owners).hits] = True
         return accepted
+
+    def spent(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
+        """Whose budget is spent but for the reserve; `reserve` as in `evaluate`."""
+        reserve = self.options if reserve is None else reserve
+        return np.asarray(self.ledger.spent + reserve >= self.ledger.budget)
+
+    def statuses(
+        self, answered: np.ndarray, spent: np.ndarray | None = None, otherwise: Status = Status.OUT_OF_REACH
+    ) -> list[Status]:
+        """How the search of each row ended: found for the owners `answered`, else budget spent, else `otherwise`."""
+        found = np.isin(np.arange(len(self)), answered)
+        spent = self.spent() if spent is None else spent
+        return [Status.FOUND if found[i] else Status.BUDGET_SPENT if spent[i] else otherwise for i in range(len(self))]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a method found: rows in final form, whose each is, and how good (less is better)."""
+    """What a search found.
+
+    Attributes
+    ----------
+    rows, owners
+        The answers in final form (m, d), and which row of the batch each is for, (m,).
+    sort_key
+        What the options of a row are ordered by, (m,); smaller is better.
+    status
+        How the search of each row of the batch ended.
+    figures
+        Figures of the method's own, by name, (m,) each.
+    """
 
     rows: np.ndarray
     owners: np.ndarray
-    cost: np.ndarray
+    sort_key: np.ndarray
     status: list[Status]
     figures: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def join(self, other: Answers, owners: np.ndarray) -> Answers:
+        """With the answers of another search of some rows, whose positions here are `owners`."""
+        status = list(self.status)
+        for i, ended in zip(owners, other.status, strict=True):
+            status[i] = ended
+        return Answers(
+            np.concatenate((self.rows, other.rows)),
+            np.concatenate((self.owners, owners[other.owners])),
+            np.concatenate((self.sort_key, other.sort_key)),
+            status,
+            {name: np.concatenate((values, other.figures[name])) for name, values in self.figures.items()},
+        )
 
 
 Search = Callable[[Problem], Answers]

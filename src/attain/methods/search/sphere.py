@@ -18,9 +18,9 @@ RADII = ("uniform", "volume")
 def check_norm(norm: object, radius: object) -> None:
     """Refuses a norm or a radius that is not one of the known."""
     if norm not in NORMS or isinstance(norm, bool):
-        raise AttainError(f"norm is {norm!r}; it takes 1, 2 or infinity")
+        raise AttainError(f"norm must be 1, 2 or infinity, got {norm!r}")
     if radius not in RADII:
-        raise AttainError(f"radius is {radius!r}; it takes one of {', '.join(RADII)}")
+        raise AttainError(f"radius must be one of {', '.join(map(repr, RADII))}, got {radius!r}")
 
 
 def directions(normal: np.ndarray) -> np.ndarray:

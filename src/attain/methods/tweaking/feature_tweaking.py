@@ -6,11 +6,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from attain.core.errors import AttainError
+from attain.core.checks import check_choice, check_integer, check_number
 from attain.methods.base import Explainer
+from attain.methods.context import ModelContext
 from attain.methods.search.moves import Moves, Scale
 from attain.methods.search.options import diverse
-from attain.methods.search.pool import first_of_each, rank_within
+from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.ranked import ranked_hits
 from attain.methods.search.sparsity import sparse
@@ -109,32 +110,23 @@ class FeatureTweaking(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_positive("epsilon", self.epsilon)
-        if self.cost not in get_args(Cost):
-            raise AttainError(f"cost is {self.cost!r}; it takes one of {', '.join(map(repr, get_args(Cost)))}")
+        check_number("epsilon", self.epsilon, above=0)
+        check_choice("cost", self.cost, get_args(Cost))
         if self.tweaks is not None:
-            self._check_whole("tweaks", self.tweaks, 1)
+            check_integer("tweaks", self.tweaks, 1)
 
     def _prepare(self) -> None:
         self.scale_ = Scale(self.schema_, self.table_.values)
-        self._paths: Paths | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the trees of the last model, which belong to that model."""
-        state: dict[str, Any] = super().__getstate__()
-        return state | {"_paths": None} if "_paths" in state else state
-
-    def _accept(self, goal: GoalLike) -> None:
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> Paths:
         ensemble = read_ensemble(goal, self.table_.values)
-        self._paths = Paths(ensemble, self.scale_, self.percentiles_, self.epsilon)
+        return Paths(ensemble, self.scale_, self.percentiles_, self.epsilon)
 
-    def _batch_size(self, options: int) -> int:
-        assert self._paths is not None
-        return max(_CELLS_AT_ONCE // max(len(self._paths.low), 1), 1)
+    def _batch_size(self, n: int, inspected: Any) -> int:
+        return max(_CELLS_AT_ONCE // max(len(inspected.low), 1), 1)
 
     def _search(self, problem: Problem) -> Answers:
-        assert self._paths is not None
-        search = _Tweaks(self, problem, self._paths)
+        search = _Tweaks(self, problem, problem.inspected)
         rows, owners, status = search.single()
         most = self.tweaks or (1 if search.votes else _BOOSTED_TWEAKS)
         if most > 1:
@@ -153,7 +145,6 @@ class _Tweaks:
         self._moves = Moves(problem.region, settings.scale_, problem.seed)
         self._target = problem.goal.classes.index(problem.goal.target)
         self._worth = self._leaf_worth()
-        self._reserve = problem.options
         self.votes = self._nodes.votes
 
     def _leaf_worth(self) -> np.ndarray:
@@ -184,7 +175,7 @@ class _Tweaks:
 
     def single(self) -> tuple[np.ndarray, np.ndarray, list[Status]]:
         """One tweak a person, the cheapest first, as published."""
-        region, people = self._problem.region, np.arange(self._problem.people)
+        region, people = self._problem.region, np.arange(len(self._problem))
         encoded, cost, _ = self._ways(region.factuals, people)
         order = np.argsort(cost, axis=1, kind="stable")
         available = np.isfinite(cost).sum(axis=1)
@@ -197,16 +188,15 @@ class _Tweaks:
             leaves = order[owners, ranks]
             return self._paths.tweaked(region.factuals[owners], encoded[owners], leaves, region, owners), owners, ranks
 
-        hits = ranked_hits(
-            self._problem, candidates, available, block=_BLOCK, wanted=self._problem.options, reserve=self._reserve
-        )
+        n = self._problem.options
+        hits = ranked_hits(self._problem, candidates, available, block=_BLOCK, wanted=n, reserve=n)
         return hits.rows, hits.owners, hits.status
 
     def combined(self, most: int, status: list[Status]) -> tuple[np.ndarray, np.ndarray]:
         """Several tweaks one after the other, for people whom none alone helps: each the best gain for its cost."""
         problem, region = self._problem, self._problem.region
         active = np.flatnonzero([one is Status.OUT_OF_REACH for one in status])
-        active = active[problem.ledger.affordable(active, self._reserve)]
+        active = active[problem.affordable(active)]
         starts = region.factuals[active]
         _, scores = problem.ask(starts, active)
         rows, owners = [np.empty((0, len(region.schema)))], [np.empty(0, dtype=np.intp)]
@@ -214,15 +204,15 @@ class _Tweaks:
             if not active.size:
                 break
             tried, place, cost = self._promising(starts, active)
-            affordable = problem.ledger.affordable(active[place], self._reserve)
-            for i in active[place[~affordable]]:
+            found = problem.evaluate(tried, active[place], distinct=place)
+            for i in active[place[found.unaffordable]]:
                 status[i] = Status.BUDGET_SPENT
-            tried, place, cost = tried[affordable], place[affordable], cost[affordable]
-            met, score = problem.ask(tried, active[place])
-            for i in active[place[met]]:
+            for i in active[place[found.hits]]:
                 status[i] = Status.FOUND
-            rows.append(tried[met])
-            owners.append(active[place[met]])
+            rows.append(found.rows[found.hits])
+            owners.append(active[place[found.hits]])
+            tried, place, cost = found.rows[found.asked], place[found.asked], cost[found.asked]
+            met, score = found.met, found.score
             rate = (score - scores[place]) / cost
             better = np.flatnonzero((rate > _LEAST_RATE) & ~np.isin(place, place[met]))
             # a model's last bits depend on the rows beside it, and must not decide between equal rates
@@ -243,8 +233,7 @@ class _Tweaks:
         rows = self._paths.tweaked(starts[place], encoded[place], leaves, region, people[place])
         rows = region.final_form(rows, people[place])
         moved = (rows != starts[place]) & ~(np.isnan(rows) & np.isnan(starts[place]))
-        worth = np.flatnonzero(moved.any(axis=1) & region.allows(rows, people[place]))
-        worth = worth[first_of_each(rows[worth], place[worth])]
+        worth = np.flatnonzero(moved.any(axis=1))
         return rows[worth], place[worth], cost[place[worth], leaves[worth]]
 
     def _needed(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -253,13 +242,5 @@ class _Tweaks:
         order = np.lexsort((self.paid(rows, owners), owners))
         order = order[rank_within(owners[order]) < problem.options]
         rows, owners = rows[order], owners[order]
-
-        def accept(trial: np.ndarray, whose: np.ndarray) -> np.ndarray:
-            accepted = problem.region.allows(trial, whose)
-            asked = np.flatnonzero(accepted)
-            accepted[asked] = problem.ledger.affordable(whose[asked], self._reserve)
-            asked = np.flatnonzero(accepted)
-            accepted[asked] = problem.ask(trial[asked], whose[asked])[0]
-            return accepted
-
-        return sparse(rows, owners, self._moves.sizes(rows, owners), problem.region, accept), owners
+        sizes = self._moves.sizes(rows, owners)
+        return sparse(rows, owners, sizes, problem.region, problem.accepts), owners

@@ -9,11 +9,10 @@ import numpy as np
 from attain.methods.lash.relaxation import Relaxation, roundings, switched
 from attain.methods.search.costs import Costs, switches
 from attain.methods.search.options import diverse
-from attain.methods.search.pool import Pool, first_of_each
+from attain.methods.search.pool import Pool
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
 from attain.models.structure.smooth import Smooth
-from attain.results.status import Status
 
 if TYPE_CHECKING:
     from attain.methods.wachter.wachter import Wachter
@@ -37,9 +36,9 @@ class PenalisedDistance:
         """One answer a person and round; in each round the main change of the last answer is ruled out."""
         problem, region = self.problem, self.problem.region
         pools: list[Pool] = []
-        people = np.arange(problem.people)
+        people = np.arange(len(problem))
         for _ in range(1 if problem.options == 1 else problem.options + 1):
-            pool = Pool(problem.people, len(region.schema), 1)
+            pool = Pool(len(problem), len(region.schema), 1)
             missed = self._search(people, region.factuals, pool)
             base = switched(missed, self.smooth, region, self.costs, self.switches, np.inf)
             differ = region.changed(base[missed], missed).any(axis=1)
@@ -50,11 +49,7 @@ class PenalisedDistance:
         rows, owners = np.concatenate([p.rows for p in pools]), np.concatenate([p.owners for p in pools])
         if self.settings.sparsity:
             rows = sparse(rows, owners, self.costs.cells(rows, owners), region, problem.accepts)
-        spent = problem.ledger.spent + problem.options >= problem.ledger.budget
-        status = [
-            Status.FOUND if found else Status.BUDGET_SPENT if out else Status.OUT_OF_REACH
-            for found, out in zip(np.isin(np.arange(problem.people), owners), spent, strict=True)
-        ]
+        status = problem.statuses(owners)
         rows, owners, cost = diverse(rows, owners, self.costs.of(rows, owners), region, problem.options)
         return Answers(rows, owners, cost, status, {"distance": cost})
 
@@ -62,11 +57,11 @@ class PenalisedDistance:
         """λ up until the decision turns, then halved back; says who had no answer."""
         settings, region = self.settings, self.problem.region
         relaxation = Relaxation(self.smooth, region, base, settings.deviation_)
-        moves = np.zeros((self.problem.people, len(region.schema)))
+        moves = np.zeros((len(self.problem), len(region.schema)))
         score, gradient = relaxation.slope(moves[people], people)
         pull = np.abs(np.where(self.movable[people], gradient, 0.0)).max(axis=1, initial=0.0)
         first = 1 / np.maximum(2 * np.abs(self.aim - score) * pull, _NEGLIGIBLE)
-        weight = np.zeros(self.problem.people)
+        weight = np.zeros(len(self.problem))
         weight[people] = first
         low, below = weight.copy(), moves.copy()
         waiting = people[pull > 0]
@@ -148,9 +143,7 @@ class PenalisedDistance:
             fewer = self._minimised(relaxation, moves[crowded], some, weight[crowded], movable)
             reached[crowded] = relaxation.rows(fewer, some)
         rows, owners = roundings(reached, people, region)
-        chosen = np.intersect1d(np.flatnonzero(region.admits(rows, owners)), first_of_each(rows, owners))
-        chosen = chosen[problem.ledger.affordable(owners[chosen], problem.options)]
-        met, _ = problem.ask(rows[chosen], owners[chosen])
-        hits = chosen[met]
-        pool.add(rows[hits], owners[hits], self.costs.of(rows[hits], owners[hits]))
-        return np.isin(people, owners[hits])
+        tried = problem.evaluate(rows, owners, distinct=owners)
+        rows, owners = tried.rows[tried.hits], owners[tried.hits]
+        pool.add(rows, owners, self.costs.of(rows, owners))
+        return np.isin(people, owners)

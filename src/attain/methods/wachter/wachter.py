@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from attain.core.errors import AttainError
+from attain.core.checks import check_choice, check_integer, check_number
 from attain.methods.base import Explainer
+from attain.methods.context import ModelContext
 from attain.methods.lash.climb import Climb
 from attain.methods.search.costs import Costs
 from attain.methods.search.moves import Scale
-from attain.methods.search.problem import Answers, Ledger, Problem
+from attain.methods.search.problem import Answers, Problem
 from attain.methods.wachter.penalised_distance import PenalisedDistance
-from attain.models import GoalLike
+from attain.models import GoalLike, probe_rows
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.results.status import Status
 from attain.schema import Schema
@@ -133,40 +134,36 @@ class Wachter(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.method not in ("auto", "gradient", "search"):
-            raise AttainError(f"method is {self.method!r}; it takes 'auto', 'gradient' or 'search'")
-        self._check_positive("aim", self.aim)
-        self._check_positive("growth", self.growth)
-        if self.growth <= 1:
-            raise AttainError(f"growth is {self.growth!r}; it takes a number above 1")
+        check_choice("method", self.method, ("auto", "gradient", "search"))
+        check_number("aim", self.aim, above=0)
+        check_number("growth", self.growth, above=1)
         for name, least in (("rounds", 1), ("iterations", 1), ("starts", 0), ("restarts", 0), ("turns", 1)):
-            self._check_whole(name, getattr(self, name), least)
+            check_integer(name, getattr(self, name), least)
 
     def _prepare(self) -> None:
         self.scale_ = Scale(self.schema_, self.table_.values)
         self.deviation_ = np.array([absolute_deviation(cells) for cells in self.scale_.pools])
 
-    def _accept(self, goal: GoalLike) -> None:
-        if self.method == "gradient":
-            self._smooth(goal)
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> tuple[Smooth | None, float, float]:
+        """The score as a smooth function, if it is one, and y′ on its scale and on that of the model's own score."""
+        smooth = smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "search")
+        some = probe_rows(self.table_.values, _BOUNDARY_ROWS)
+        met, judged, _ = goal.judge(some)
+        own = self._beyond(judged, met)
+        return smooth, own if smooth is None else self._beyond(smooth.score(some), met), own
 
-    def _smooth(self, goal: GoalLike) -> Smooth | None:
-        return smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "search")
-
-    def _batch_size(self, options: int) -> int:
+    def _batch_size(self, n: int, inspected: Any) -> int:
         return _PEOPLE_AT_ONCE
 
     def _search(self, problem: Problem) -> Answers:
-        smooth = self._smooth(problem.goal)
-        some = self.table_.values[:_BOUNDARY_ROWS]
-        met, judged, _ = problem.goal.judge(some)
+        smooth, smooth_aim, aim = problem.inspected
         if smooth is None:
-            return self._pattern_search(problem, self._beyond(judged, met))
-        answers = PenalisedDistance(self, problem, smooth, self._beyond(smooth.score(some), met)).answers()
+            return self._pattern_search(problem, aim)
+        answers = PenalisedDistance(self, problem, smooth, smooth_aim).answers()
         missed = np.flatnonzero([status is Status.OUT_OF_REACH for status in answers.status])
         if self.method == "gradient" or not missed.size:
             return answers
-        return _completed(answers, missed, problem, lambda rest: self._pattern_search(rest, self._beyond(judged, met)))
+        return answers.join(self._pattern_search(problem.subset(missed), aim), missed)
 
     def _beyond(self, score: np.ndarray, met: np.ndarray) -> float:
         """y′, from the training people's scores and whether they meet the goal."""
@@ -184,24 +181,6 @@ class Wachter(Explainer):
             turns=self.turns,
         )
         return climb.answers("distance")
-
-
-def _completed(answers: Answers, missed: np.ndarray, problem: Problem, search: Callable[[Problem], Answers]) -> Answers:
-    """The answers, with those of another search for the people missed."""
-    ledger = Ledger(len(missed), problem.ledger.budget)
-    ledger.spent[:] = problem.ledger.spent[missed]
-    more = search(Problem(problem.goal, problem.region.subset(missed), ledger, problem.options, problem.seed))
-    problem.ledger.spent[missed] = ledger.spent
-    status = list(answers.status)
-    for i, ended in zip(missed, more.status, strict=True):
-        status[i] = ended
-    return Answers(
-        np.concatenate((answers.rows, more.rows)),
-        np.concatenate((answers.owners, missed[more.owners])),
-        np.concatenate((answers.cost, more.cost)),
-        status,
-        {name: np.concatenate((values, more.figures[name])) for name, values in answers.figures.items()},
-    )
 
 
 def absolute_deviation(cells: np.ndarray) -> float:

@@ -1,0 +1,63 @@
+"""C-CHVAE as the code released with the paper searches, for comparison with the method as it is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from attain.density import Codes
+from attain.density.estimator import MixtureEstimator
+from attain.methods import CCHVAE
+from attain.methods.cchvae.cchvae import ROWS_AT_ONCE
+from attain.methods.cchvae.shells import Shells
+from attain.methods.search.latent_space import Latent
+from attain.methods.search.options import diverse
+from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.streams import streams
+
+_SAMPLES: Final = 1000
+_STREAM: Final = 0x5E1EA5ED
+"""Keeps the random decoding apart from the shells' random numbers."""
+
+
+class ReleasedCCHVAE(CCHVAE):
+    """Algorithm 1 as released: no box, random decoding, and the least distance in the inputs.
+
+    Each candidate is one random draw from the decoded likelihoods; shells of width 0.5 with 1,000 samples each grow up
+    to 500 times; among what flips the decision the least l₁ distance of standardised free features wins.
+    """
+
+    def _search(self, problem: Problem) -> Answers:
+        latent = self._released(self._latent(problem.region), problem)
+        shells = Shells(_SAMPLES, 0.5, 2, "uniform", 500, ROWS_AT_ONCE, reconstruction=False)
+        n = problem.options
+        wanted, keep = (1, 1) if n == 1 else (2 * n, 4 * n)
+        pool, status, _ = shells.search(problem, latent, wanted, keep)
+        rows, owners, distance = diverse(pool.rows, pool.owners, pool.distances, problem.region, n)
+        return Answers(rows, owners, distance, status, {"input_distance": np.round(distance, 6)})
+
+    def _released(self, latent: Latent, problem: Problem) -> Latent:
+        """The latent space as the released code searches it."""
+        autoencoder, region = self.autoencoder_, problem.region
+        assert isinstance(autoencoder, MixtureEstimator)
+        context = autoencoder.encode(region.factuals).context
+        generators = streams(region.factuals, problem.seed ^ _STREAM)
+
+        def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
+            free = np.empty((len(z), len(self.schema_.free_columns)))
+            for owner in np.unique(owners):
+                mine = np.flatnonzero(owners == owner)
+                padded = np.resize(z[mine], (_SAMPLES, z.shape[1]))
+                given = np.repeat(context[[owner]], _SAMPLES, axis=0)
+                seed = int(generators[owner].integers(2**31 - 1))
+                free[mine] = autoencoder.draw(Codes(padded, given), seed)[: len(mine)]
+            return self._rows(region, owners, free)
+
+        def measure(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+            moved = np.abs(rows - region.factuals[owners]) / self.scale_.spread
+            return np.asarray(np.nansum(moved[:, self.schema_.free_columns], axis=1))
+
+        unbounded = np.full(latent.codes.shape[1], np.inf)
+        return replace(latent, low=-unbounded, high=unbounded, decode=decode, measure=measure)

@@ -1,0 +1,35 @@
+"""Checks of parameters; their messages name the parameter, what it must be and what it is."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+
+from attain.core.errors import AttainError
+
+
+def check_integer(name: str, value: object, least: int) -> None:
+    """Raises unless `value` is an integer ≥ `least`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise AttainError(f"{name} must be an integer ≥ {least}, got {value!r}")
+
+
+def check_number(
+    name: str, value: object, *, least: float | None = None, above: float | None = None, below: float = math.inf
+) -> None:
+    """Raises unless `value` is a number ≥ `least`, > `above` and < `below`."""
+    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    if (least is None or number >= least) and (above is None or number > above) and number < below:
+        return
+    limits = [f"≥ {least:g}"] if least is not None else []
+    limits += [f"> {above:g}"] if above is not None else []
+    limits += [f"< {below:g}"] if below < math.inf else []
+    raise AttainError(f"{name} must be a number {' and '.join(limits)}, got {value!r}")
+
+
+def check_choice(name: str, value: object, choices: Iterable[object]) -> None:
+    """Raises unless `value` is one of `choices`."""
+    known = list(choices)
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in known):
+        raise AttainError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")

@@ -1,0 +1,97 @@
+"""What an explainer keeps about a model and a request, so that it is learned once: the only such place."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, Final
+
+import numpy as np
+
+from attain.models import GoalLike
+from attain.population.reference import Reference
+
+_KEPT: Final = 4
+"""How many models and requests are remembered; the one used longest ago is forgotten first."""
+
+
+Build = Callable[[Any, np.ndarray], Reference]
+"""From the target and which training rows meet it, (n,), to the reference."""
+
+
+class ModelContext:
+    """A model and a request: which training rows meet it, the reference, and what the method learned about the model.
+
+    Each is computed when it is first needed, at the cost of the goal that asks. Safe to use from several threads.
+    """
+
+    def __init__(self, training: np.ndarray, build: Build) -> None:
+        self._lock = RLock()
+        self._training, self._build = training, build
+        self._met: np.ndarray | None = None
+        self._reference: Reference | None = None
+        self._inspected: tuple[str, Any] | None = None
+
+    def met(self, goal: GoalLike) -> np.ndarray:
+        """Which training rows meet the goal, (n,)."""
+        with self._lock:
+            if self._met is None:
+                self._met = goal.judge(self._training).met
+            return self._met
+
+    def reference(self, goal: GoalLike) -> Reference:
+        """The real rows of the desired class."""
+        with self._lock:
+            if self._reference is None:
+                self._reference = self._build(goal.target, self.met(goal))
+            return self._reference
+
+    def inspected(self, goal: GoalLike, parameters: str, inspect: Callable[[GoalLike, ModelContext], Any]) -> Any:
+        """What `inspect` learns about the model, learned again only when the explainer's parameters have changed."""
+        with self._lock:
+            if self._inspected is None or self._inspected[0] != parameters:
+                self._inspected = (parameters, inspect(goal, self))
+            return self._inspected[1]
+
+    def same_answers(self, goal: GoalLike) -> bool:
+        """Whether the model still decides alike about every training row."""
+        return np.array_equal(goal.judge(self._training).met, self.met(goal))
+
+
+class Contexts:
+    """The contexts of the models and requests seen last.
+
+    A context is found again for the same model object, request, and answers on the goal's probe. A model that gives
+    labels only is asked about every training row each time: a few equal labels do not show that it is the same model.
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._known: OrderedDict[tuple[int, str], tuple[Any, ModelContext]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, goal: GoalLike, training: np.ndarray, build: Build) -> ModelContext:
+        """The context of a goal, made if it is new."""
+        model = goal.model.model
+        key = (id(model), goal.fingerprint())
+        with self._lock:
+            known = self._known.pop(key, None)
+            context = None if known is None or known[0]() is not model else known[1]
+            if context is None or (goal.labels_only and not context.same_answers(goal)):
+                context = ModelContext(training, build)
+            self._known[key] = (_reference_to(model), context)
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+            return context
+
+
+def _reference_to(model: Any) -> Callable[[], Any]:
+    """A weak reference, or a strong one to an object that cannot have any."""
+    try:
+        return weakref.ref(model)
+    except TypeError:
+        return lambda: model

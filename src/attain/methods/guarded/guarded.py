@@ -1,0 +1,296 @@
+"""The guarded search: the easiest answer among those that real rows of the desired class could have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Self
+
+import numpy as np
+
+from attain.core.checks import check_choice, check_integer, check_number
+from attain.core.errors import AttainError
+from attain.core.frames import Frame
+from attain.methods.context import ModelContext
+from attain.methods.guarded import guarding
+from attain.methods.guarded.answers import guarded_answers
+from attain.methods.guarded.certificate import certificate
+from attain.methods.guarded.easiest import Easiest
+from attain.methods.guarded.guarding import Calibration, Guarding
+from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.robust import Refit, other_goals
+from attain.methods.guarded.run import GuardedSearch
+from attain.methods.latent import AutoencoderChoice, LatentExplainer
+from attain.methods.search.problem import Answers, Problem
+from attain.models import Goal, GoalLike
+from attain.population.guard import Setting
+from attain.results.counterfactuals import Counterfactuals
+from attain.results.status import Typicality
+from attain.schema import Constraints, Schema
+from attain.tables import Region
+
+_RATES: Final[Mapping[Setting, float]] = {"connected": 0.18, "typical": 0.1}
+_UNUSUAL: Final = 10
+"""An answer is unusual, not outside, while it is refused at the rate but not at so many times less."""
+_GUARD_SAMPLES: Final = 5
+"""With how many draws a density is bounded for the guard."""
+_DISTANCES_AT_ONCE: Final = 16_000_000
+
+
+class Guarded(LatentExplainer):
+    """The easiest change that flips the decision, among records that real rows of the desired class could have.
+
+    A guard is fitted on real rows of the desired class: a record passes if it is no more unusual than they are, by
+    local outlier factors, density and distance, calibrated so that a new real row is refused with a known
+    probability. The search starts near real rows, in latent space and by following the model's score, and then makes
+    answers as easy as they can be while they flip the decision and pass the guard. Where no answer passes, the guard
+    is relaxed step by step, and the answer's level says so.
+
+    Takes any classifier. Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions,
+    missing cells, derived columns, `max_changes`. Rules between features: by repair where that is easy, else by
+    rejection.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; inferred from the training data where it is None.
+    autoencoder
+        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is
+        cloned and fitted with the schema, unless it is fitted already.
+    guard
+        `"connected"`: answers are not outliers among real rows, and close to one of them. `"typical"`: not outliers.
+    rate
+        The share of *real* rows of the desired class that the guard may refuse. None takes 0.18 for `connected` and
+        0.1 for `typical`.
+    max_shift_weight, change_weight
+        An answer's cost is its total shift, plus `max_shift_weight` times its largest shift, plus `change_weight` for
+        each changed feature; shifts are in percentiles (1 is the whole range), weighted by the costs of the schema.
+    effort
+        How many times as many candidates go through the local search: answers become a little easier, and take longer
+        to find. With `n` options it is `n` times as much.
+    easiest
+        For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
+        values (of columns with more than 1,024, those at even ranks): it is one of the starts, and its total shift
+        stands beside each answer as `easiest_shift`, so that the price of faithfulness can be read.
+    budget
+        The most rows the model is asked about for each row explained.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real rows of the desired class.
+    random_state
+        The seed of training and search; None draws one in `fit`. Each row has random numbers of its own.
+
+    References
+    ----------
+    The density model and the measures are those of M. Pawelczyk, K. Broelemann, G. Kasneci: Learning Model-Agnostic
+    Counterfactual Explanations for Tabular Data, The Web Conference 2020; the search is this package's own.
+    """
+
+    needs_rows = True
+    citation = """@inproceedings{pawelczyk2020learning,
+  title = {Learning Model-Agnostic Counterfactual Explanations for Tabular Data},
+  author = {Pawelczyk, Martin and Broelemann, Klaus and Kasneci, Gjergji},
+  booktitle = {Proceedings of The Web Conference 2020},
+  year = {2020},
+  doi = {10.1145/3366423.3380087}
+}"""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        autoencoder: AutoencoderChoice = "chvae",
+        guard: Setting = "connected",
+        rate: float | None = None,
+        max_shift_weight: float = 0.5,
+        change_weight: float = 0.02,
+        effort: int = 1,
+        easiest: bool = True,
+        budget: int = 50_000,
+        margin: float = 1e-6,
+        figures: bool = True,
+        random_state: int | None = 0,
+    ) -> None:
+        self.schema = schema
+        self.autoencoder = autoencoder
+        self.guard = guard
+        self.rate = rate
+        self.max_shift_weight = max_shift_weight
+        self.change_weight = change_weight
+        self.effort = effort
+        self.easiest = easiest
+        self.budget = budget
+        self.margin = margin
+        self.figures = figures
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("guard", self.guard, ("connected", "typical"))
+        if self.rate is not None:
+            check_number("rate", self.rate, above=0, below=1)
+        check_number("max_shift_weight", self.max_shift_weight, least=0)
+        check_number("change_weight", self.change_weight, least=0)
+        check_integer("effort", self.effort, 1)
+
+    def fit(self, X: Frame, y: Any = None, *, calibration: Any = None) -> Self:
+        """Learns from rows like those to be explained; their true labels `y` let answers be compared with real rows.
+
+        Parameters
+        ----------
+        X, y
+            The training rows and their labels.
+        calibration
+            Rows that the classifier never saw, as a frame, or as a frame and their labels, `(X, y)`. Without it a
+            fifth of `X` is held out from autoencoder and guard for calibration.
+        """
+        self._read_training(X, y)
+        self.calibration_ = None if calibration is None else Calibration.read(calibration, self.schema_, self.labels_)
+        self.held_out_seed_ = self._seed
+        self._prepare()
+        return self
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_)
+
+    def _rows_to_learn_from(self) -> np.ndarray:
+        values = self.table_.values
+        if self.calibration_ is not None:
+            return values
+        kept = values[~guarding.held_out(values, self.held_out_seed_)]
+        return kept if len(kept) > 1 else values
+
+    def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        facts, arrays = super()._learned()
+        more, rows = guarding.learned(self.calibration_)
+        return facts | more | {"held_out_seed": self.held_out_seed_}, arrays | rows
+
+    def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        super()._restore(facts, arrays)
+        self.calibration_ = guarding.restored(facts, arrays, self.schema_, self.labels_)
+        self.held_out_seed_ = int(facts["held_out_seed"])
+        self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_)
+
+    def explain(
+        self,
+        model: Any,
+        X: Frame,
+        *,
+        target: Any,
+        probability: float | None = None,
+        n: int = 1,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        robust: Sequence[Any] | Refit | None = None,
+    ) -> Counterfactuals:
+        """For each row of `X`, the change that makes `model` decide for `target`.
+
+        Parameters
+        ----------
+        model, X, target, probability, n, constraints
+            As for every method; see `Explainer.explain`.
+        robust
+            Asks for answers that other models accept, too: a list of fitted models, or a function of (X, y, seed) that
+            fits one, which is called for rows drawn again from the training data. The figure `holds_under` is the
+            share of these models under which an answer is valid; a row without an answer valid under all of them gets
+            one that is valid under `model`.
+        """
+        goal = self._request(model, target, probability)
+        others: list[Goal] = []
+        if robust is not None:
+            layout, values = self.layout_, self.table_.values
+            others = other_goals(
+                robust,
+                lambda other: self._goal(other, target, probability),
+                lambda drawn: layout.frame(values[drawn]),
+                self.labels_,
+                self._seed,
+            )
+        return self._explain(goal, X, n, constraints, others)
+
+    def certificate(
+        self,
+        model: Any,
+        result: Counterfactuals,
+        *,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        balls: int = 200,
+    ) -> Frame:
+        """For each answer, how far it is from the guarded optimum, proven: for linear models and `guard="connected"`.
+
+        A record that passes the guard lies within its distance limit of a real row: in a ball around it. The bound is
+        the least cost of a record that flips the decision, keeps the rules of its columns and lies in any ball. Rules
+        between features, outlier factors and density take no part, so no guarded answer costs less. Numbers take every
+        multiple of their step or, where that is too many or there is no step, values of training rows.
+
+        Parameters
+        ----------
+        model
+            The model that the answers were made for.
+        result
+            What `explain` returned; the best option of each row is used. Answers of other methods are taken, too.
+        constraints
+            Those that the answers were made with.
+        balls
+            The most balls searched for each row; few have to be.
+
+        Returns
+        -------
+        A frame with one row per answer: `cost`, the answer's total shift plus `max_shift_weight` times its largest
+        plus `change_weight` for each change, by the interpolated percentiles that the search uses; `bound`, which no
+        guarded answer undercuts; `gap` between them; `certified`, whether the bound is exactly the least over all
+        balls; `least`, the cost of the easiest record found in a ball; `balls`, how many were searched; and `reason`,
+        why an answer is not certified. An answer that is unusual is compared with all that are as unusual.
+        """
+        check_integer("balls", balls, 1)
+        goal = self._request(model, result.target, result.probability)
+        if result.table.schema != self.schema_:
+            raise AttainError("result has another schema than this explainer was fitted with")
+        region = Region.of(result.table, Constraints.of(constraints), self.observed_)
+        objective = Objective(self.percentiles_, region, self.max_shift_weight, self.change_weight)
+        return certificate(result, goal, self._guarding(goal), self._rates, objective, self.table_.values, balls)
+
+    def _guarding(self, goal: GoalLike) -> Guarding:
+        found: Guarding = self._context(goal).inspected(goal, self._parameters(), self._inspect)
+        return found
+
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> Guarding:
+        """The guard for this model and target."""
+        return Guarding.of(
+            goal, self.guard, self.table_.values, context.met(goal), self.labels_, self.calibration_,
+            self.held_out_seed_, self.space_, self._density,
+        )  # fmt: skip
+
+    def _notes(self, inspected: Guarding) -> tuple[str, ...]:
+        return inspected.notes
+
+    def _batch_size(self, n: int, inspected: Guarding) -> int:
+        return int(np.clip(_DISTANCES_AT_ONCE // max(len(self.table_), 1), 16, 512))
+
+    def _density(self, rows: np.ndarray) -> np.ndarray:
+        """The log-density of rows given their immutable features."""
+        return self._log_density(rows, _GUARD_SAMPLES)
+
+    @property
+    def _rates(self) -> tuple[float, float]:
+        """The shares of real rows that the guard refuses: of typical answers, and of unusual ones."""
+        rate = _RATES[self.guard] if self.rate is None else float(self.rate)
+        return rate, rate / _UNUSUAL
+
+    def _search(self, problem: Problem) -> Answers:
+        found: Guarding = problem.inspected
+        search = GuardedSearch(
+            found.guard, self._rates, found.surrogate, self.percentiles_, self.scale_,
+            self.max_shift_weight, self.change_weight, self.effort,
+        )  # fmt: skip
+        easiest = self._recourse.search(problem) if self.easiest else None
+        answers = guarded_answers(problem, search, lambda part: self._latent(part.region), easiest, problem.others)
+        if found.known:
+            return answers
+        unknown = {"typicality": float(Typicality.OUTSIDE), "typicality_p": np.nan}
+        figures = {name: np.full(len(answers.rows), value) for name, value in unknown.items()}
+        return replace(answers, figures={**answers.figures, **figures})
+
+    def _more_figures(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
+        return self._density_rank(rows, context.reference(goal))

@@ -1,0 +1,110 @@
+"""Exact recourse for a linear score: every row's flip set, each item asked of the model itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+import numpy as np
+
+from attain.methods.recourse.actions import Actions, Cost, Program
+from attain.methods.recourse.flip_set import Check, Item, certainly_none, flip_set
+from attain.methods.search.problem import Answers, Problem
+from attain.models.structure.linear import LinearScore, decision_scores
+from attain.results.status import Status
+
+_NUDGES: Final = (1e-10, 1e-7, 1e-4)
+"""How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""
+
+
+@dataclass(frozen=True)
+class ExactRecourse:
+    """The cheapest actions that flip the decision of a linear score.
+
+    Attributes
+    ----------
+    cost
+        What is least; see `ActionableRecourse`.
+    exclusive
+        Whether no feature may change in two options of a row; if not, their sets of features differ.
+    """
+
+    cost: Cost = "total"
+    exclusive: bool = False
+
+    def search(self, problem: Problem, actions: Actions, score: LinearScore) -> Answers:
+        """The flip set of every row; an item refused because of rounding is asked for again with a little more gain."""
+        region, ledger = problem.region, problem.ledger
+        own = score.score(region.factuals)
+        unknown = np.flatnonzero(np.isnan(own))
+        if unknown.size:  # a missing cell that no training row has
+            ledger.charge(unknown)
+            own[unknown] = decision_scores(problem.goal, region.factuals[unknown])
+        status = [Status.OUT_OF_REACH] * len(problem)
+        items: list[tuple[int, Item]] = []
+        waiting = np.arange(len(problem))
+        for nudge in _NUDGES:
+            proposed: list[tuple[int, Item]] = []
+            for i in waiting.tolist():
+                need = score.threshold - own[i] + nudge * max(1.0, abs(own[i]), abs(score.threshold))
+                program = actions.program(i, score, float(need))
+                # every item is asked about now, and again in the last check
+                affordable = min(problem.options, int(ledger.budget - ledger.spent[i]) // 2)
+                if certainly_none(program):
+                    status[i] = Status.NO_RECOURSE
+                elif affordable < 1:
+                    status[i] = Status.BUDGET_SPENT
+                else:
+                    found = self.flip_set(program, ScoreCheck(problem, i, score))
+                    proposed += [(i, item) for item in islice(found, affordable)]
+            rows, owners = written(problem, proposed)
+            accepted = problem.accepts(rows, owners)
+            items += [pair for pair, good in zip(proposed, accepted, strict=True) if good]
+            for i in owners[accepted]:
+                status[i] = Status.FOUND
+            refused = set(owners[~accepted].tolist())
+            waiting = np.array([i for i in sorted(refused) if status[i] is not Status.FOUND], dtype=np.intp)
+        rows, owners = written(problem, items)
+        cost = np.round(actions.cost(rows, owners), 9)
+        return Answers(rows, owners, np.array([item.cost for _, item in items]), status, {"cost": cost})
+
+    def flip_set(self, program: Program, check: Check) -> Iterator[Item]:
+        """The items of one row, cheapest first."""
+        return flip_set(program, self.cost, exclusive=self.exclusive, check=check)
+
+
+class RulesCheck:
+    """Whether an item keeps the rules."""
+
+    def __init__(self, problem: Problem, i: int) -> None:
+        self._problem = problem
+        self._i = i
+
+    def __call__(self, item: Item) -> bool:
+        return self._good(written(self._problem, [(self._i, item)])[0])
+
+    def _good(self, row: np.ndarray) -> bool:
+        return bool(self._problem.region.allows(row, np.array([self._i]))[0])
+
+
+class ScoreCheck(RulesCheck):
+    """Whether an item also meets the goal by the linear score, without asking the model."""
+
+    def __init__(self, problem: Problem, i: int, score: LinearScore) -> None:
+        super().__init__(problem, i)
+        self._score = score
+
+    def _good(self, row: np.ndarray) -> bool:
+        # a score that is not known (a missing cell that no training row has) is left to the model
+        return not self._score.score(row)[0] < self._score.threshold and super()._good(row)
+
+
+def written(problem: Problem, items: list[tuple[int, Item]]) -> tuple[np.ndarray, np.ndarray]:
+    """The items as rows in final form, and which row each is for."""
+    owners = np.array([i for i, _ in items], dtype=np.intp)
+    rows = problem.region.factuals[owners]
+    for row, (_, item) in zip(rows, items, strict=True):
+        row[item.columns] = item.cells
+    return problem.region.final_form(rows, owners), owners
