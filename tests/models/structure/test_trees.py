@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain.core.errors import ModelError
 from attain.models import Goal
+from attain.models.structure import trees
 from attain.models.structure.tree_readers import read_trees
 from attain.models.structure.trees import boxes, read_ensemble
 from attain.schema import Feature, Schema
@@ -149,6 +150,25 @@ def test_boxes_take_memory_for_the_conditions_on_paths_and_not_for_all_columns()
     assert sum(conditions) <= 5 * len(found.leaf)
     assert sum(part.nbytes for parts in found.conditions.values() for part in parts) == 25 * sum(conditions)
     np.testing.assert_array_equal(found.used, np.unique(tree.tree_.feature[tree.tree_.feature >= 0]))
+
+
+def test_boxes_are_the_same_however_many_paths_are_followed_at_once(monkeypatch):
+    nodes = read(make_pipeline(scaled(), RandomForestClassifier(5, random_state=1)).fit(X, Y)).nodes
+    expected = boxes(nodes)
+    monkeypatch.setattr(trees, "_LEAVES_AT_ONCE", 7)
+    found = boxes(nodes)
+    np.testing.assert_array_equal(found.leaf, expected.leaf)
+    np.testing.assert_array_equal(found.tree, expected.tree)
+    for column in range(nodes.width):
+        for ends, others in zip(found.interval(column), expected.interval(column), strict=True):
+            np.testing.assert_array_equal(ends, others)
+
+
+def test_a_tree_that_is_a_single_leaf_has_one_open_box():
+    tree = DecisionTreeClassifier().fit(np.arange(6.0).reshape(3, 2), [1, 1, 1])
+    found = boxes(read_trees(tree, 1))
+    assert (len(found.leaf), found.used.tolist(), found.tree.tolist()) == (1, [], [0])
+    assert found.holds(np.array([3.0, np.nan]), 1).all()
 
 
 def test_columns_of_the_trees_are_traced_to_the_columns_of_the_table_with_their_units():

@@ -11,6 +11,7 @@ refused. Only the pipeline's own `transform` steps run here. No prediction is as
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
@@ -123,7 +124,9 @@ class Encoding:
         trials = np.repeat(base[None], len(columns), axis=0)
         trials[np.arange(len(columns)), columns] = np.concatenate(cells)
         constant = transform(base[None])[0].copy()
-        moves = _where_accepted(transform, trials, len(constant)) - constant
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that a level is unknown is what is to be learned
+            moves = _where_accepted(transform, trials, len(constant)) - constant
         slopes, missing = np.zeros((len(schema), len(constant))), np.full((len(schema), len(constant)), np.nan)
         levels, special = [], []
         for j, feature in enumerate(schema):

@@ -19,6 +19,8 @@ from attain.schema import Schema
 
 _TOLERANCE = 1e-4
 _CHECKED_ROWS = 256
+_LEAVES_AT_ONCE = 20_000
+"""How many paths are followed at once, which bounds the memory that `boxes` needs beside its result."""
 _LARGEST_SHARE = 1 - 1e-4
 """Probabilities nearer to 0 or 1 do not determine the margin well enough in single precision."""
 
@@ -116,38 +118,50 @@ def read_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
 
 def boxes(nodes: TreeNodes) -> Boxes:
     """The box of every leaf that some row can reach: the conditions on its path, intersected."""
+    inner = np.flatnonzero(nodes.feature >= 0)
     parent = np.full(len(nodes.feature), -1)
-    for child in (nodes.left, nodes.right):
-        parent[child[nodes.feature >= 0]] = np.flatnonzero(nodes.feature >= 0)
+    parent[nodes.left[inner]] = parent[nodes.right[inner]] = inner
     leaf = np.flatnonzero(nodes.feature < 0)
-    steps, here = [], (np.arange(len(leaf)), leaf)  # all leaves walk up to their roots together
-    while len(here[0]):
-        up = parent[here[1]]
-        box, node, up = here[0][up >= 0], here[1][up >= 0], up[up >= 0]
-        left = node == nodes.left[up]
-        low = np.where(left, -np.inf, nodes.threshold[up])
-        high = np.where(left, nodes.threshold[up], np.inf)
-        steps.append((nodes.feature[up], box, low, high, nodes.missing_left[up] == left))
-        here = (box, up)
-    column, box, low, high, missing = (np.concatenate(parts) for parts in zip(*steps, strict=True))
-    order = np.lexsort((box, column))
-    column, box, low, high, missing = (part[order] for part in (column, box, low, high, missing))
-    first = np.flatnonzero(np.diff(column, prepend=-1) | np.diff(box, prepend=-1))
-    column, box = column[first], box[first]
-    if len(first):
-        low, high = np.maximum.reduceat(low, first), np.minimum.reduceat(high, first)
-        missing = np.logical_and.reduceat(missing, first)
+    parts = [_conditions(nodes, parent, leaf, start) for start in range(0, len(leaf), _LEAVES_AT_ONCE)]
+    column, box, low, high, missing = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     reached = np.ones(len(leaf), dtype=bool)
     reached[box[(low >= high) & ~missing]] = False
-    kept, place = reached[box], np.cumsum(reached) - 1
-    column, box, low, high, missing = column[kept], place[box[kept]], low[kept], high[kept], missing[kept]
-    bounds = {
+    order = np.argsort(column, kind="stable")
+    order = order[reached[box[order]]]
+    box = (np.cumsum(reached) - 1)[box]  # its place among the boxes that are kept
+    columns, first = np.unique(column[order], return_index=True)
+    conditions = {
         int(j): (box[at], low[at], high[at], missing[at])
-        for j in np.unique(column)
-        for at in [np.flatnonzero(column == j)]
+        for j, at in zip(columns, np.split(order, first[1:]), strict=False)
     }
     tree = np.searchsorted(nodes.roots, leaf[reached], side="right") - 1
-    return Boxes(leaf[reached], tree, bounds)
+    return Boxes(leaf[reached], tree, conditions)
+
+
+def _conditions(nodes: TreeNodes, parent: np.ndarray, leaf: np.ndarray, start: int) -> tuple[np.ndarray, ...]:
+    """Column, box, low, high and missing of all conditions on the paths to some leaves, one per column and box."""
+    box = np.arange(start, min(start + _LEAVES_AT_ONCE, len(leaf)))
+    node, parts = leaf[box], []
+    while len(box):  # all leaves move up to their roots together
+        up = parent[node]
+        box, node, up = box[up >= 0], node[up >= 0], up[up >= 0]
+        left, threshold = node == nodes.left[up], nodes.threshold[up]
+        low, high = np.where(left, -np.inf, threshold), np.where(left, threshold, np.inf)
+        parts.append((nodes.feature[up], box, low, high, nodes.missing_left[up] == left))
+        node = up
+    column, box, low, high, missing = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    order = np.lexsort((box, column))
+    column, box = column[order], box[order]
+    first = np.flatnonzero((np.diff(column, prepend=-1) != 0) | (np.diff(box, prepend=-1) != 0))
+    if not len(first):
+        return column, box, low, high, missing
+    return (
+        column[first],
+        box[first],
+        np.maximum.reduceat(low[order], first),
+        np.minimum.reduceat(high[order], first),
+        np.logical_and.reduceat(missing[order], first),
+    )
 
 
 def _split(encoded: np.ndarray) -> np.ndarray:
