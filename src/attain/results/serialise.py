@@ -41,9 +41,9 @@ def to_json(result: Record) -> str:
         "target": _plain(result.target),
         "probability": result.probability,
         "status": [status.name for status in result.statuses],
-        "rows": _matrix(result.rows),
+        "rows": _listed(result.rows),
         "owners": result.owners.tolist(),
-        "percentiles": [_matrix(part) for part in result.percentiles],
+        "percentiles": [_listed(part) for part in result.percentiles],
         "person_figures": {name: _vector(values) for name, values in result.person_figures.items()},
         "option_figures": {name: _vector(values) for name, values in result.option_figures.items()},
         "notes": list(result.notes),
@@ -77,7 +77,7 @@ def read_fields(text: str) -> dict[str, Any]:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell that JSON can hold; missing ones as null."""
+    """A value for JSON, None if it is missing."""
     if isinstance(cell, np.generic):
         cell = cell.item()
     if cell is None or isinstance(cell, bool | int | str):
@@ -90,7 +90,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _cell(cell: Any, nan_is_missing: bool) -> Any:
-    """A cell of a frame that JSON can hold, from which `_read_cell` makes it again."""
+    """A cell of a frame for JSON, from which `_read_cell` restores it."""
     if isinstance(cell, decimal.Decimal) and cell.is_finite():
         return {"decimal": str(cell)}
     if isinstance(cell, float) and math.isnan(cell) and not nan_is_missing:
@@ -104,23 +104,23 @@ def _read_cell(stored: Any) -> Any:
     return decimal.Decimal(stored["decimal"]) if "decimal" in stored else float(stored["float"])
 
 
+def _listed(values: np.ndarray) -> list[Any]:
+    """An array as nested lists; None where it is not finite."""
+    listed = values.astype(object)
+    listed[~np.isfinite(values)] = None
+    return listed.tolist()
+
+
 def _vector(values: np.ndarray) -> dict[str, Any]:
-    return {"dtype": "int" if values.dtype.kind in "iu" else "float", "values": [_plain(value) for value in values]}
+    return {"dtype": "int" if values.dtype.kind in "iu" else "float", "values": _listed(values)}
 
 
 def _read_vector(stored: Mapping[str, Any]) -> np.ndarray:
-    if stored["dtype"] == "int":
-        return np.array(stored["values"], dtype=np.int64)
-    return np.array([math.nan if value is None else value for value in stored["values"]], dtype=np.float64)
-
-
-def _matrix(values: np.ndarray) -> list[list[Any]]:
-    return [[_plain(value) for value in row] for row in values]
+    return np.array(stored["values"], dtype=np.int64 if stored["dtype"] == "int" else np.float64)
 
 
 def _read_matrix(rows: Sequence[Sequence[Any]], width: int) -> np.ndarray:
-    cells = [[math.nan if value is None else value for value in row] for row in rows]
-    return np.array(cells, dtype=np.float64).reshape(-1, width)
+    return np.array(rows, dtype=np.float64).reshape(-1, width)
 
 
 def _frame(content: Mapping[str, Any]) -> Any:
@@ -137,11 +137,10 @@ def _index_to_json(index: pd.Index[Any] | None) -> dict[str, Any] | None:
     """Each level of the index: its name, its dtype, and the labels as strings where JSON has no such type."""
     if index is None:
         return None
-    several = isinstance(index, pd.MultiIndex)
     levels = [index.get_level_values(k) for k in range(index.nlevels)]
     library = library_named("pandas")
     return {
-        "several": several,
+        "several": isinstance(index, pd.MultiIndex),
         "levels": [
             {
                 "name": _plain(level.name),
@@ -164,6 +163,6 @@ def _index_level(stored: Mapping[str, Any]) -> pd.Index[Any]:
     dtype = library_named("pandas").dtype_named(stored["dtype"])
     labels: Any = [_read_cell(label) for label in stored["labels"]]
     if isinstance(dtype, pd.DatetimeTZDtype):
-        # in the summer a zone has another offset than in the winter: only through UTC do they meet in one index
+        # offsets of one zone differ between summer and winter, so labels are parsed as UTC first
         labels = pd.to_datetime(labels, utc=True)
     return pd.Index(labels, name=stored["name"]).astype(dtype)
