@@ -16,6 +16,7 @@ import pytest
 
 import attain
 from attain.cli import main
+from attain.cli.methods import find_method, make_explainer
 from attain.results.counterfactuals import Counterfactuals
 from attain.testing import people
 from attain.testing.explainer import digest
@@ -295,14 +296,29 @@ def test_missing_flags_are_exit_code_2(files: Path, capsys: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_papers_method_is_the_default_and_its_autoencoder_can_be_set(files: Path, capsys: Any) -> None:
+def test_guarded_is_the_default_and_its_autoencoder_can_be_set(files: Path, capsys: Any) -> None:
     command = ["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--out", "c.attain"]
-    command += ["--set", "autoencoder.epochs=2", "--set", "autoencoder.hidden=8", "--set", "norm=inf"]
+    command += ["--set", "autoencoder.epochs=2", "--set", "autoencoder.hidden=8", "--set", "effort=2"]
     assert main(command) == 0
     loaded: Any = attain.load("c.attain")
-    assert type(loaded) is attain.CCHVAE
+    assert type(loaded) is attain.Guarded
     assert loaded.autoencoder.epochs == 2
-    assert loaded.norm == np.inf
+    assert loaded.effort == 2
     assert main(["explain", "c.attain", *EXPLAIN[2:], "--out", "o.csv"]) in (0, 3)
     assert main(["inspect", "c.attain"]) == 0
     assert "CHVAE(" in capsys.readouterr().out
+
+
+def test_values_of_set_are_json_or_strings() -> None:
+    settings = ["autoencoder=none", "guard=typical", "rate=0.2", "easiest=false"]
+    made: Any = make_explainer(find_method("guarded"), people.schema(), 3, settings)
+    assert (made.autoencoder, made.guard, made.rate, made.easiest, made.random_state) == (
+        None,
+        "typical",
+        0.2,
+        False,
+        3,
+    )
+    other: Any = make_explainer(find_method("c-chvae"), people.schema(), 3, ["norm=inf", "autoencoder=vae"])
+    assert other.norm == np.inf
+    assert (type(other.autoencoder).__name__, other.autoencoder.random_state) == ("VAE", 3)

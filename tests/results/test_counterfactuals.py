@@ -118,7 +118,9 @@ def test_a_result_comes_back_from_json_as_it_was(frame: Any) -> None:
         assert equal(getattr(again, name), getattr(result, name)), name
     assert list(again.status) == list(result.status)
     assert again.rows.tobytes() == result.rows.tobytes()
-    assert (again.method, again.target, again.notes) == (result.method, result.target, result.notes)
+    for name in ("method", "target", "probability", "statuses", "notes", "rows_asked"):
+        assert getattr(again, name) == getattr(result, name), name
+    assert result.rows_asked > len(result)
     assert again.to_json() == result.to_json()
 
 

@@ -52,8 +52,9 @@ def run(given: argparse.Namespace) -> None:
     say(
         f"German credit: {len(data.X):,} real loan applications. A gradient boosting model, trained on {len(train)} of "
         f"them, is right for {model.score(test, y_test):.0%} of the other {len(test)} and refuses {len(refused)}. What "
-        f"could {len(people)} of those change to be accepted?\n "
+        f"could {len(people)} of those change to be accepted?"
     )
+    say()
     started = time.perf_counter()
     results = {
         name: method.fit(train, y_train).explain(model, people, target=data.desired)
@@ -65,10 +66,11 @@ def run(given: argparse.Namespace) -> None:
     say(
         "\npct: share of applicants at or below the value. shift: difference of the two, in percentile points; a "
         "different level counts as 100. outlier, connected: whether the new record is unlike, and close to, real "
-        "accepted applications.\n "
+        "accepted applications."
     )
-    say(f"{result}\n ")
-    say(f"{first} beside {' and '.join(others)}:")
+    say()
+    say(str(result))
+    say(f"\n{first} beside {' and '.join(others)}:")
     print(comparison(results, width()))
     write_atomically(given.out, result.frame.to_csv().encode())
     say(f"\n{time.perf_counter() - started:.0f} s in total. Written: {given.out}")

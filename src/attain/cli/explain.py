@@ -71,8 +71,8 @@ def run(given: argparse.Namespace) -> int:
     from attain.cli.frames import check_ending, read_people
     from attain.cli.results import write_answers, write_changes
     from attain.cli.terminal import note
+    from attain.core.errors import Interrupted
     from attain.methods.persistence import load
-    from attain.results.status import Status
 
     check_ending(given.out, also=(".json",))
     if given.changes is not None:
@@ -87,15 +87,19 @@ def run(given: argparse.Namespace) -> int:
     model = read_model(given)
     target = find_target(given.target, known_classes(model, explainer.layout_, explainer.table_.values))
     started = time.perf_counter()
-    result = explainer.explain(
-        model, people.frame, target=target, probability=given.probability, n=given.n, constraints=constraints
-    )
+    interrupted = False
+    try:
+        result = explainer.explain(
+            model, people.frame, target=target, probability=given.probability, n=given.n, constraints=constraints
+        )
+    except Interrupted as stop:
+        result, interrupted = stop.result, True
     seconds = time.perf_counter() - started
     write_answers(given.out, result, given.separator)
     if given.changes is not None:
         write_changes(given.changes, result, given.separator)
     _report(given, result, model, seconds, write_config(given.out, given))
-    if Status.INTERRUPTED in result.statuses:
+    if interrupted:
         return INTERRUPTED
     return NOBODY if result.share_found == 0 else 0
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attain.methods import Explainer
     from attain.schema import Schema
 
-DEFAULT_METHOD = "CCHVAE"
+DEFAULT_METHOD = "Guarded"
 _DEFAULT_AUTOENCODER = "CHVAE"
 _OWN_FLAG = {"schema": "--schema", "random_state": "--seed"}
 

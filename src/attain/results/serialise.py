@@ -47,6 +47,7 @@ def to_json(result: Record) -> str:
         "person_figures": {name: _vector(values) for name, values in result.person_figures.items()},
         "option_figures": {name: _vector(values) for name, values in result.option_figures.items()},
         "notes": list(result.notes),
+        "rows_asked": result.rows_asked,
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
@@ -60,7 +61,7 @@ def read_fields(text: str) -> dict[str, Any]:
         schema = Schema.from_toml(content["schema"])
         width = len(schema)
         return {
-            **{name: content[name] for name in ("method", "target", "probability")},
+            **{name: content[name] for name in ("method", "target", "probability", "rows_asked")},
             "table": Table.read(_frame(content), schema),
             "statuses": tuple(Status[name] for name in content["status"]),
             "rows": _read_matrix(content["rows"], width),
