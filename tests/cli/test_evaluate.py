@@ -198,7 +198,7 @@ REFUSED = {
     "table alone": (["n.csv", *MODEL], "which also needs --people, --schema, --target"),
     "given twice": (["n.json", *MODEL, "--target", "granted"], "--target: 'n.json' contains this already"),
     "unknown group": (["n.json", *MODEL, "--groups", "town"], "--groups: the schema has no column 'town'"),
-    "unknown ending": (["n.json", *MODEL, "--out", "o.txt"], "names no format"),
+    "unknown ending": (["n.json", *MODEL, "--out", "o.txt"], "has an unknown file extension"),
     "negative seed": (["n.json", *MODEL, "--seed", "-1"], "--seed must be an integer ≥ 0, got -1"),
     "mixed": (["n.json", *MODEL, "--against", "n.csv"], "compare tables with tables"),
     "other people": (["few.csv", *TABLE, *MODEL], "people who are not in --people: 'nobody'"),
