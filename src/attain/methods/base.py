@@ -13,6 +13,8 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -36,22 +38,8 @@ from attain.schema import Constraints, Schema
 from attain.tables import Layout, Region, Table, desired_labels, read_labels
 
 
-class Explainer(BaseEstimator, ABC):
-    """What all methods share; see the module's text.
-
-    Subclasses take at least `schema`, `budget`, `margin`, `figures` and `random_state`.
-    """
-
-    citation: ClassVar[str]
-    """The method's publication, as BibTeX."""
-    needs_rows: ClassVar[bool] = False
-    """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
-
-    schema: Schema | None
-    budget: int
-    margin: float
-    figures: bool
-    random_state: int | None
+class _Learned(BaseEstimator):
+    """What `fit` learns for every method."""
 
     schema_: Schema
     table_: Table
@@ -61,6 +49,25 @@ class Explainer(BaseEstimator, ABC):
     labels_: np.ndarray | None
     observed_: tuple[np.ndarray, np.ndarray]
     drawn_seed_: int
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Explainer(_Learned, ABC):
+    """What all methods share; see the module's text.
+
+    The parameters of a method are the fields of its class, all but `schema` by keyword: those below, and its own.
+    """
+
+    citation: ClassVar[str]
+    """The method's publication: an entry of `citations.bib`, or BibTeX."""
+    needs_rows: ClassVar[bool] = False
+    """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
+
+    schema: Schema | None = field(default=None, kw_only=False)
+    budget: int = 20_000
+    margin: float = 1e-6
+    figures: bool = True
+    random_state: int | None = 0
 
     def fit(self, X: Frame, y: Any = None) -> Self:
         """Learns from rows like those to be explained; their true labels `y` let answers be compared with real rows.
@@ -229,7 +236,8 @@ class Explainer(BaseEstimator, ABC):
 
     def cite(self) -> str:
         """The publication of the method, as BibTeX."""
-        return self.citation
+        entries = files("attain.methods").joinpath("citations.bib").read_text(encoding="utf-8").split("\n\n")
+        return next((entry for entry in entries if f"{{{self.citation}," in entry), self.citation).strip()
 
     def reference(self, model: Any, target: Any, probability: float | None = None) -> Reference:
         """The real rows of the desired class, built once for each model and target."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from attain.methods.search.pool import Pool
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
 from attain.results.status import Status
-from attain.schema import Schema
 
 _ROWS_AT_ONCE = 200_000
 _SMALLEST_BALL = 1e-3
@@ -22,6 +22,7 @@ _SPARE_OPTIONS = 8
 """Hits kept for each option asked for: after taking back changes, several become the same."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GrowingSpheres(Explainer):
     """The nearest record that turns the decision, searched in growing shells round the person.
 
@@ -67,37 +68,13 @@ class GrowingSpheres(Explainer):
     Interpretability in Machine Learning, arXiv:1712.08443, 2017.
     """
 
-    citation = """@article{laugel2017inverse,
-  title = {Inverse Classification for Comparison-based Interpretability in Machine Learning},
-  author = {Laugel, Thibault and Lesot, Marie-Jeanne and Marsala, Christophe and Renard, Xavier and Detyniecki, Marcin},
-  journal = {arXiv preprint arXiv:1712.08443},
-  year = {2017}
-}"""
+    citation = "laugel2017inverse"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        samples: int = 200,
-        radius: float = 1.0,
-        step: float = 0.1,
-        growth: float = 0.1,
-        sparsity: bool = True,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.samples = samples
-        self.radius = radius
-        self.step = step
-        self.growth = growth
-        self.sparsity = sparsity
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    samples: int = 200
+    radius: float = 1.0
+    step: float = 0.1
+    growth: float = 0.1
+    sparsity: bool = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

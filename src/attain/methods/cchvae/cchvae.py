@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,6 @@ from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sphere import Radius, check_norm
 from attain.models import GoalLike
-from attain.schema import Schema
 
 _OWNERS_AT_ONCE: Final = 50_000
 ROWS_AT_ONCE: Final = 50_000
@@ -22,6 +22,7 @@ ROWS_AT_ONCE: Final = 50_000
 _SPARE_OPTIONS: Final = 4
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CCHVAE(LatentExplainer):
     """Counterfactuals that look like real records: the paper's method, Algorithm 1.
 
@@ -65,40 +66,15 @@ class CCHVAE(LatentExplainer):
     Web Conference 2020.
     """
 
-    citation = """@inproceedings{pawelczyk2020learning,
-  title = {Learning Model-Agnostic Counterfactual Explanations for Tabular Data},
-  author = {Pawelczyk, Martin and Broelemann, Klaus and Kasneci, Gjergji},
-  booktitle = {Proceedings of The Web Conference 2020},
-  year = {2020},
-  doi = {10.1145/3366423.3380087}
-}"""
+    citation = "pawelczyk2020learning"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        autoencoder: AutoencoderChoice = "chvae",
-        samples: int = 100,
-        step: float = 0.1,
-        norm: float = 2,
-        radius: Radius = "uniform",
-        max_shells: int = 1000,
-        budget: int = 50_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int | None = 0,
-    ) -> None:
-        self.schema = schema
-        self.autoencoder = autoencoder
-        self.samples = samples
-        self.step = step
-        self.norm = norm
-        self.radius = radius
-        self.max_shells = max_shells
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    autoencoder: AutoencoderChoice = "chvae"
+    samples: int = 100
+    step: float = 0.1
+    norm: float = 2
+    radius: Radius = "uniform"
+    max_shells: int = 1000
+    budget: int = 50_000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,7 +22,7 @@ from attain.models import GoalLike
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.reference import distinct
 from attain.results.counterfactuals import Counterfactuals
-from attain.schema import Constraints, Schema
+from attain.schema import Constraints
 from attain.tables import Region
 
 Kernel = Literal["kde", "knn"]
@@ -33,6 +34,7 @@ _CENTRES = 1_000
 """The most people a kernel density is made of."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Face(Explainer):
     """The nearest real person of the desired class along a path of real people, through regions where many are.
 
@@ -90,42 +92,15 @@ class Face(Explainer):
     """
 
     needs_rows = True
-    citation = """@inproceedings{poyiadzi2020face,
-  title = {{FACE}: Feasible and Actionable Counterfactual Explanations},
-  author = {Poyiadzi, Rafael and Sokol, Kacper and Santos-Rodriguez, Raul and De Bie, Tijl and Flach, Peter},
-  booktitle = {Proceedings of the AAAI/ACM Conference on AI, Ethics, and Society},
-  pages = {344--350},
-  year = {2020}
-}"""
+    citation = "poyiadzi2020face"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        neighbours: int = 20,
-        density: Kernel = "kde",
-        bandwidth: float | None = None,
-        least_probability: float | None = None,
-        least_density: float = 0.05,
-        tolerance: float = 1.0,
-        rows: int = 10_000,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.neighbours = neighbours
-        self.density = density
-        self.bandwidth = bandwidth
-        self.least_probability = least_probability
-        self.least_density = least_density
-        self.tolerance = tolerance
-        self.rows = rows
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    neighbours: int = 20
+    density: Kernel = "kde"
+    bandwidth: float | None = None
+    least_probability: float | None = None
+    least_density: float = 0.05
+    tolerance: float = 1.0
+    rows: int = 10_000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

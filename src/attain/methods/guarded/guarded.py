@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ from attain.models import Goal, GoalLike
 from attain.population.guard import Setting
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
-from attain.schema import Constraints, Schema
+from attain.schema import Constraints
 from attain.tables import Region
 
 _RATES: Final[Mapping[Setting, float]] = {"connected": 0.18, "typical": 0.1}
@@ -37,6 +37,7 @@ _GUARD_SAMPLES: Final = 5
 _DISTANCES_AT_ONCE: Final = 16_000_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Guarded(LatentExplainer):
     """The easiest change that flips the decision, among records that real rows of the desired class could have.
 
@@ -88,42 +89,16 @@ class Guarded(LatentExplainer):
     """
 
     needs_rows = True
-    citation = """@inproceedings{pawelczyk2020learning,
-  title = {Learning Model-Agnostic Counterfactual Explanations for Tabular Data},
-  author = {Pawelczyk, Martin and Broelemann, Klaus and Kasneci, Gjergji},
-  booktitle = {Proceedings of The Web Conference 2020},
-  year = {2020},
-  doi = {10.1145/3366423.3380087}
-}"""
+    citation = "pawelczyk2020learning"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        autoencoder: AutoencoderChoice = "chvae",
-        guard: Setting = "connected",
-        rate: float | None = None,
-        max_shift_weight: float = 0.5,
-        change_weight: float = 0.02,
-        effort: int = 1,
-        easiest: bool = True,
-        budget: int = 50_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int | None = 0,
-    ) -> None:
-        self.schema = schema
-        self.autoencoder = autoencoder
-        self.guard = guard
-        self.rate = rate
-        self.max_shift_weight = max_shift_weight
-        self.change_weight = change_weight
-        self.effort = effort
-        self.easiest = easiest
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    autoencoder: AutoencoderChoice = "chvae"
+    guard: Setting = "connected"
+    rate: float | None = None
+    max_shift_weight: float = 0.5
+    change_weight: float = 0.02
+    effort: int = 1
+    easiest: bool = True
+    budget: int = 50_000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,12 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike
 from attain.models.structure.smooth import Smooth, smooth_score
-from attain.schema import Direction, Schema
+from attain.schema import Direction
 
 _PEOPLE_AT_ONCE = 1_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BudgetedInverseClassification(Explainer):
     """The change that lowers the risk most within a budget of costs, or the least budget that turns the decision.
 
@@ -89,44 +91,16 @@ class BudgetedInverseClassification(Explainer):
 
     needs_rows = True
 
-    citation = """@inproceedings{lash2017budget,
-  title = {A Budget-Constrained Inverse Classification Framework for Smooth Classifiers},
-  author = {Lash, Michael T. and Lin, Qihang and Street, W. Nick and Robinson, Jennifer G.},
-  booktitle = {2017 IEEE International Conference on Data Mining Workshops (ICDMW)},
-  pages = {1184--1193},
-  year = {2017}
-}"""
+    citation = "lash2017budget"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        cost_budget: float | None = None,
-        indirect: Sequence[str] = (),
-        widths: float | Mapping[str, float] | None = None,
-        keep_residual: bool = True,
-        directions: Mapping[str, Direction] | None = None,
-        iterations: int = 50,
-        tolerance: float = 1e-4,
-        bisections: int = 8,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.cost_budget = cost_budget
-        self.indirect = indirect
-        self.widths = widths
-        self.keep_residual = keep_residual
-        self.directions = directions
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.bisections = bisections
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    cost_budget: float | None = None
+    indirect: Sequence[str] = ()
+    widths: float | Mapping[str, float] | None = None
+    keep_residual: bool = True
+    directions: Mapping[str, Direction] | None = None
+    iterations: int = 50
+    tolerance: float = 1e-4
+    bisections: int = 8
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

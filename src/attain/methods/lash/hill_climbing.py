@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from attain.core.checks import check_choice, check_integer, check_number
@@ -12,11 +13,12 @@ from attain.methods.lash.climb import Climb
 from attain.methods.search.costs import Costs, units
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
-from attain.schema import Direction, Schema
+from attain.schema import Direction
 
 _ROWS_AT_ONCE = 200_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HillClimbingLocalSearch(Explainer):
     """The change that lowers the risk most within a budget of costs, or a cheap one that turns the decision.
 
@@ -72,38 +74,13 @@ class HillClimbingLocalSearch(Explainer):
 
     needs_rows = True
 
-    citation = """@inproceedings{lash2017generalized,
-  title = {Generalized Inverse Classification},
-  author = {Lash, Michael T. and Lin, Qihang and Street, Nick and Robinson, Jennifer G. and Ohlmann, Jeffrey},
-  booktitle = {Proceedings of the 2017 SIAM International Conference on Data Mining},
-  pages = {162--170},
-  year = {2017}
-}"""
+    citation = "lash2017generalized"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        cost_budget: float | None = None,
-        directions: Mapping[str, Direction] | None = None,
-        starts: int = 20,
-        restarts: int = 5,
-        turns: int = 30,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.cost_budget = cost_budget
-        self.directions = directions
-        self.starts = starts
-        self.restarts = restarts
-        self.turns = turns
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    cost_budget: float | None = None
+    directions: Mapping[str, Direction] | None = None
+    starts: int = 20
+    restarts: int = 5
+    turns: int = 30
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,13 @@ from attain.models import GoalLike
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.percentiles import total_shift
 from attain.population.reference import Reference
-from attain.schema import Schema
 
 _ROWS_AT_ONCE = 100_000
 _SPARE_OPTIONS = 4
 """Neighbours carried through for each option asked for: after taking back changes, several become the same."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NearestUnlike(Explainer):
     """The part of the nearest real people's records that turns the decision: the simplest strong baseline.
 
@@ -67,32 +68,10 @@ class NearestUnlike(Explainer):
     """
 
     needs_rows = True
-    citation = """@article{brughmans2023nice,
-  title = {{NICE}: an algorithm for nearest instance counterfactual explanations},
-  author = {Brughmans, Dieter and Leyman, Pieter and Martens, David},
-  journal = {Data Mining and Knowledge Discovery},
-  year = {2023},
-  doi = {10.1007/s10618-023-00930-y}
-}"""
+    citation = "brughmans2023nice"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        neighbours: int = 50,
-        reversion: bool = True,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.neighbours = neighbours
-        self.reversion = reversion
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    neighbours: int = 50
+    reversion: bool = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, get_args
 
@@ -24,13 +24,13 @@ from attain.models import GoalLike
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
-from attain.schema import Schema
 
 _PROPOSED = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
 _PEOPLE_AT_ONCE = 1_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ActionableRecourse(Explainer):
     """The cheapest change of features that turns a linear classifier's decision, proven to be the cheapest.
 
@@ -88,38 +88,13 @@ class ActionableRecourse(Explainer):
     B. Ustun, A. Spangher, Y. Liu: Actionable Recourse in Linear Classification, FAT* 2019.
     """
 
-    citation = """@inproceedings{ustun2019actionable,
-  title = {Actionable Recourse in Linear Classification},
-  author = {Ustun, Berk and Spangher, Alexander and Liu, Yang},
-  booktitle = {Proceedings of the Conference on Fairness, Accountability, and Transparency},
-  pages = {10--19},
-  year = {2019}
-}"""
+    citation = "ustun2019actionable"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        cost: Cost = "total",
-        percentiles: Literal["ecdf", "kde"] = "ecdf",
-        grid: Literal["observed", "exact"] | int = "observed",
-        flip_set: Literal["distinct", "exclusive"] = "distinct",
-        samples: int = 400,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.cost = cost
-        self.percentiles = percentiles
-        self.grid = grid
-        self.flip_set = flip_set
-        self.samples = samples
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    cost: Cost = "total"
+    percentiles: Literal["ecdf", "kde"] = "ecdf"
+    grid: Literal["observed", "exact"] | int = "observed"
+    flip_set: Literal["distinct", "exclusive"] = "distinct"
+    samples: int = 400
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,13 @@ from attain.methods.search.costs import units
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike, probe_rows
 from attain.models.structure.smooth import Smooth, smooth_if_possible
-from attain.schema import Schema
 
 _PEOPLE_AT_ONCE = 2_000
 _BOUNDARY_ROWS = 2_000
 """Training rows from which the boundary in the score is read."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Revise(LatentExplainer):
     """The record that minimises loss(f(g(z)), y′) + λ ‖x − g(z)‖₁ over codes z, g being an autoencoder's decoder.
 
@@ -80,44 +81,16 @@ class Revise(LatentExplainer):
 
     needs_rows = True
 
-    citation = """@misc{joshi2019towards,
-  title = {Towards Realistic Individual Recourse and Actionable Explanations in Black-Box Decision Making Systems},
-  author = {Joshi, Shalmali and Koyejo, Oluwasanmi and Vijitbenjaronk, Warut and Kim, Been and Ghosh, Joydeep},
-  year = {2019},
-  eprint = {1907.09615},
-  archiveprefix = {arXiv}
-}"""
+    citation = "joshi2019towards"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        autoencoder: AutoencoderChoice = "chvae",
-        method: str = "auto",
-        weight: float = 0.5,
-        rounds: int = 3,
-        iterations: int = 100,
-        learning_rate: float = 0.1,
-        pairs: int = 8,
-        width: float = 0.2,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.autoencoder = autoencoder
-        self.method = method
-        self.weight = weight
-        self.rounds = rounds
-        self.iterations = iterations
-        self.learning_rate = learning_rate
-        self.pairs = pairs
-        self.width = width
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    autoencoder: AutoencoderChoice = "chvae"
+    method: str = "auto"
+    weight: float = 0.5
+    rounds: int = 3
+    iterations: int = 100
+    learning_rate: float = 0.1
+    pairs: int = 8
+    width: float = 0.2
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

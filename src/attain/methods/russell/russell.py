@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from attain.models import GoalLike
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import ACCEPTED, LinearScore, decision_scores, linear_score
 from attain.results.status import Status
-from attain.schema import Schema
 from attain.tables import unchanged
 
 _NUDGE = 1e-7
@@ -26,6 +26,7 @@ _TRIES = 12
 _PEOPLE_AT_ONCE = 1_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Russell(Explainer):
     """The nearest record that turns a linear classifier's decision, and then ones that get there in other ways.
 
@@ -62,28 +63,7 @@ class Russell(Explainer):
     C. Russell: Efficient Search for Diverse Coherent Explanations, FAT* 2019.
     """
 
-    citation = """@inproceedings{russell2019efficient,
-  title = {Efficient Search for Diverse Coherent Explanations},
-  author = {Russell, Chris},
-  booktitle = {Proceedings of the Conference on Fairness, Accountability, and Transparency},
-  pages = {20--28},
-  year = {2019}
-}"""
-
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    citation = "russell2019efficient"
 
     def _prepare(self) -> None:
         self.spread_ = Spread(self.schema_, self.table_.values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -20,7 +21,6 @@ from attain.models import GoalLike
 from attain.models.structure.trees import read_ensemble
 from attain.population.percentiles import total_shift
 from attain.results.status import Status
-from attain.schema import Schema
 
 Cost = Literal["euclidean", "changes", "total_shift"]
 
@@ -31,6 +31,7 @@ _BOOSTED_TWEAKS = 25
 _LEAST_RATE = 1e-9
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FeatureTweaking(Explainer):
     """The cheapest tweak that leads into a leaf of the desired class and turns the whole ensemble.
 
@@ -79,34 +80,11 @@ class FeatureTweaking(Explainer):
     Feature Tweaking, KDD 2017.
     """
 
-    citation = """@inproceedings{tolomei2017interpretable,
-  title = {Interpretable Predictions of Tree-based Ensembles via Actionable Feature Tweaking},
-  author = {Tolomei, Gabriele and Silvestri, Fabrizio and Haines, Andrew and Lalmas, Mounia},
-  booktitle = {Proceedings of the 23rd ACM SIGKDD International Conference on Knowledge Discovery and Data Mining},
-  pages = {465--474},
-  year = {2017}
-}"""
+    citation = "tolomei2017interpretable"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        epsilon: float = 0.1,
-        cost: Cost = "euclidean",
-        tweaks: int | None = None,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.epsilon = epsilon
-        self.cost = cost
-        self.tweaks = tweaks
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    epsilon: float = 0.1
+    cost: Cost = "euclidean"
+    tweaks: int | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

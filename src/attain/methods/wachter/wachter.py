@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from attain.methods.wachter.penalised_distance import PenalisedDistance
 from attain.models import GoalLike, probe_rows
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.results.status import Status
-from attain.schema import Schema
 
 _PEOPLE_AT_ONCE = 500
 _BOUNDARY_ROWS = 2_000
@@ -25,6 +25,7 @@ _BOUNDARY_ROWS = 2_000
 _NEGLIGIBLE = 1e-12
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Wachter(Explainer):
     """The record that minimises λ (f(x′) − y′)² + d(x, x′), with the least λ that turns the decision.
 
@@ -89,48 +90,17 @@ class Wachter(Explainer):
 
     needs_rows = True
 
-    citation = """@article{wachter2018counterfactual,
-  title = {Counterfactual Explanations without Opening the Black Box: Automated Decisions and the {GDPR}},
-  author = {Wachter, Sandra and Mittelstadt, Brent and Russell, Chris},
-  journal = {Harvard Journal of Law \\& Technology},
-  volume = {31},
-  number = {2},
-  pages = {841--887},
-  year = {2018}
-}"""
+    citation = "wachter2018counterfactual"
 
-    def __init__(
-        self,
-        schema: Schema | None = None,
-        *,
-        method: str = "auto",
-        aim: float = 0.25,
-        growth: float = 2.0,
-        rounds: int = 16,
-        iterations: int = 50,
-        starts: int = 20,
-        restarts: int = 5,
-        turns: int = 30,
-        sparsity: bool = True,
-        budget: int = 20_000,
-        margin: float = 1e-6,
-        figures: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.schema = schema
-        self.method = method
-        self.aim = aim
-        self.growth = growth
-        self.rounds = rounds
-        self.iterations = iterations
-        self.starts = starts
-        self.restarts = restarts
-        self.turns = turns
-        self.sparsity = sparsity
-        self.budget = budget
-        self.margin = margin
-        self.figures = figures
-        self.random_state = random_state
+    method: str = "auto"
+    aim: float = 0.25
+    growth: float = 2.0
+    rounds: int = 16
+    iterations: int = 50
+    starts: int = 20
+    restarts: int = 5
+    turns: int = 30
+    sparsity: bool = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
