@@ -7,8 +7,6 @@ import math
 import sys
 from typing import Any
 
-import numpy as np
-
 from attain.core.text import window, wrapped
 
 _WIDEST = 100
@@ -45,6 +43,5 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = value.item() if hasattr(value, "dtype") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -14,7 +14,7 @@ from attain.results.record import Record
 from attain.results.status import Status, Typicality
 from attain.schema.text import described
 
-CHANGE_HEADER = ("feature", "current", "pct", "counterfactual", "pct", "shift")
+_CHANGE_HEADER = ("feature", "current", "pct", "counterfactual", "pct", "shift")
 _MEANS = {
     "features_changed": ("features changed, on average", 1, ""),
     "total_shift": ("total shift, on average", 100, " percentile points"),
@@ -73,7 +73,7 @@ def changes_table(result: Record, positions: Collection[int], width: int | None 
     """The paper's Table 1 for the people at some positions: a table for each option, under a line with its figures."""
     blocks = []
     for cells in changed_options(result, positions):
-        body = table(CHANGE_HEADER, [shown_change(result, cell) for cell in cells], width=width, right=(2, 4, 5))
+        body = table(_CHANGE_HEADER, [shown_change(result, cell) for cell in cells], width=width, right=(2, 4, 5))
         blocks.append(f"{wrapped(_option_line(cells[0]), width)}\n{body}")
     return "\n\n".join(blocks)
 
@@ -93,7 +93,7 @@ def _option_line(cell: Mapping[str, Any]) -> str:
 
 
 def shown_change(result: Record, cell: Mapping[str, Any]) -> Sequence[str]:
-    """The cells under `CHANGE_HEADER`."""
+    """The cells under `_CHANGE_HEADER`."""
     feature = result.table.schema[cell["feature"]]
     return (
         plain(feature.title),
