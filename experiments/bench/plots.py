@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.drawing import COLOURS, panels, save
-from attain.metrics.report import OK, TRADE_OFF, trade_off
+from attain.metrics.report import INLIERS, OK, TRADE_OFF, trade_off
 from experiments.bench.methods import METHODS, OUTSIDE
 
 _ACROSS: Final = 3
@@ -24,9 +24,8 @@ def draw(summary: pd.DataFrame, folder: Path) -> dict[str, str]:
     measured = summary[summary["status"] == OK]
     drawn = {}
     for dataset, part in measured.groupby("dataset", sort=False, observed=True):
-        parts: dict[str, list[dict[Any, Any]]] = {
-            str(name): lines.to_dict("records") for name, lines in part.groupby("classifier", sort=False, observed=True)
-        }
+        by_classifier = part.groupby("classifier", sort=False, observed=True)
+        parts = [(str(name), lines.to_dict("records"), INLIERS) for name, lines in by_classifier]
         save(trade_off(parts, (*METHODS, *OUTSIDE)), folder, trade_off_name(str(dataset)))
         drawn[trade_off_name(str(dataset))] = f"{dataset}. {TRADE_OFF}"
     if len(measured):

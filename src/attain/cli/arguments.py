@@ -31,9 +31,9 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     command.add_argument("--separator", metavar="TEXT", help="separator of CSV files (default: a comma; tab: \\t)")
 
 
-def add_model(command: argparse.ArgumentParser, text: str) -> None:
+def add_model(command: argparse.ArgumentParser, text: str, *, required: bool = True) -> None:
     """Flags of a command that reads a model."""
-    command.add_argument("--model", required=True, metavar="M", help=text)
+    command.add_argument("--model", required=required, metavar="M", help=text)
     command.add_argument("--classes", metavar="A,B", help="names for the model's classes, in its order")
     command.add_argument("--trust", action="append", default=[], metavar="TYPE", help="trust this type in a skops file")
     command.add_argument("--trust-pickle", action="store_true", help=f"read a pickle, which {RUNS_CODE}")

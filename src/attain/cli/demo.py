@@ -46,7 +46,7 @@ def run(given: argparse.Namespace) -> None:
     train, test, y_train, y_test = train_test_split(
         data.X, data.y, test_size=0.3, random_state=given.seed, stratify=data.y
     )
-    model = _classifier(data, given.seed).fit(train, y_train)
+    model = classifier(data, given.seed).fit(train, y_train)
     refused = test[model.predict(test) != data.desired]
     people = refused.iloc[: given.people]
     say(
@@ -87,7 +87,7 @@ def _methods(data: Dataset, seed: int) -> dict[str, Explainer]:
     }
 
 
-def _classifier(data: Dataset, seed: int) -> Any:
+def classifier(data: Dataset, seed: int) -> Any:
     """Gradient boosting on the raw frame."""
     from sklearn.compose import make_column_transformer
     from sklearn.ensemble import HistGradientBoostingClassifier

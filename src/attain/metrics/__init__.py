@@ -6,6 +6,7 @@ modules differ: `likeness` and `two_sample` have figures of all answers together
 """
 
 from attain.metrics import measures
+from attain.metrics.comparison import MethodComparison, compare_methods
 from attain.metrics.context import AnswerMatrix, EvaluationContext
 from attain.metrics.density import log_density
 from attain.metrics.distances import distance, gower_distance, latent_distance, mad_distance
@@ -35,11 +36,13 @@ __all__ = [
     "EvaluationContext",
     "Interval",
     "Measure",
+    "MethodComparison",
     "RecourseGap",
     "TwoSample",
     "bands",
     "changed",
     "closest_training_distance",
+    "compare_methods",
     "connected",
     "connected_over",
     "connecting_distance",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attain.population.measuring import BoolArray, FloatArray
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
+from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.tables import Region, Table
 
@@ -47,6 +49,10 @@ class AnswerMatrix:
         The answers, (n_rows, n_features) in original units, and which rows have one.
     target, probability
         What the model was asked for.
+    person_figures
+        Search costs by name, one number per row, such as `rows_scored`.
+    statuses
+        How the search for each row ended; by default all rows needed an answer.
     """
 
     table: Table
@@ -54,6 +60,8 @@ class AnswerMatrix:
     found: BoolArray
     target: Any
     probability: float | None = None
+    person_figures: Mapping[str, FloatArray] = field(default_factory=dict)
+    statuses: Sequence[Status] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,6 +68,10 @@ def _share(value: float) -> str:
     return f"{value:.0%}"
 
 
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f}"
+
+
 def _milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:.1f}" if seconds < 1 else f"{1000 * seconds:.0f}"
 
@@ -93,21 +97,20 @@ _FULL: Final = (
     _Column("rows", "rows_scored_charged", _count),
 )
 _SHORT: Final = (
-    _Column("valid", "found_charged", _share, interval=True),
+    _Column("valid, %", "found_charged", _percent, interval=True),
     _Column("TS", "total_shift_charged", _number, interval=True),
-    _Column("MS", "max_shift_charged", _number),
-    _Column("inlier", "inlier_charged", _share, interval=True),
-    _Column("connected", "connected_90_charged", _share, interval=True),
+    _Column("inlier, %", "inlier_charged", _percent, interval=True),
+    _Column("connected, %", "connected_90_charged", _percent, interval=True),
     _Column("CPU ms", "cpu_seconds", _milliseconds),
     _Column("rows", "rows_scored_charged", _count),
 )
 
 NOTE: Final = (
-    "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. TS, MS: total "
-    "and largest shift in percentiles of the training columns; another level counts 1. inlier: by the local outlier "
-    "factor with 20 neighbours among real rows of the desired class. connected: one of them is within ε, the 0.9 "
-    "quantile of real rows' own nearest distance. All of these are charged: a row without a valid answer enters with "
-    "the worst case. In brackets: 95 % intervals over rows. CPU ms, rows: CPU time and rows scored, per row explained."
+    "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. TS: total shift "
+    "in percentiles of the training columns; another level counts 1. inlier: by the local outlier factor with 20 "
+    "neighbours among real rows of the desired class. connected: one of them is within ε, the 0.9 quantile of real "
+    "rows' own nearest distance. All of these are charged: a row without a valid answer enters with the worst case. In "
+    "brackets: 95 % intervals over rows. CPU ms, rows: CPU time and rows scored, per row explained."
 )
 FULL_NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. broken: answers "
@@ -134,9 +137,9 @@ def markdown_table(lines: Sequence[Line]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in every)
 
 
-def blocks(lines: Sequence[Line]) -> list[Block]:
-    """All measures as a table of a page, and why some methods have none."""
-    header, rows = _cells(_FULL, lines)
+def blocks(lines: Sequence[Line], *, full: bool = True) -> list[Block]:
+    """All measures, or the main ones charged, as a table of a page; and why some methods have none."""
+    header, rows = _cells(_FULL if full else _SHORT, lines)
     tones = [
         row if line["status"] == OK else [Cell(text, "muted") for text in row]
         for line, row in zip(lines, rows, strict=True)
@@ -155,18 +158,22 @@ def _cells(columns: Sequence[_Column], lines: Sequence[Line]) -> tuple[list[str]
 
 
 TRADE_OFF: Final = (
-    "How many answers look like real rows (inliers with 20 neighbours) against the total shift they ask for; up and to "
-    "the left is better. Both are charged: rows without a valid answer enter with the worst case. Bars are 95 % "
-    "intervals over rows."
+    "How many answers look like real rows against the total shift they ask for; up and to the left is better. Both are "
+    "charged: rows without a valid answer enter with the worst case. Bars are 95 % intervals over rows."
 )
+INLIERS, CONNECTED = "inlier_charged", "connected_90_charged"
+_AXES: Final = {INLIERS: "inliers (20 neighbours), charged", CONNECTED: "connected at ε.9, charged"}
 _MARKERS: Final = "osD^vP*Xp<>h"
 _HUES: Final = [COLOURS[name] for name in ("vermilion", "blue", "green", "purple", "orange", "sky", "black", "grey")]
 _ACROSS: Final = 3
 
 
-def trade_off(parts: Mapping[str, Sequence[Line]], order: Sequence[str] = ()) -> Any:
-    """A figure with one panel for each part; `order` fixes which method has which colour and marker."""
-    fine = [line for lines in parts.values() for line in lines if line["status"] == OK]
+def trade_off(parts: Sequence[tuple[str, Sequence[Line], str]], order: Sequence[str] = ()) -> Any:
+    """A figure with one panel for each part: its title, its lines, and the key of what is drawn against total shift.
+
+    `order` fixes which method has which colour and marker.
+    """
+    fine = [line for _, lines, _ in parts for line in lines if line["status"] == OK]
     methods = list(dict.fromkeys(str(line["method"]) for line in fine))
     known = list(dict.fromkeys((*order, *methods)))
     looks = {name: (_HUES[i % len(_HUES)], _MARKERS[i % len(_MARKERS)]) for i, name in enumerate(known)}
@@ -174,11 +181,11 @@ def trade_off(parts: Mapping[str, Sequence[Line]], order: Sequence[str] = ()) ->
     down, across = -(-number // _ACROSS), min(number, _ACROSS)
     figure, axes = panels(down, across, width=3.3 * across, height=2.9 * down)
     places = axes.ravel()
-    for axis, (title, lines) in zip(places, parts.items(), strict=False):
+    for axis, (title, lines, key) in zip(places, parts, strict=False):
         for line in lines:
             if line["status"] == OK:
-                _point(axis, line, *looks[str(line["method"])])
-        axis.set(xlabel="total shift, charged", ylabel="inliers, charged", ylim=(-0.03, 1.03))
+                _point(axis, line, key, *looks[str(line["method"])])
+        axis.set(xlabel="total shift, charged", ylabel=_AXES[key], ylim=(-0.03, 1.03))
         axis.set_title(title, fontsize=10)
         axis.set_xlim(left=0)
     for axis in places[len(parts) :]:
@@ -190,10 +197,10 @@ def trade_off(parts: Mapping[str, Sequence[Line]], order: Sequence[str] = ()) ->
     return figure
 
 
-def _point(axis: Any, line: Line, colour: str, marker: str) -> None:
+def _point(axis: Any, line: Line, key: str, colour: str, marker: str) -> None:
     ends = []
-    for key in ("total_shift_charged", "inlier_charged"):
-        value, low, high = (float(line[f"{key}{end}"]) for end in ("", "_low", "_high"))
+    for name in ("total_shift_charged", key):
+        value, low, high = (float(line[f"{name}{end}"]) for end in ("", "_low", "_high"))
         ends.append((value, None if math.isnan(low) else [[max(value - low, 0.0)], [max(high - value, 0.0)]]))
     (x, x_bars), (y, y_bars) = ends
     axis.errorbar(x, y, xerr=x_bars, yerr=y_bars, color=colour, linewidth=0.8, alpha=0.5)

@@ -1,0 +1,261 @@
+"""Methods side by side on the same rows, for one model: a table, a page and a plot."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from attain import methods as explainers
+from attain.core.drawing import save
+from attain.core.errors import AttainError, ModelError
+from attain.core.files import write_atomically
+from attain.core.page import Block, Grid, Heading, Paragraph, Picture, write
+from attain.core.text import wrapped
+from attain.metrics.context import AnswerMatrix
+from attain.metrics.evaluation import Background, Evaluation
+from attain.metrics.measures import MEASURES
+from attain.metrics.paired import paired_comparison
+from attain.metrics.report import (
+    CONNECTED,
+    FAILED,
+    FULL_NOTE,
+    INLIERS,
+    MEASURED,
+    NOT_APPLICABLE,
+    NOTE,
+    OK,
+    TRADE_OFF,
+    blocks,
+    flattened,
+    text_table,
+    trade_off,
+)
+from attain.schema import Constraints, Schema
+
+if TYPE_CHECKING:
+    from attain.core.frames import Frame
+    from attain.results.counterfactuals import Counterfactuals
+
+PAIRED: Final = ("found", "total_shift", "inlier", "connected_90")
+"""The measures that methods are tested on, in pairs."""
+_ALIASES: Final[dict[str, tuple[str, dict[str, Any]]]] = {"guarded": ("CCHVAE", {"refine": "guarded"})}
+"""Other names of methods, and what they stand for."""
+
+
+@dataclass(frozen=True, eq=False)
+class MethodComparison:
+    """Methods side by side on the same rows.
+
+    Attributes
+    ----------
+    table
+        One line per method: `status` (`ok`, `not applicable`, `failed`) and `reason`; `n`, the number of rows that
+        needed an answer; `broken`, the number of answers that break a rule; each measure over the rows with a valid
+        answer, and `_charged` over all n rows, where one without a valid answer enters with the worst case, each with
+        `_low` and `_high`; `fit_seconds`, and `cpu_seconds` per row. `found_charged` is the share of rows with a valid
+        answer.
+    evaluations, results
+        By method, for those that ended `ok`. Answers that are not valid are left out of the evaluations.
+    """
+
+    table: pd.DataFrame
+    evaluations: Mapping[str, Evaluation]
+    results: Mapping[str, Counterfactuals]
+
+    @property
+    def lines(self) -> list[dict[Any, Any]]:
+        """The table as dictionaries."""
+        return self.table.reset_index().to_dict("records")
+
+    def paired(self, measures: Iterable[str] = PAIRED, **options: Any) -> pd.DataFrame:
+        """Every pair of methods row by row: see `paired_comparison`. Empty with fewer than two methods."""
+        if len(self.evaluations) < 2:
+            return pd.DataFrame()
+        return paired_comparison(self.evaluations, list(measures), **options)
+
+    def text(self, width: int | None = None) -> str:
+        """The main measures as a table for a terminal, and what the columns mean."""
+        reasons = [f"{line['method']}: {line['reason']}" for line in self.lines if line["status"] != OK]
+        return "\n\n".join([text_table(self.lines, width), *(wrapped(text, width) for text in (*reasons, NOTE))])
+
+    def write(self, folder: str | Path, title: str = "Methods side by side") -> list[Path]:
+        """Writes `comparison.csv`, `trade-off.png`, `trade-off.svg` and `index.html`; needs the extra `report`."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        write_atomically(place / "comparison.csv", self.table.to_csv(float_format="%.8g").encode())
+        content: list[Block] = [Paragraph(self._introduction()), *blocks(self.lines, full=False), Paragraph(NOTE)]
+        if self.evaluations:
+            save(trade_off([("", self.lines, key) for key in (INLIERS, CONNECTED)]), place, "trade-off")
+            content += [Heading("Faithfulness against difficulty"), Picture(place / "trade-off.png", TRADE_OFF)]
+        if len(self.evaluations) > 1:
+            content += [Heading("Pairwise differences"), *_pairs(self.paired())]
+        content += [Heading("All measures"), *blocks(self.lines)[:1], Paragraph(FULL_NOTE)]
+        write(place / "index.html", title, content)
+        return [path for path in sorted(place.iterdir()) if path.stem in ("comparison", "trade-off", "index")]
+
+    def _introduction(self) -> str:
+        if not self.evaluations:
+            return "No method could be run."
+        first = next(iter(self.evaluations.values()))
+        asked = int(first.asked.sum())
+        probability = "" if first.probability is None else f" with probability {first.probability:g} or more"
+        return (
+            f"{len(self.table)} methods, {asked} rows that needed an answer, target {first.target!r}{probability}. "
+            f"Faithfulness is measured against {len(first.reference):,} distinct training rows that the model decides "
+            "as asked for."
+        )
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def compare_methods(
+    methods: Mapping[str, Any] | Iterable[Any],
+    model: Any,
+    X_train: Frame,
+    y_train: ArrayLike | None,
+    X: Frame,
+    *,
+    target: Any,
+    probability: float | None = None,
+    schema: Schema | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    X_test: Frame | None = None,
+    y_test: ArrayLike | None = None,
+    random_state: int = 0,
+) -> MethodComparison:
+    """Fits every method, explains the same rows, and measures all answers in the same way.
+
+    A method that refuses the model, or raises anything else, is a line with the reason, and stops no other.
+
+    Parameters
+    ----------
+    methods
+        Explainers, or names such as `"guarded"` or `"growing-spheres"`, which get their defaults; as a list, or by the
+        names that they have in the table. Explainers are fitted again.
+    model, target, probability, constraints
+        As in `explain`.
+    X_train, y_train
+        The training data of the methods, which are also what answers are measured against.
+    X
+        The rows to explain.
+    schema
+        What the columns are; by default that of the first explainer, or inferred from the training data.
+    X_test, y_test
+        Held-out data for `held_out_inlier` and the ε grid.
+    random_state
+        The seed of methods given by name, and of the intervals.
+    """
+    known = _schema(methods, schema, X_train)
+    made = _made(methods, known, random_state)
+    background = Background(
+        known, model, X_train, y_train, target=target, probability=probability, X_test=X_test, y_test=y_test
+    )
+    request = {"target": target, "probability": probability, "constraints": constraints}
+    lines: list[dict[str, Any]] = []
+    evaluations: dict[str, Evaluation] = {}
+    results: dict[str, Counterfactuals] = {}
+    for name, method in made.items():
+        try:
+            started = time.process_time()
+            method.fit(X_train, y_train)
+            fitted = time.process_time()
+            result = method.explain(model, X, **request)
+            ended = time.process_time()
+            evaluation, broken = _evaluated(background, result, constraints, random_state)
+        except ModelError as error:
+            lines.append({"method": name, "status": NOT_APPLICABLE, "reason": str(error)})
+        except Exception as error:
+            reason = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
+            lines.append({"method": name, "status": FAILED, "reason": reason})
+        else:
+            seconds = {"fit_seconds": fitted - started, "cpu_seconds": (ended - fitted) / max(len(result.found), 1)}
+            facts = {"method": name, "status": OK, "reason": "", "n": int(evaluation.asked.sum()), "broken": broken}
+            lines.append({**facts, **flattened(evaluation.summary), **seconds})
+            evaluations[name], results[name] = evaluation, result
+    return MethodComparison(pd.DataFrame(lines).set_index("method"), evaluations, results)
+
+
+def _schema(methods: Mapping[str, Any] | Iterable[Any], schema: Schema | None, X_train: Frame) -> Schema:
+    given = list(methods.values() if isinstance(methods, Mapping) else methods)
+    if schema is not None or not given:
+        return Schema.infer(X_train) if schema is None else schema
+    own = next((method.schema for method in given if getattr(method, "schema", None) is not None), None)
+    return Schema.infer(X_train) if own is None else own
+
+
+def _made(methods: Mapping[str, Any] | Iterable[Any], schema: Schema, seed: int) -> dict[str, Any]:
+    """The methods by the names that they have in the table."""
+    if isinstance(methods, Mapping):
+        return {name: _named(method, schema, seed) for name, method in methods.items()}
+    made: dict[str, Any] = {}
+    for method in methods:
+        explainer = _named(method, schema, seed)
+        name = method if isinstance(method, str) else type(explainer).__name__
+        made[name if name not in made else f"{name} {len(made) + 1}"] = explainer
+    if not made:
+        raise AttainError("methods must hold at least one method, got none")
+    return made
+
+
+def _named(method: Any, schema: Schema, seed: int) -> Any:
+    """The explainer itself, or the one that a name stands for: `growing-spheres`, `GrowingSpheres`."""
+    if not isinstance(method, str):
+        return method
+    names = [name for name in explainers.__all__ if name != "Explainer"]
+    by_name: dict[str, tuple[str, dict[str, Any]]] = {**_ALIASES, **{_squeezed(name): (name, {}) for name in names}}
+    if _squeezed(method) not in by_name:
+        raise AttainError(f"methods must be explainers, or names of {', '.join((*_ALIASES, *names))}; got {method!r}")
+    name, parameters = by_name[_squeezed(method)]
+    return getattr(explainers, name)(schema, figures=False, random_state=seed, **parameters)
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[-_ ]", "", text).lower()
+
+
+def _evaluated(
+    background: Background, result: Any, constraints: Constraints | Mapping[str, Any] | None, seed: int
+) -> tuple[Evaluation, int]:
+    """The evaluation of the answers that are valid, and the number of those that break a rule."""
+    given: dict[str, Any] = {"constraints": constraints, "random_state": seed}
+    frame = background.evaluate(result, measures=["type_valid", "violations"], resamples=1, **given).frame
+    valid = frame["type_valid"].to_numpy() == 1
+    answers = AnswerMatrix(
+        result.table,
+        np.where(valid[:, None], result.answers, np.nan),
+        valid,
+        result.target,
+        result.probability,
+        getattr(result, "person_figures", {}),
+        getattr(result, "statuses", None),
+    )
+    optional = [replace(MEASURES[name], optional=True) for name in ("held_out_inlier", "rows_scored")]
+    return background.evaluate(answers, measures=[*MEASURED, *optional], **given), int((frame["violations"] > 0).sum())
+
+
+def _pairs(paired: pd.DataFrame) -> list[Block]:
+    """The paired tests as a table of a page."""
+    rows = [
+        [
+            MEASURES[row["measure"]].title,
+            row["first"],
+            row["second"],
+            f"{row['first_mean']:.2f}",
+            f"{row['second_mean']:.2f}",
+            f"{row['difference']:.2f} [{row['low']:.2f}, {row['high']:.2f}]",
+            "< 0.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
+        ]
+        for row in paired.to_dict("records")
+    ]
+    header = ("measure", "first", "second", "first, mean", "second, mean", "difference", "p (Holm)")
+    caption = "Charged values of the same rows; exact sign test for shares, Wilcoxon's signed ranks for others."
+    return [Grid(header, rows, range(3, len(header)), caption)]

@@ -1,0 +1,69 @@
+"""`attain compare`: the library's table, files, and misuse."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from attain.cli import main
+from attain.metrics import compare_methods
+from attain.testing import people
+
+FILES = ["train.csv", "refused.csv", "--model", "mine:classifier", "--index", "who", "--label", "decision"]
+ASKED = ["compare", *FILES, "--target", "granted", "--schema", "schema.toml", "--methods", "nearest-unlike,russell"]
+
+
+def test_the_table_is_the_librarys(files: Path, capsys: Any) -> None:
+    assert main([*ASKED, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    X = people.frame(150)
+    y = people.labels(X)
+    rows = pd.read_csv("refused.csv", index_col="who")
+    model = people.linear_model(X, y)
+    names = ["nearest-unlike", "russell"]
+    expected = compare_methods(names, model, X, y, rows, target="granted", schema=people.schema())
+    for line, own in zip(shown["methods"], expected.lines, strict=True):
+        assert (line["method"], line["status"]) == (own["method"], own["status"])
+        assert line["total_shift_charged"] == pytest.approx(own["total_shift_charged"], nan_ok=True)
+    assert len(shown["pairs"]) == len(expected.paired())
+
+
+def test_it_prints_a_table_and_writes_the_page(files: Path, capsys: Any) -> None:
+    assert main([*ASKED, "--out", "compared"]) == 0
+    printed = capsys.readouterr().out
+    assert "nearest-unlike" in printed
+    assert "compared/index.html" in printed
+    assert sorted(path.name for path in Path("compared").iterdir()) == [
+        *("comparison.csv", "index.html", "trade-off.png", "trade-off.svg")
+    ]
+
+
+def test_without_a_schema_it_is_inferred_and_said(files: Path, capsys: Any) -> None:
+    asked = ["compare", *FILES, "--target", "granted", "--methods", "nearest-unlike"]
+    assert main(asked) == 0
+    assert "no --schema: it is inferred" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+def test_the_demo_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", "--demo", "--methods", "growing-spheres,nearest-unlike"]) == 0
+    assert "growing-spheres" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "compare needs TRAIN, PEOPLE, --model, --target; `attain compare --demo` needs no files"),
+        (["--demo", "--seed", "-1"], "--seed must be an integer ≥ 0, got -1"),
+        (["--demo", "--methods", ","], "--methods must name at least one method"),
+        (["train.csv", "refused.csv", "--demo"], "--demo brings its own data"),
+        (["--demo", "--methods", "oracle"], "got 'oracle'"),
+    ],
+)
+def test_misuse_is_answered_in_words(files: Path, arguments: list[str], message: str, capsys: Any) -> None:
+    assert main(["compare", *arguments]) == 1
+    assert message in " ".join(capsys.readouterr().err.split())
