@@ -5,7 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
-MODULES = ("training", "density", "recovery", "scaling", "faithfulness", "search", "methods", "guarded_speed", "recorded_answers")
+MODULES = (
+    "training",
+    "density",
+    "recovery",
+    "scaling",
+    "faithfulness",
+    "search",
+    "methods",
+    "guarded_speed",
+    "recorded_answers",
+)
 
 
 def main() -> None:
