@@ -145,15 +145,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_file_that_cannot_be_read_is_told_in_words(name: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_an_error_in_plain_words(name: str, tmp_path: Path) -> None:
     text, sentence = WRONG[name]
     with pytest.raises(AttainError, match=sentence):
         frames.read_people(write(tmp_path / "a.csv", text), Schema((Feature("a", "real"),)))
 
 
-def test_other_files_are_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_files_are_errors_in_plain_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = Schema((Feature("a", "real"),))
-    with pytest.raises(FileError, match="there is no file"):
+    with pytest.raises(FileError, match="does not exist"):
         frames.read_people(str(tmp_path / "none.csv"), schema)
     with pytest.raises(FileError, match="unknown file extension"):
         frames.read_people(str(tmp_path / "a.xlsx"), schema)

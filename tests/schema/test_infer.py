@@ -24,19 +24,19 @@ MANY = RANDOM.integers(0, 60, 500)
         pytest.param([0, 1, 1], Feature("x", "categorical", levels=(0, 1)), id="0 and 1"),
         pytest.param(["yes", "no"], Feature("x", "categorical", levels=("no", "yes")), id="yes and no"),
         pytest.param([1, 2, 3, 4], Feature("x", "ordinal", levels=(1, 2, 3, 4)), id="few from 1 upward"),
-        pytest.param(MANY, Feature("x", "count"), id="whole numbers from 0 upward"),
+        pytest.param(MANY, Feature("x", "count"), id="integers ≥ 0"),
         pytest.param([0, 2, 9], Feature("x", "count"), id="few with gaps"),
-        pytest.param([5, 12_345, 7], Feature("x", "positive", step=1), id="large whole numbers"),
+        pytest.param([5, 12_345, 7], Feature("x", "positive", step=1), id="large integers"),
         pytest.param(MANY * 100, Feature("x", "positive", step=100), id="hundreds"),
-        pytest.param([-3, 4, 5], Feature("x", "real", step=1), id="negative whole numbers"),
+        pytest.param([-3, 4, 5], Feature("x", "real", step=1), id="negative integers"),
         pytest.param([0.25, 0.5, 1.0], Feature("x", "interval", bounds=(0, 1)), id="shares"),
         pytest.param([0.5, 7.25, 31], Feature("x", "positive"), id="fractions from 0 upward"),
         pytest.param(np.arange(500) / 10, Feature("x", "positive", step=0.1), id="one decimal"),
         pytest.param([-0.5, 0.25], Feature("x", "real"), id="negative fractions"),
-        pytest.param([-9, -8, *MANY], Feature("x", "count", special={-9: "", -8: ""}), id="codes among whole numbers"),
-        pytest.param([-9, -8, -3, 5, 70], Feature("x", "real", step=1), id="negative numbers are no codes"),
-        pytest.param([1.0, np.nan, 2.0], Feature("x", "ordinal", levels=(1, 2)), id="whole numbers with gaps in them"),
-        pytest.param(["b", None, "a"], Feature("x", "categorical", levels=("a", "b")), id="texts with gaps in them"),
+        pytest.param([-9, -8, *MANY], Feature("x", "count", special={-9: "", -8: ""}), id="codes among integers"),
+        pytest.param([-9, -8, -3, 5, 70], Feature("x", "real", step=1), id="negative numbers are not codes"),
+        pytest.param([1.0, np.nan, 2.0], Feature("x", "ordinal", levels=(1, 2)), id="integers with missing cells"),
+        pytest.param(["b", None, "a"], Feature("x", "categorical", levels=("a", "b")), id="strings with missing cells"),
         pytest.param(
             pd.Categorical(["low", "high"], ["low", "mid", "high"], ordered=True),
             Feature("x", "ordinal", levels=("low", "high")),
@@ -72,7 +72,7 @@ def test_all_libraries_are_guessed_alike() -> None:
     assert Schema.infer(pa.table({"x": ordered}))["x"] == Feature("x", "ordinal", levels=("lo", "hi"))
 
 
-def test_a_kind_that_is_told_is_taken() -> None:
+def test_a_kind_that_is_given_is_used() -> None:
     frame = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, 0.25, 0.5], "c": ["lo", "hi", "lo"], "d": [0, 3, 50]})
     schema = Schema.infer(frame, kinds={"a": "count", "b": "real", "c": "ordinal", "d": "categorical"})
     assert [feature.kind for feature in schema] == ["count", "real", "ordinal", "categorical"]

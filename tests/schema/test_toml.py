@@ -1,4 +1,4 @@
-"""A round trip through TOML is exact, and a text that is no schema says where."""
+"""A round trip through TOML is exact, and a text that is not a schema says where."""
 
 import tempfile
 import tomllib
@@ -109,7 +109,7 @@ def test_what_a_person_writes_is_read() -> None:
         ("[[feature]]\nname = 'x'\nkind = 3", "'x': kind"),
     ],
 )
-def test_a_text_that_is_no_schema_says_where(text: str, words: str) -> None:
+def test_a_text_that_is_not_a_schema_says_where(text: str, words: str) -> None:
     with pytest.raises(SchemaError) as caught:
         Schema.from_toml(text)
     assert words in str(caught.value)

@@ -69,7 +69,7 @@ def with_column(name: str, values: Any, rows: int = 6) -> pd.DataFrame:
 
 
 def with_cell(name: str, value: Any) -> pd.DataFrame:
-    """People, the second of whom has this value in this column."""
+    """People; the second one has this value in this column."""
     frame = people().astype({name: object})
     frame.iat[1, frame.columns.get_loc(name)] = value  # noqa: PD009
     return frame
@@ -138,7 +138,7 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("an array of objects", lambda: explain(people().to_numpy(dtype=object)), None),
     ("an array of objects to infer", lambda: infer(people().to_numpy(dtype=object)), None),
     ("an array of complex numbers", lambda: explain(np.ones((2, 5), complex)), ("X must hold real numbers",)),
-    ("an array of texts for numbers", lambda: explain(np.full((2, 5), "a")), ("'income'", "'a'")),
+    ("an array of strings for numbers", lambda: explain(np.full((2, 5), "a")), ("'income'", "'a'")),
     (
         "an array of records",
         lambda: explain(people().to_records(index=False)),
@@ -228,16 +228,16 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("negative zero", lambda: explain(with_column("score", -0.0)), None),
     ("a constant column", lambda: fit_and_explain(people(30).assign(cards=7), "income"), None),
     ("all columns constant", lambda: fit_and_explain(pd.DataFrame({"a": [1.5] * 9, "b": [2] * 9}), "a"), None),
-    ("whole numbers beyond 2**53", lambda: explain(with_column("income", 2**53 + np.arange(1, 7))), None),
+    ("integers beyond 2**53", lambda: explain(with_column("income", 2**53 + np.arange(1, 7))), None),
     (
-        "unsigned whole numbers beyond 2**63",
+        "unsigned integers beyond 2**63",
         lambda: explain(with_column("income", np.full(6, 2**64 - 1, np.uint64))),
         None,
     ),
     ("decimals", lambda: explain(with_column("income", [decimal.Decimal("10.5")] * 6)), None),
     ("decimals to infer", lambda: infer(with_column("income", [decimal.Decimal("10.5")] * 6)), None),
     (
-        "a decimal that is no number",
+        "a decimal that is not a number",
         lambda: explain(with_cell("income", decimal.Decimal("sNaN"))),
         ("'income'", "row 1"),
     ),
@@ -250,7 +250,7 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("booleans for numbers", lambda: explain(with_column("cards", True)), ("'cards'", "booleans")),
     ("a boolean among numbers", lambda: explain(with_cell("cards", True)), ("'cards'", "row 1", "True")),
     ("numbers for booleans", lambda: explain(with_column("owner", 1)), None),
-    ("texts for booleans", lambda: explain(with_column("owner", "true")), ("'owner'", "row 0", "'true'", "True")),
+    ("strings for booleans", lambda: explain(with_column("owner", "true")), ("'owner'", "row 0", "'true'", "True")),
     ("dates", lambda: explain(with_column("income", pd.Timestamp("2020-01-31"))), ("'income'", "datetime")),
     ("dates to infer", lambda: infer(with_column("joined", pd.Timestamp("2020-01-31"))), ("'joined'", "datetime")),
     ("dates as objects to infer", lambda: infer(with_column("joined", DAY)), ("'joined'", "date")),
@@ -302,7 +302,7 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("a number for a level", lambda: explain(with_cell("housing", 1)), ("'housing'", "row 1", "1")),
     ("'1' for the level 1", lambda: level_of_another_type(), ("'grade'", "'1'", "as int, not str")),
     ("a million levels", lambda: infer(pd.DataFrame({"id": MILLION})), ("'id'", "1,000,000")),
-    ("a million different texts", lambda: infer(pd.DataFrame({"id": MILLION.astype(str)})), ("'id'", "1,000,000")),
+    ("a million different strings", lambda: infer(pd.DataFrame({"id": MILLION.astype(str)})), ("'id'", "1,000,000")),
     ("categories that are not used", lambda: infer(with_column("c", pd.Categorical(["a"] * 6, ["b", "a"]))), None),
     # labels
     ("labels of the wrong number", lambda: fit(people(), ["good"] * 5), ("y has 5 labels", "6 rows")),

@@ -31,7 +31,7 @@ COLUMNS: dict[str, tuple[Any, Schema, list[float]]] = {
         for dtype in ("Int16", "Float64", "int64[pyarrow]", "double[pyarrow]", "object", "float")
     },
     **{
-        f"pandas {dtype} of texts": (pd.Series(["a", "b", None], dtype=dtype), TEXT, [0, 1, math.nan])
+        f"pandas {dtype} of strings": (pd.Series(["a", "b", None], dtype=dtype), TEXT, [0, 1, math.nan])
         for dtype in ("object", "str", "string", pd.CategoricalDtype(["a", "b", "c"]), "string[pyarrow]")
     },
     "pandas ordered category": (pd.Series(pd.Categorical(["a", "b", "a"], list("cba"), ordered=True)), TEXT, [0, 1, 0]),

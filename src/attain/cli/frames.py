@@ -126,7 +126,7 @@ def columns_of(path: str, separator: str | None = None) -> list[str]:
     if ending not in (*_SEPARATORS, *_PARQUET):
         raise FileError(f"{path!r} has an unknown file extension; use one of {', '.join((*_SEPARATORS, *_PARQUET))}")
     if not Path(path).is_file():
-        raise FileError(f"there is no file {path!r}")
+        raise FileError(f"{path!r} does not exist")
     columns = _parquet_columns(path) if ending in _PARQUET else _csv_header(path, _separator(path, separator))
     if not columns:
         raise FileError(f"{path!r} is empty; it must have columns, and their names in the first line")
@@ -270,13 +270,13 @@ def _is_plain(column: pd.Series[Any]) -> bool:
 
 def _names(cells: np.ndarray) -> pd.Series[Any]:
     """Row names and labels: integers or booleans if every cell is one, else strings; `007` stays a string."""
-    texts = _strings(cells, [""])
-    present = texts.dropna()
+    strings = _strings(cells, [""])
+    present = strings.dropna()
     if len(present) and all(_INTEGER.fullmatch(text) for text in present):
-        return texts.map(int, na_action="ignore").astype("int64" if len(present) == len(texts) else "Int64")
+        return strings.map(int, na_action="ignore").astype("int64" if len(present) == len(strings) else "Int64")
     if len(present) and all(map(_is_boolean, set(present))):
-        return texts.map(_boolean, na_action="ignore")
-    return texts
+        return strings.map(_boolean, na_action="ignore")
+    return strings
 
 
 def _is_boolean(text: str) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from attain.core import container
+from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.frames import library_named
 from attain.schema import Schema
@@ -329,8 +330,7 @@ def _version(name: str) -> str:
 
 def _packed(name: str, value: Any) -> Any:
     """A parameter as JSON: what JSON lacks (tuples, infinity, autoencoders) is an object with one key."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = as_python(value)
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
     if value is None or isinstance(value, bool | int | float | str):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.metrics.intervals import CONFIDENCE, NOTHING, RESAMPLES, Interval, mean_intervals, share_interval
 from attain.metrics.measures import Measure
-from attain.population.measuring import BoolArray, FloatArray
 
 
 def summarised(

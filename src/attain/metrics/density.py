@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.population.measuring import BoolArray, FloatArray, measured, positive_integer
+from attain.core.arrays import BoolArray, FloatArray
+from attain.population.measuring import measured, positive_integer
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder

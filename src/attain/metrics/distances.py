@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError
 from attain.population.difficulty import changed
-from attain.population.measuring import BoolArray, FloatArray, measured, own_rows
+from attain.population.measuring import measured, own_rows
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema

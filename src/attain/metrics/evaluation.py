@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError, listed
 from attain.metrics.averages import summarised
 from attain.metrics.context import Answers, EvaluationContext
@@ -19,7 +20,6 @@ from attain.metrics.likeness import correlation, spread
 from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures
 from attain.metrics.robustness import unmargined_goal
 from attain.metrics.two_sample import TwoSample, two_sample_test
-from attain.population.measuring import BoolArray, FloatArray
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
 from attain.metrics.intervals import (
@@ -25,7 +26,6 @@ from attain.metrics.intervals import (
     resampled,
     share_interval,
 )
-from attain.population.measuring import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from attain.metrics.evaluation import Evaluation

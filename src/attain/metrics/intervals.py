@@ -7,15 +7,14 @@ over answered rows and the mean charged over all rows vary as they would with ot
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from attain.core.arrays import FloatArray, IndexArray
 from attain.core.errors import AttainError, DataError
-from attain.population.measuring import FloatArray, positive_integer
-
-IndexArray: TypeAlias = NDArray[np.intp]
+from attain.population.measuring import positive_integer
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 1000

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.methods.search.sphere import directions, volume_uniform_radii
 from attain.methods.search.streams import streams
 from attain.population.connectedness import LINKS, components
-from attain.population.measuring import BoolArray, FloatArray, measured, positive_integer
+from attain.population.measuring import measured, positive_integer
 from attain.population.reference import Neighbours, Reference
 from attain.tables import RuleBook, ordinary
 

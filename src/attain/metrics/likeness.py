@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.population.measuring import FloatArray, answered, own_rows
+from attain.core.arrays import FloatArray
+from attain.population.measuring import answered, own_rows
 from attain.population.percentiles import as_matrix
 from attain.population.reference import Reference
 from attain.schema import Schema

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError
 from attain.metrics import density, distances, justification, neighbourhood, privacy, robustness, validity
 from attain.metrics.context import EvaluationContext
 from attain.population import connectedness, difficulty, faithfulness
 from attain.population.diversity import mean_pairwise_distance
-from attain.population.measuring import BoolArray, FloatArray
 from attain.population.reference import QUANTILES
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.population.measuring import BoolArray, FloatArray, booleans, measured, positive_integer
+from attain.core.arrays import BoolArray, FloatArray
+from attain.population.measuring import booleans, measured, positive_integer
 from attain.population.percentiles import as_matrix
 from attain.population.reference import Neighbours
 from attain.population.space import MeasuringSpace

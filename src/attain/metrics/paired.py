@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from attain.core.arrays import FloatArray
 from attain.core.errors import AttainError, DataError, listed
 from attain.metrics.intervals import CONFIDENCE, RESAMPLES, mean_interval
 from attain.metrics.measures import Measure
-from attain.population.measuring import FloatArray
 
 if TYPE_CHECKING:
     from attain.metrics.evaluation import Evaluation

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.population.copies import Copies
-from attain.population.measuring import BoolArray, FloatArray, measured
+from attain.population.measuring import measured
 from attain.population.percentiles import as_matrix
 from attain.population.reference import Neighbours
 from attain.population.space import MeasuringSpace

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_of
 from attain.methods.search.streams import streams, uniforms
-from attain.population.measuring import BoolArray, FloatArray, measured, positive_integer
+from attain.population.measuring import measured, positive_integer
 from attain.population.percentiles import Percentiles, as_matrix
 from attain.tables import ordinary, read_labels, unchanged
 

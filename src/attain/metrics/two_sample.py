@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError, DataError
 from attain.metrics.intervals import (
     CONFIDENCE,
@@ -25,11 +26,9 @@ from attain.metrics.intervals import (
     resampled,
     times_drawn,
 )
-from attain.population.measuring import BoolArray, FloatArray, answered, positive_integer
+from attain.population.measuring import answered, positive_integer
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
-
-IndexArray: TypeAlias = NDArray[np.intp]
 
 LARGEST_WEIGHT: Final = 20.0
 _FARTHEST: Final = 30.0

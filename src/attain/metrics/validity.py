@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import DataError
-from attain.population.measuring import BoolArray, FloatArray, answered, measured, own_rows
+from attain.population.measuring import answered, measured, own_rows
 from attain.population.percentiles import as_matrix
 from attain.tables import Region, ordinary, unchanged
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from attain.core.arrays import as_python
 from attain.core.errors import ModelError
 
 Kind: TypeAlias = Literal["labels", "probabilities", "scores", "output"]
@@ -80,13 +81,9 @@ class Adapter:
     gradient: Callable[[np.ndarray, int], tuple[Any, Any]] | None = None
 
 
-def plain(label: Label) -> Label:
-    """A label as a plain Python value, so that classes compare and print alike wherever they came from."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
 def plain_classes(classes: Sequence[Label] | np.ndarray) -> tuple[Label, ...]:
-    return tuple(plain(label) for label in classes)
+    """Labels as Python values, so that classes compare and print alike wherever they come from."""
+    return tuple(map(as_python, classes))
 
 
 def named_classes(title: str, labels: tuple[Label, ...], given: tuple[Label, ...] | None) -> tuple[Label, ...]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from attain.core.arrays import as_python
 from attain.core.errors import ModelError, listed
-from attain.models.adapter import Answers, Kind, Label, plain
+from attain.models.adapter import Answers, Kind, Label
 from attain.models.answers import decision, lead, winning_lead
 from attain.models.model import Model
 from attain.models.reader import Reader
@@ -191,7 +192,7 @@ class Goal(GoalLike):
         return met, score
 
     def _position_of(self, target: Label) -> int:
-        wanted = plain(target)
+        wanted = as_python(target)
         if wanted in self.classes:
             return self.classes.index(wanted)
         alike = [label for label in self.classes if str(label).strip().lower() == str(wanted).strip().lower()]

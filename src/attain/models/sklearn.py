@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from attain.core.arrays import as_python
 from attain.core.errors import ModelError
-from attain.models.adapter import Adapter, Kind, Options, model_title, named_classes, plain, plain_classes
+from attain.models.adapter import Adapter, Kind, Options, model_title, named_classes, plain_classes
 
 
 def recognises(model: object) -> bool:
@@ -121,7 +122,7 @@ def _threshold(last: Any) -> float | None:
 def _over_threshold(model: Any, last: Any, threshold: float, labels: tuple[Any, ...]) -> Any:
     """The score minus the threshold, whose sign is the decision of such an estimator."""
     by_probability = last.response_method != "decision_function" and hasattr(model, "predict_proba")
-    first = getattr(last, "pos_label", None) is not None and plain(last.pos_label) == labels[0]
+    first = getattr(last, "pos_label", None) is not None and as_python(last.pos_label) == labels[0]
 
     def over(batch: Any) -> np.ndarray:
         if by_probability:

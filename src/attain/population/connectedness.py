@@ -6,18 +6,17 @@ connects an answer follows from its nearest reference rows and from theirs.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError
-from attain.population.measuring import BoolArray, FloatArray, measured, positive_integer
+from attain.population.measuring import measured, positive_integer
 from attain.population.reference import Neighbours, Reference
-
-IndexArray: TypeAlias = NDArray[np.intp]
 
 LINKS: Final = 40
 """Number of neighbours of each point that are linked first when looking for components."""

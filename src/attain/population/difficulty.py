@@ -10,8 +10,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attain.core.arrays import BoolArray, FloatArray
 from attain.population import percentiles as shifts
-from attain.population.measuring import BoolArray, FloatArray, measured, own_rows
+from attain.population.measuring import measured, own_rows
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema
 from attain.tables import unchanged

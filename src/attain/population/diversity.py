@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
+from attain.core.arrays import FloatArray
 from attain.core.errors import DataError
-from attain.population.measuring import FloatArray
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
 

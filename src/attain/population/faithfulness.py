@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.population.measuring import BoolArray, FloatArray, measured, positive_integer
+from attain.core.arrays import BoolArray, FloatArray
+from attain.population.measuring import measured, positive_integer
 from attain.population.reference import Reference
 
 

@@ -20,7 +20,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attain.population.reference import FloatArray, LocalDensity, Reference
+from attain.core.arrays import FloatArray
+from attain.population.reference import LocalDensity, Reference
 
 Setting: TypeAlias = Literal["typical", "connected"]
 Density: TypeAlias = Callable[[FloatArray], FloatArray]

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from attain.core.arrays import FloatArray
 from attain.core.errors import AttainError, DataError
 from attain.schema import Feature, Schema
 from attain.tables import ordinary, unchanged
 
-FloatArray: TypeAlias = NDArray[np.float64]
 Method: TypeAlias = Literal["ecdf", "midrank", "kde"]
 
 _Curve: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]

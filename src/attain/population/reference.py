@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import DataError
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
-
-FloatArray: TypeAlias = NDArray[np.float64]
-IndexArray: TypeAlias = NDArray[np.intp]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95)
 """Which quantiles of real people's nearest distance make the ε grid."""

@@ -14,17 +14,14 @@ and derived columns take part. Cells that are no point on a scale have a home of
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attain.core.arrays import FloatArray, IndexArray
 from attain.population.percentiles import as_matrix
 from attain.schema import Schema
 from attain.tables import ordinary, unchanged
-
-FloatArray: TypeAlias = NDArray[np.float64]
-IndexArray: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

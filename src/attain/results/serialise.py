@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from attain.core.arrays import as_python
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_named
 from attain.results.record import Record
@@ -79,8 +80,7 @@ def read_fields(text: str) -> dict[str, Any]:
 
 def _plain(cell: Any) -> Any:
     """A value for JSON, None if it is missing."""
-    if isinstance(cell, np.generic):
-        cell = cell.item()
+    cell = as_python(cell)
     if cell is None or isinstance(cell, bool | int | str):
         return cell
     try:
