@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_read_is_an_error_in_plain_words(name: str, tmp_pa
 
 def test_other_files_are_errors_in_plain_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = Schema((Feature("a", "real"),))
-    with pytest.raises(FileError, match="does not exist"):
+    with pytest.raises(FileError, match="there is no file"):
         frames.read_people(str(tmp_path / "none.csv"), schema)
     with pytest.raises(FileError, match="unknown file extension"):
         frames.read_people(str(tmp_path / "a.xlsx"), schema)

@@ -126,7 +126,7 @@ def columns_of(path: str, separator: str | None = None) -> list[str]:
     if ending not in (*_SEPARATORS, *_PARQUET):
         raise FileError(f"{path!r} has an unknown file extension; use one of {', '.join((*_SEPARATORS, *_PARQUET))}")
     if not Path(path).is_file():
-        raise FileError(f"{path!r} does not exist")
+        raise FileError(f"there is no file {path!r}")
     columns = _parquet_columns(path) if ending in _PARQUET else _csv_header(path, _separator(path, separator))
     if not columns:
         raise FileError(f"{path!r} is empty; it must have columns, and their names in the first line")
