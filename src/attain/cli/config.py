@@ -76,7 +76,7 @@ def _read(path: str, command: str) -> Mapping[str, Any]:
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError:
-        raise FileError(f"--config: there is no file {path!r}, or it is not readable") from None
+        raise FileError(f"--config: {path!r} does not exist or cannot be read") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileError(f"--config: {path!r} is not valid TOML: {error}") from None
     if set(content) != _KEYS or not all(isinstance(content[key], dict) for key in _KEYS - {"command"}):
