@@ -1,0 +1,152 @@
+"""What an explainer keeps about models: never mixed up between two, never more than a few, counted to the row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attain import Constraints, Feature, GrowingSpheres, Model, Schema, Status
+from attain.core.errors import Interrupted
+from attain.methods import NearestUnlike
+from attain.methods.search.problem import Ledger, Problem
+from attain.tables import Region, Table
+
+SCHEMA = Schema((Feature("x", "real"), Feature("y", "real")))
+RANDOM = np.random.default_rng(0)
+X = pd.DataFrame({"x": np.sort(RANDOM.normal(size=400)), "y": RANDOM.normal(size=400)})
+
+
+class Above:
+    """Scores by x: accepts what lies above a threshold."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+
+    def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        share = 1 / (1 + np.exp(self.threshold - frame["x"].to_numpy()))
+        return np.column_stack((1 - share, share))
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        return (frame["x"].to_numpy() > self.threshold).astype(int)
+
+
+def labels_above(threshold: float):
+    return lambda frame: (frame["x"].to_numpy() > threshold).astype(int)
+
+
+def desired(model: object, explainer: GrowingSpheres) -> int:
+    return len(explainer.reference(model, target=1))
+
+
+def test_two_label_functions_that_agree_on_the_probe_have_references_of_their_own():
+    rows = np.linspace(0, 399, 256).astype(int)
+    unprobed = np.setdiff1d(np.arange(399), rows)[20]
+    low, high = X["x"][unprobed] - 1e-9, X["x"][unprobed] + 1e-9
+    explainer = GrowingSpheres(SCHEMA).fit(X)
+    first, second = labels_above(low), labels_above(high)
+    assert (first(X.iloc[rows]) == second(X.iloc[rows])).all()
+    assert desired(first, explainer) == desired(second, explainer) + 1
+
+
+def test_a_label_model_that_is_trained_again_in_place_is_noticed():
+    class Labels:
+        threshold = 0.0
+
+        def __call__(self, frame: pd.DataFrame) -> np.ndarray:
+            return labels_above(self.threshold)(frame)
+
+    model = Labels()
+    explainer = GrowingSpheres(SCHEMA).fit(X)
+    before = desired(model, explainer)
+    rows = np.linspace(0, 399, 256).astype(int)
+    unprobed = next(i for i in range(250, 399) if i not in rows)
+    model.threshold = X["x"][unprobed - 1] + 1e-12
+    kept = (X["x"] > model.threshold).sum()
+    model.threshold = X["x"][unprobed] + 1e-12
+    assert desired(model, explainer) == kept - 1
+    assert before != kept - 1
+
+
+def test_a_scoring_model_that_is_trained_again_in_place_is_noticed():
+    model = Above(0.0)
+    explainer = GrowingSpheres(SCHEMA).fit(X)
+    assert desired(model, explainer) == (X["x"] > 0).sum()
+    model.threshold = 1.0
+    assert desired(model, explainer) == (X["x"] > 1).sum()
+
+
+def test_training_rows_sorted_by_label_show_a_label_model_in_full():
+    model = labels_above(0.5)
+    result = NearestUnlike(SCHEMA).fit(X, model(X)).explain(model, X.iloc[:5], target=1)
+    assert result.found.all()
+
+
+def test_a_model_is_inspected_once_and_only_a_few_are_kept():
+    explainer = NearestUnlike(SCHEMA, figures=False).fit(X)
+    people = X.iloc[:3]
+    models = [Above(threshold) for threshold in np.linspace(0, 1, 9)]
+    for model in models:
+        explainer.explain(model, people, target=1)
+        explainer.explain(model, people, target=1, probability=0.6)
+    assert len(explainer._contexts) == 4
+    first = explainer.explain(models[-1], people, target=1).rows_asked
+    again = explainer.explain(models[-1], people, target=1).rows_asked
+    assert first - again == 0  # among the last four
+    assert explainer.explain(models[0], people, target=1).rows_asked == again + len(X)
+
+
+def test_all_rows_asked_are_reported_and_those_for_a_row_are_charged():
+    model = Model(Above(0.5))
+    result = GrowingSpheres(SCHEMA).fit(X).explain(model, X.iloc[:4], target=1)
+    assert result.rows_asked == model.rows
+    charged = int(np.sum(result.figures["rows_scored"]))
+    probes = 2 * 2 * 256  # twice each: scores, labels
+    decided = len(result.rows) + 4  # predict_proba and predict, in the first and in the last look
+    assert result.rows_asked == charged + decided + probes + len(X)
+
+
+def test_an_interrupted_search_raises_and_has_what_was_done(monkeypatch):
+    explainer = GrowingSpheres(SCHEMA, figures=False).fit(X)
+    monkeypatch.setattr(GrowingSpheres, "_batch_size", lambda self, n, inspected: 5)
+    searched = []
+    search = GrowingSpheres._search
+
+    def stopped(self, problem):
+        searched.append(len(problem))
+        if len(searched) == 3:
+            raise KeyboardInterrupt
+        return search(self, problem)
+
+    monkeypatch.setattr(GrowingSpheres, "_search", stopped)
+    with pytest.raises(Interrupted) as caught:
+        explainer.explain(Above(0.0), X.iloc[:60], target=1)
+    result = caught.value.result
+    assert result.statuses == (Status.FOUND,) * 10 + (Status.INTERRUPTED,) * 50
+    assert (Above(0.0).predict(result.frame[result.found]) == 1).all()
+
+
+def test_a_ledger_of_some_owners_charges_the_whole_one():
+    ledger = Ledger(5, 10)
+    part = ledger.subset(np.array([4, 1]))
+    inner = part.subset(np.array([0]), budget=3)
+    inner.charge(np.array([0, 0]))
+    part.charge(np.array([1]), np.array([3]))
+    assert ledger.spent.tolist() == [0, 3, 0, 0, 2]
+    assert part.affordable(np.array([0, 1, 1, 1]), reserve=4).tolist() == [True, True, True, True]
+    assert part.affordable(np.array([1, 1, 1, 1]), reserve=4, price=2).tolist() == [True, False, False, False]
+    assert inner.affordable(np.array([0, 0])).tolist() == [True, False]
+
+
+def test_evaluate_asks_only_about_what_is_allowed_affordable_and_new():
+    explainer = GrowingSpheres(SCHEMA).fit(X)
+    goal = explainer._goal(Above(0.0), 1, None)
+    region = Region.of(Table.read(X.iloc[:2], SCHEMA), Constraints(), explainer.observed_)
+    problem = Problem(goal, region, Ledger(2, 4), 1, 0)
+    own = region.factuals[0]
+    rows = own + np.array([[0, 0], [1, 0], [1, 0], [3, 0], [3.5, 0], [0, 1]])
+    tried = problem.evaluate(rows, np.zeros(6, dtype=int), distinct=np.zeros(6, dtype=int))
+    assert tried.asked.tolist() == [1, 3, 4]  # unchanged and repeated rows are not asked about; one row is kept back
+    assert tried.unaffordable.tolist() == [5]
+    assert tried.hits.tolist() == [i for i in (1, 3, 4) if rows[i, 0] > 0]
+    assert problem.ledger.spent.tolist() == [3, 0]
