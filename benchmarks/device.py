@@ -19,7 +19,7 @@ import numpy as np
 from attain import Feature, Schema
 from attain.density.columns import Columns
 from attain.density.mixture import Mixture
-from attain.density.training import Plan, _epoch, _initial_moments, _knobs
+from attain.density.training import OPTIMISER, Plan, _epoch, _schedule
 
 COMPONENTS, LATENT, HIDDEN = 5, 6, 64
 
@@ -87,13 +87,14 @@ def main() -> None:
         model = Mixture.initial(
             columns, jax.random.key(0), latent_dim=LATENT, components=COMPONENTS, hidden=(HIDDEN,), complete=True
         )
-        moments, knobs = _initial_moments(model.weights), _knobs(Plan(batch_size=batch), 20)
+        moments, schedule = OPTIMISER.init(model.weights), _schedule(Plan(batch_size=batch), 20)
         used = given.rows if batch >= 8192 else min(given.rows, 500_000)
         steps = used // batch
         places = jax.device_put(
             np.random.default_rng(0).permutation(used)[: steps * batch].reshape(steps, batch).astype(np.int32)
         )
-        seconds = _seconds(lambda: _epoch(model, moments, rows, places, jax.random.key(1), knobs)[2], repeats=5)  # noqa: B023
+        given_epoch = (model.loss, model.weights, moments, rows, places, jax.random.key(1), schedule)
+        seconds = _seconds(lambda: _epoch(*given_epoch)[2], repeats=5)  # noqa: B023
         operations, moved = counted(model, rows.shape[1])
         number = steps * batch
         floors = number * operations / rate, number * moved / bandwidth

@@ -82,7 +82,7 @@ def _our_epoch(columns: Any, rows: Any, batch: int, estimator: Any) -> Callable[
     import numpy as np
 
     from attain.density.mixture import Mixture
-    from attain.density.training import Plan, _epoch, _initial_moments, _knobs
+    from attain.density.training import OPTIMISER, Plan, _epoch, _schedule
 
     model = Mixture.initial(
         columns,
@@ -92,14 +92,14 @@ def _our_epoch(columns: Any, rows: Any, batch: int, estimator: Any) -> Callable[
         hidden=(HIDDEN,),
         estimator=estimator,
     )
-    moments = _initial_moments(model.weights)
-    knobs = _knobs(Plan(batch_size=batch), 20)
+    moments = OPTIMISER.init(model.weights)
+    schedule = _schedule(Plan(batch_size=batch), 20)
     here = jax.device_put(rows)
     steps = len(rows) // batch
     places = np.random.default_rng(0).permutation(len(rows))[: steps * batch].reshape(steps, batch).astype(np.int32)
 
     def run() -> None:
-        jax.block_until_ready(_epoch(model, moments, here, places, jax.random.key(1), knobs)[2])
+        jax.block_until_ready(_epoch(model.loss, model.weights, moments, here, places, jax.random.key(1), schedule)[2])
 
     return run
 

@@ -88,7 +88,7 @@ def credit() -> tuple[pd.DataFrame, pd.Series, Any, pd.DataFrame]:
     return X, y, model, others[model.predict(others) == people.REFUSED].iloc[:5]
 
 
-@pytest.mark.parametrize("method", [attain.CCHVAE, Revise])
+@pytest.mark.parametrize("method", [attain.CCHVAE, attain.Guarded, Revise])
 def test_it_is_searched_saved_and_loaded(method: Any, credit: Any, tmp_path: Path) -> None:
     X, y, model, refused = credit
     explainer = method(people.schema(), autoencoder=ProbabilisticPCA(people.schema(), units=4), budget=3000).fit(X, y)

@@ -1,7 +1,7 @@
 """The bounds of log p(x): evidence lower bound and importance-weighted bound of a mixture of Gaussian latents.
 
 The model is p(c) = 1/L, p(z|c) = N(μ(c), I), p(x|z, c); the posterior is q(c|x) q(z|x, c) with diagonal Gaussians. The
-functions know no network: a log-likelihood is a function of z, and noise is passed in.
+functions are independent of any network: a log-likelihood is a function of z, and noise is passed in.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The columns of a table as an autoencoder sees them: blocks of likelihoods over a compact float32 matrix.
 
-`Columns.fit` learns every constant from training rows. `prepare` turns rows of the one matrix into the compact matrix:
-one column per modelled cell on its likelihood's internal scale, NaN where it does not count. A column with special
-codes has two of them: its state (value, or which code) and its value, which counts in the value state only. A missing
-cell is left out of the likelihood and neutral in the encoder.
+`Columns.fit` learns every constant from training rows. `prepare` turns rows (n, d) of the matrix into compact rows: one
+column per modelled cell on its likelihood's internal scale, NaN where it does not count. A column with special codes
+has two: its state (value, or which code) and its value, which counts in the value state only. A missing cell is left
+out of the likelihood and neutral in the encoder.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from attain.density.likelihoods import Categorical, Likelihood, likelihood_of
 from attain.schema import Feature, Schema
 
 INPUT_LIMIT = 10.0
-"""Network inputs are cut off at this many standard deviations, so that one odd cell cannot throw a code far out."""
+"""Network inputs are clipped at this many standard deviations, so that one outlying cell cannot move a code far."""
 
 
 class Block(eqx.Module):
-    """Columns modelled as one: their likelihood, their places in the schema, and what stands in for a missing cell."""
+    """Columns with one likelihood: their positions in the schema, and the value used for a missing cell."""
 
     likelihood: Likelihood
     neutral: np.ndarray
@@ -36,7 +36,7 @@ class Block(eqx.Module):
     of_states: bool = eqx.field(static=True)
 
     def cells(self, values: np.ndarray) -> np.ndarray:
-        """Rows of the one matrix as values, or states, of this block, in original units; NaN does not count."""
+        """The values, or states, of this block in rows of the matrix, in original units; NaN does not count."""
         chosen = values[:, self.positions]
         result = np.where(np.isnan(chosen), np.nan, 0.0) if self.of_states else chosen
         for column, codes in enumerate(self.codes):
@@ -51,7 +51,7 @@ class Columns(eqx.Module):
     free: tuple[Block, ...]
     conditions: tuple[Block, ...]
     flagged: tuple[int, ...] = eqx.field(static=True)
-    """Compact columns that had missing cells in training: the encoder is told where they miss again."""
+    """Compact columns that had missing cells in training: the encoder gets a missingness flag for each."""
     names: tuple[str, ...] = eqx.field(static=True)
     """For each compact free column, the feature it belongs to."""
 
@@ -97,7 +97,7 @@ class Columns(eqx.Module):
         return np.concatenate([block.likelihood.initial() for block in self.free])
 
     def prepare(self, values: np.ndarray) -> np.ndarray:
-        """Rows of the one matrix as compact float32 rows: free columns, then conditions."""
+        """Rows of the matrix as compact float32 rows: free columns, then conditions."""
         blocks = (*self.free, *self.conditions)
         parts = [block.likelihood.normalise(block.cells(values)).astype(np.float32) for block in blocks]
         return np.concatenate(parts, axis=1)
@@ -133,7 +133,7 @@ class Columns(eqx.Module):
     def log_density(self, raw: jax.Array, rows: jax.Array, *, complete: bool = False) -> jax.Array:
         """Log-densities (..., width) of compact rows, without `log_base`; 0 where a cell does not count.
 
-        `complete` promises that every cell counts, which saves the masking.
+        With `complete`, every cell counts, and masking is skipped.
         """
         parts = []
         cells_of = _split(rows[..., : self.width], [len(block.positions) for block in self.free])
@@ -183,7 +183,7 @@ def _blocks(schema: Schema, positions: Sequence[int], values: np.ndarray) -> tup
     infinite = np.isinf(values[:, positions]).any(axis=0)
     if infinite.any():
         name = schema.names[positions[int(np.argmax(infinite))]]
-        raise DataError(f"column {name!r} holds infinite values; make them missing, or a special code")
+        raise DataError(f"column {name!r} has infinite values; make them missing, or a special code")
     groups: dict[tuple[type[Likelihood], Hashable, bool], list[tuple[int, Feature]]] = {}
     for position in positions:
         feature = schema.features[position]
@@ -212,7 +212,7 @@ def _block(
     cells = empty.cells(values)
     for column, (_, feature) in enumerate(members):
         if np.isnan(cells[:, column]).all():
-            # Never a value in training: a stand-in, so that the column has constants at all.
+            # No value in training: any valid one, so that the column has constants.
             cells[:, column] = feature.bounds[0] or 0.0
     fitted = likelihood.fit([feature for _, feature in members], cells)
     neutral = np.nanpercentile(fitted.normalise(cells), 50, axis=0, method="lower")

@@ -82,18 +82,15 @@ class MixtureEstimator(BaseEstimator):
             complete=not np.isnan(rows[:, : columns.width]).any(),
         )
         trained = self._train(model, rows[training], rows[held], seed)
-        history = trained.history
-        constants = [float(columns.log_base(values[part]).mean()) for part in (training, held)]
-        self._history = {
-            "reconstruction": [value + constants[0] for value in history.reconstruction],
-            "kl_latent": history.kl_latent,
-            "kl_component": history.kl_component,
-            "validation": [value + constants[1] for value in history.validation],
-        }
+        self._history = trained.history
+        # What depends on the data alone is left out of training, so that it costs no float32 digits.
+        for name, part in (("reconstruction", training), ("validation", held)):
+            constant = float(columns.log_base(values[part]).mean())
+            self._history[name] = [value + constant for value in self._history[name]]
         self.best_epoch_ = trained.best_epoch
         self.columns_ = columns
         # Rows without missing cells need no masks in training; a query may have missing cells.
-        self.model_ = replace(trained.model, complete=False)
+        self.model_ = replace(model, weights=trained.weights, complete=False)
         self._active = _active_units(self.model_, rows[training])
         self.schema_, self.n_features_in_ = schema, values.shape[1]
         return self
@@ -213,7 +210,10 @@ class MixtureEstimator(BaseEstimator):
                 bar.update(1)
 
         try:
-            return train(model, rows, held, plan, seed=seed, names=model.columns.names, progress=advance)
+            labels = {"reconstruction": model.columns.names}
+            return train(
+                model.weights, model.loss, model.validate, rows, held, plan, seed=seed, labels=labels, progress=advance
+            )
         finally:
             if bar is not None:
                 bar.close()

@@ -23,6 +23,7 @@ from attain.density.bounds import (
     relaxed_terms,
 )
 from attain.density.columns import Columns
+from attain.density.training import Schedule
 
 Estimator: TypeAlias = Literal["exact", "relaxed"]
 SMALLEST_LOG_SCALE, LARGEST_LOG_SCALE = -7.0, 2.0
@@ -78,7 +79,7 @@ class Mixture(eqx.Module):
     ) -> Self:
         """The model before training: every column near its marginal, every posterior near its prior.
 
-        Components start close together and share most of the encoder, so that they part only where it pays.
+        Components start close together and share most of the encoder, so that they separate only where that helps.
         """
         keys = iter(jax.random.split(key, 8 + 2 * len(hidden)))
         conditions = columns.condition_inputs
@@ -150,7 +151,7 @@ class Mixture(eqx.Module):
         return self.columns.log_density(raw, rows[:, None, :], complete=self.complete)
 
     def terms(self, rows: jax.Array, key: jax.Array, temperature: jax.Array) -> Terms:
-        """The parts of the bound for training rows, by the estimator of this model."""
+        """The parts of the bound for training rows, by this model's estimator."""
         posterior = self.posterior(rows)
         noise_key, gumbel_key = jax.random.split(key)
         noise = jax.random.normal(noise_key, (rows.shape[0], self.latent_dim), jnp.float32)
@@ -163,18 +164,39 @@ class Mixture(eqx.Module):
         gumbel = jax.random.gumbel(gumbel_key, posterior.log_share.shape, jnp.float32)
         return relaxed_terms(posterior, self.prior_mean, log_likelihood, noise, gumbel, temperature)
 
+    def loss(
+        self, weights: Weights, batch: jax.Array, key: jax.Array, schedule: Schedule
+    ) -> tuple[jax.Array, dict[str, jax.Array]]:
+        """The negative bound of a batch, for `train`: −Σ reconstruction + β Σ max(KL_z, free bits) + KL_c."""
+        terms = self._with(weights).terms(batch, key, schedule.temperature)
+        columns = terms.reconstruction.mean(axis=0)
+        latent = terms.kl_latent.mean(axis=0)
+        component = terms.kl_component.mean()
+        paid = jnp.maximum(latent, schedule.free_bits).sum()
+        # Only the KL over z is warmed up: without the cost of c, rows settle in components for no good reason.
+        loss = -columns.sum() + schedule.beta * paid + component
+        return loss, {"reconstruction": columns, "kl_latent": latent, "kl_component": component}
+
+    def validate(self, weights: Weights, rows: jax.Array, key: jax.Array) -> tuple[jax.Array, dict[str, jax.Array]]:
+        """The mean bound at β = 1 with c summed over, and its reconstruction by column, for `train`."""
+        noise = jax.random.normal(key, (len(rows), self.latent_dim), jnp.float32)
+        return _validated(self._with(weights), rows, noise)
+
     def bound(self, rows: jax.Array, noise: jax.Array) -> Terms:
-        """The parts of the bound with c summed over, for noise (n, k) that is passed in: for validation."""
+        """The parts of the bound with c summed over, for given noise (n, k)."""
 
         def log_likelihood(codes: jax.Array, component: jax.Array) -> jax.Array:
             return self.log_likelihood(rows, codes, component)
 
         return exact_terms(self.posterior(rows), self.prior_mean, log_likelihood, noise)
 
+    def _with(self, weights: Weights) -> Self:
+        return eqx.tree_at(lambda model: model.weights, self, weights)
+
     def importance_bound(self, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The importance-weighted bound of each row, without `log_base`, and its standard error.
 
-        `noise` (samples, L, k) is shared by all rows, so that a row's figure does not depend on its neighbours.
+        `noise` (samples, L, k) is shared by all rows, so that the bound of a row does not depend on the other rows.
         """
         posterior = self.posterior(rows)
 
@@ -186,6 +208,13 @@ class Mixture(eqx.Module):
 
         _, log_weights = jax.lax.scan(draw, None, noise)
         return average_weight(log_weights)
+
+
+@eqx.filter_jit
+def _validated(model: Mixture, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, dict[str, jax.Array]]:
+    terms = model.bound(rows, noise)
+    bound = (terms.reconstruction.sum(axis=-1) - terms.kl_latent.sum(axis=-1) - terms.kl_component).mean()
+    return bound, {"reconstruction": terms.reconstruction.mean(axis=0)}
 
 
 def average_weight(log_weights: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -1,4 +1,4 @@
-"""Networks on tiles of one fixed, padded shape, so that a row's bits never depend on the rows beside it."""
+"""Functions on tiles of one fixed, padded shape, so that the bits of a row never depend on the rows beside it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import jax
 import numpy as np
 
 TILE = 4096
-"""Rows per call. A matrix product may sum in another order at another shape; at one shape it does not."""
+"""Rows per call. A matrix product may sum in a different order at another shape."""
 
 
 def in_tiles(function: Callable[..., Any], arrays: Sequence[np.ndarray], tile: int = TILE) -> Any:
-    """What `function` gives for arrays with rows on the first axis, computed `tile` rows at a time, as numpy arrays."""
+    """`function(*arrays)`, computed `tile` rows at a time: arrays with rows on the first axis in, NumPy arrays out."""
     rows = len(arrays[0])
     parts = []
     for start in range(0, max(rows, 1), tile):

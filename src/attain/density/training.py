@@ -1,4 +1,4 @@
-"""One training loop for every autoencoder: a whole epoch is one compiled call.
+"""One training loop for any model with a loss: a whole epoch is one compiled call.
 
 The rows live on the device; where they do not fit, an epoch streams them in chunks through the same compiled call. The
 same seed gives the same weights, bit for bit, on one platform. A second fit of the same shapes compiles nothing. To
@@ -8,9 +8,9 @@ keep compiled programs between processes, set JAX's own JAX_COMPILATION_CACHE_DI
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -20,33 +20,10 @@ import optax  # type: ignore[import-untyped]
 
 from attain.core.errors import DataError, listed
 
-
-class Parts(Protocol):
-    """What a loss is made of, row by row."""
-
-    reconstruction: Any
-    kl_latent: Any
-    kl_component: Any
-
-
-class Trainable(Protocol):
-    """What the loop needs: weights to change, and the parts of the bound for a batch."""
-
-    weights: Any
-
-    def terms(self, rows: jax.Array, key: jax.Array, temperature: jax.Array) -> Any:
-        """The parts of the training objective, row by row."""
-        ...
-
-    def bound(self, rows: jax.Array, noise: jax.Array) -> Any:
-        """The parts of the bound at β = 1, for validation."""
-        ...
-
-    @property
-    def latent_dim(self) -> int: ...
-
-
-Model = TypeVar("Model", bound=Trainable)
+Weights: TypeAlias = Any
+"""A pytree of arrays: everything that training changes."""
+Metrics: TypeAlias = dict[str, jax.Array]
+"""Terms of an objective, averaged over rows: one number each, or one per column or latent dimension."""
 Progress: TypeAlias = Callable[[int, int, float], None]
 """Called after each epoch with the number of epochs done, the number planned and the validation bound."""
 
@@ -64,9 +41,7 @@ class Plan:
     free_bits
         Nats per latent dimension that the KL over z may use for free; 0 leaves the bound as it is.
     patience
-        Stop when the validation bound has not improved for so many epochs; the best weights are kept.
-    clip
-        The largest norm of a gradient.
+        Stop when the validation bound has not improved for this many epochs; the best weights are kept.
     rows_on_device
         Where there are more training rows than this, they stream through the device in chunks.
     """
@@ -77,98 +52,102 @@ class Plan:
     warm_up: float = 0.1
     free_bits: float = 0.0
     patience: int = 10
-    clip: float = 10.0
     rows_on_device: int = 20_000_000
 
 
-class Knobs(NamedTuple):
+class Schedule(NamedTuple):
     """What changes from epoch to epoch without a new compilation."""
 
     learning_rate: jax.Array
     beta: jax.Array
+    """The weight of the KL over z."""
     temperature: jax.Array
+    """Of a Gumbel-softmax."""
     free_bits: jax.Array
-    clip: jax.Array
 
 
-@dataclass(frozen=True)
-class History:
-    """One entry per epoch: means per row in nats; the training terms without data-only constants."""
+Loss: TypeAlias = Callable[[Weights, jax.Array, jax.Array, Schedule], tuple[jax.Array, Metrics]]
+"""Weights, a batch (b, columns), a random key and the schedule, to the scalar to minimise and its terms.
 
-    reconstruction: list[float] = field(default_factory=list)
-    kl_latent: list[float] = field(default_factory=list)
-    kl_component: list[float] = field(default_factory=list)
-    validation: list[float] = field(default_factory=list)
+It is compiled. A second fit compiles nothing if it is a module-level function or the method of an `eqx.Module`.
+"""
+Validate: TypeAlias = Callable[[Weights, jax.Array, jax.Array], tuple[jax.Array, Metrics]]
+"""Weights, validation rows and a random key, the same in each epoch, to the scalar to maximise and its terms."""
 
 
 class Trained(NamedTuple):
-    """The model with its best weights, what happened, and the epoch (from 0) the weights are from."""
+    """The best weights, their epoch (from 0), and each metric and `validation` by epoch, summed over its entries."""
 
-    model: Any
-    history: History
+    weights: Weights
+    history: dict[str, list[float]]
     best_epoch: int
 
 
 def train(
-    model: Model,
+    weights: Weights,
+    loss: Loss,
+    validate: Validate,
     rows: np.ndarray,
     validation: np.ndarray,
     plan: Plan,
     *,
     seed: int,
-    names: tuple[str, ...] = (),
+    labels: Mapping[str, Sequence[str]] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """The model with the weights that gave the best validation bound.
+    """Minimises a loss by Adam, and keeps the weights with the best validation bound.
 
     Parameters
     ----------
-    model
-        The autoencoder to train; it is not changed.
+    weights
+        Where to start.
+    loss, validate
+        The objective on a batch of training rows, and on the validation rows.
     rows, validation
-        Compact float32 rows.
-    names
-        The feature of each column of the reconstruction, for messages.
+        Float32 rows.
+    labels
+        For metrics with several entries, what each belongs to: named where it is no longer finite.
     """
     generator = np.random.default_rng(seed)
-    noise_key, step_key = jax.random.split(jax.random.key(seed))
+    validation_key, step_key = jax.random.split(jax.random.key(seed))
     chunks = _Chunks.of(len(rows), plan)
     held = jax.device_put(validation)
-    noise = jax.random.normal(noise_key, (len(validation), model.latent_dim), jnp.float32)
     resident = jax.device_put(rows) if chunks.count == 1 else None
-
-    moments = _initial_moments(model.weights)
-    history, best, best_epoch, best_bound = History(), model, -1, -math.inf
+    moments = OPTIMISER.init(weights)
+    history: dict[str, list[float]] = {}
+    best, best_epoch, best_bound = weights, -1, -math.inf
     for epoch in range(plan.epochs):
-        knobs = _knobs(plan, epoch)
-        order = chunks.order(generator, len(rows))
-        sums = np.zeros(3)
-        for number, places in enumerate(order):
+        schedule = _schedule(plan, epoch)
+        reports = []
+        for number, places in enumerate(chunks.order(generator, len(rows))):
             key = jax.random.fold_in(jax.random.fold_in(step_key, epoch), number)
             if resident is None:
                 here = jax.device_put(rows[places.ravel()])
                 places = np.arange(places.size, dtype=np.int32).reshape(places.shape)
             else:
                 here = resident
-            model, moments, report = _epoch(model, moments, here, places, key, knobs)
-            _refuse_divergence(report, names, epoch)
-            sums += np.array(report.means, np.float64) / chunks.count
-        bound = float(_validate(model, held, noise))
-        for series, value in zip((history.reconstruction, history.kl_latent, history.kl_component), sums, strict=True):
-            series.append(float(value))
-        history.validation.append(bound)
+            weights, moments, report = _epoch(loss, weights, moments, here, places, key, schedule)
+            if report.failed:
+                raise _divergence(f"training diverged in epoch {epoch + 1}", report.first_failure, labels)
+            reports.append({name: float(np.sum(total)) for name, total in report.means.items()})
+        bound, terms = validate(weights, held, validation_key)
+        for name in reports[0]:
+            history.setdefault(name, []).append(float(np.mean([report[name] for report in reports])))
+        history.setdefault("validation", []).append(float(bound))
         if bound > best_bound:
-            best, best_epoch, best_bound = model, epoch, bound
+            best, best_epoch, best_bound = weights, epoch, float(bound)
         if progress is not None:
-            progress(epoch + 1, plan.epochs, bound)
+            progress(epoch + 1, plan.epochs, float(bound))
         if epoch - best_epoch >= plan.patience and epoch >= plan.warm_up * plan.epochs + plan.patience:
             break
+    if best_epoch < 0:
+        raise _divergence("the bound on the validation rows was not finite in any epoch", terms, labels)
     return Trained(best, history, best_epoch)
 
 
 @dataclass(frozen=True)
 class _Chunks:
-    """How an epoch is cut: so many chunks of so many batches of so many rows, all of one shape."""
+    """How an epoch is cut into chunks of `steps` batches of `batch_size` rows, all of one shape."""
 
     count: int
     steps: int
@@ -182,12 +161,12 @@ class _Chunks:
         return cls(count, math.ceil(steps / count), batch_size)
 
     def order(self, generator: np.random.Generator, rows: int) -> np.ndarray:
-        """Row numbers (chunks, steps, batch): a permutation, whose start is repeated to fill the last batch."""
+        """Row numbers (chunks, steps, batch): a permutation, with its start repeated to fill the last batch."""
         shuffled = generator.permutation(rows).astype(np.int32)
         return np.resize(shuffled, (self.count, self.steps, self.batch_size))
 
 
-def _knobs(plan: Plan, epoch: int) -> Knobs:
+def _schedule(plan: Plan, epoch: int) -> Schedule:
     done = epoch / max(plan.epochs - 1, 1)
     warm = plan.warm_up * plan.epochs
     figures = (
@@ -195,79 +174,58 @@ def _knobs(plan: Plan, epoch: int) -> Knobs:
         1.0 if warm <= 0 else min(1.0, (epoch + 1) / (warm + 1)),
         max(0.1, 0.1 ** (done / 0.7)),
         plan.free_bits,
-        plan.clip,
     )
-    return Knobs(*(jnp.asarray(figure, jnp.float32) for figure in figures))
+    return Schedule(*(jnp.asarray(figure, jnp.float32) for figure in figures))
 
 
 class _Report(NamedTuple):
-    """Means of the three terms over an epoch, and for the first step that was not finite its terms by column."""
+    """Metrics averaged over the steps of an epoch, and those of the first step whose gradient was not finite."""
 
-    means: jax.Array
+    means: Metrics
     failed: jax.Array
-    columns: jax.Array
+    first_failure: Metrics
 
 
-_ADAM = optax.scale_by_adam()
-
-
-def _initial_moments(weights: Any) -> Any:
-    return _ADAM.init(weights)
+OPTIMISER = optax.scale_by_adam()
+_LARGEST_NORM = 10.0
+"""Gradients with a larger norm are scaled down to it."""
 
 
 @eqx.filter_jit
 def _epoch(
-    model: Model, moments: Any, rows: jax.Array, places: jax.Array, key: jax.Array, knobs: Knobs
-) -> tuple[Model, Any, _Report]:
-    """One pass over the batches that `places` (steps, batch) names."""
-
-    def loss_of(weights: Any, batch: jax.Array, key: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-        terms = eqx.tree_at(lambda m: m.weights, model, weights).terms(batch, key, knobs.temperature)
-        columns = terms.reconstruction.mean(axis=0)
-        latent = terms.kl_latent.mean(axis=0)
-        component = terms.kl_component.mean()
-        paid = jnp.maximum(latent, knobs.free_bits).sum()
-        # Only the KL over z is warmed up: while c is free of charge, rows settle in components for no good reason.
-        loss = -columns.sum() + knobs.beta * paid + component
-        return loss, (columns, jnp.stack([columns.sum(), latent.sum(), component]))
+    loss: Loss, weights: Weights, moments: Any, rows: jax.Array, places: jax.Array, key: jax.Array, schedule: Schedule
+) -> tuple[Weights, Any, _Report]:
+    """One pass over the batches of row numbers `places` (steps, batch)."""
 
     def step(carry: Any, given: tuple[jax.Array, jax.Array]) -> tuple[Any, None]:
-        weights, moments, means, failed, blamed = carry
+        weights, moments, totals, failed, first = carry
         chosen, key = given
-        (_, (columns, sums)), gradient = jax.value_and_grad(loss_of, has_aux=True)(weights, rows[chosen], key)
+        (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(weights, rows[chosen], key, schedule)
         norm = jnp.sqrt(sum(jnp.vdot(leaf, leaf) for leaf in jax.tree.leaves(gradient)))
-        gradient = jax.tree.map(lambda g: g * jnp.minimum(1.0, knobs.clip / (norm + 1e-6)), gradient)
-        updates, moments = _ADAM.update(gradient, moments)
-        weights = jax.tree.map(lambda w, u: w - knobs.learning_rate * u, weights, updates)
+        gradient = jax.tree.map(lambda g: g * jnp.minimum(1.0, _LARGEST_NORM / (norm + 1e-6)), gradient)
+        updates, moments = OPTIMISER.update(gradient, moments)
+        weights = jax.tree.map(lambda w, u: w - schedule.learning_rate * u, weights, updates)
         fails = ~jnp.isfinite(norm)
-        blamed = jnp.where(fails & ~failed, columns, blamed)
-        return (weights, moments, means + sums, failed | fails, blamed), None
+        first = jax.tree.map(lambda old, new: jnp.where(fails & ~failed, new, old), first, metrics)
+        return (weights, moments, jax.tree.map(jnp.add, totals, metrics), failed | fails, first), None
 
     steps = places.shape[0]
-    width = jax.eval_shape(lambda: loss_of(model.weights, rows[places[0]], key)[1][0]).shape[0]
-    start = (model.weights, moments, jnp.zeros(3), jnp.asarray(False), jnp.zeros(width))
-    (weights, moments, sums, failed, blamed), _ = jax.lax.scan(step, start, (places, jax.random.split(key, steps)))
-    return eqx.tree_at(lambda m: m.weights, model, weights), moments, _Report(sums / steps, failed, blamed)
+    shapes = jax.eval_shape(lambda: loss(weights, rows[places[0]], key, schedule)[1])
+    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    start = (weights, moments, zeros, jnp.asarray(False), zeros)
+    (weights, moments, totals, failed, first), _ = jax.lax.scan(step, start, (places, jax.random.split(key, steps)))
+    return weights, moments, _Report(jax.tree.map(lambda total: total / steps, totals), failed, first)
 
 
-@eqx.filter_jit
-def _validate(model: Model, rows: jax.Array, noise: jax.Array) -> jax.Array:
-    terms = model.bound(rows, noise)
-    return (terms.reconstruction.sum(axis=-1) - terms.kl_latent.sum(axis=-1) - terms.kl_component).mean()
-
-
-def _refuse_divergence(report: _Report, names: tuple[str, ...], epoch: int) -> None:
-    """Raises, with the features to blame, if a step of the epoch was not finite."""
-    if not bool(report.failed):
-        return
-    columns = np.asarray(report.columns)
-    named = np.array(names or [f"column {i}" for i in range(len(columns))])
-    broken = ~np.isfinite(columns)
-    if broken.all() or not broken.any():
-        # The gradient broke, not the value: the least likely column is the best guess.
-        broken = columns == np.min(columns[~broken], initial=np.inf)
-    blamed = listed(dict.fromkeys(named[broken].tolist()))
-    raise DataError(
-        f"training diverged in epoch {epoch + 1}: the log-likelihood of {blamed} is not finite any more; "
-        f"look at its values (outliers, kind, likelihood), or lower learning_rate"
-    )
+def _divergence(what: str, metrics: Metrics, labels: Mapping[str, Sequence[str]] | None) -> DataError:
+    """The error that names the entries of a labelled metric that are not finite."""
+    blamed: dict[str, None] = {}
+    for name, names in (labels or {}).items():
+        terms = np.asarray(metrics[name])
+        broken = ~np.isfinite(terms)
+        if broken.all() or not broken.any():
+            # The gradient is not finite, or everything is: the smallest entry is the best guess.
+            broken = terms == np.min(terms[~broken], initial=np.inf)
+        blamed |= dict.fromkeys(np.array(names)[broken].tolist())
+    about = f": the log-likelihood of {listed(blamed)} is not finite" if blamed else ""
+    return DataError(f"{what}{about}; look at its values (outliers, kind, likelihood), or lower learning_rate")

@@ -18,7 +18,7 @@ DRAWS = 4000
 def check_likelihood(likelihood: type[Likelihood], *, seed: int = 0) -> None:
     """Raises AssertionError, with a sentence, where a likelihood breaks its contract.
 
-    Fits it to small training data of each of its kinds and checks shapes, finiteness, that the density sums or
+    It is fitted to small training data of each of its kinds. Tested are shapes, finiteness, that the density sums or
     integrates to one over its support, that draws fit the density, that gradients are finite and agree with finite
     differences, and that missing cells stay missing.
     """
@@ -66,12 +66,14 @@ def _raw(fitted: Likelihood, seed: int) -> np.ndarray:
 def _check_shapes(fitted: Likelihood, values: np.ndarray, raw: np.ndarray) -> None:
     name, columns = fitted.name, values.shape[1]
     assert fitted.columns == columns, f"{name}: columns is {fitted.columns}, but it was fitted to {columns}"
-    assert fitted.initial().shape == (fitted.outputs,), f"{name}: initial() is not one number per output"
+    assert fitted.initial().shape == (fitted.outputs,), f"{name}: initial() must have one number per output"
     assert np.isfinite(fitted.initial()).all(), f"{name}: initial() is not finite"
     t, base = fitted.normalise(values), fitted.log_base(values)
     for given, what in ((t, "normalise"), (base, "log_base")):
         assert given.shape == values.shape, f"{name}: {what} changes the shape"
-        assert np.array_equal(np.isnan(given), np.isnan(values)), f"{name}: {what} must keep missing cells, no others"
+        assert np.array_equal(np.isnan(given), np.isnan(values)), (
+            f"{name}: {what} must give NaN for missing cells and only for them"
+        )
     inputs = np.asarray(fitted.encode(jnp.asarray(t[10:], jnp.float32)))
     assert inputs.shape == (len(values) - 10, fitted.inputs), f"{name}: encode gives {inputs.shape[1]} inputs"
     assert np.isfinite(inputs).all(), f"{name}: encode gives inputs that are not finite"
@@ -80,7 +82,7 @@ def _check_shapes(fitted: Likelihood, values: np.ndarray, raw: np.ndarray) -> No
     assert np.isfinite(typical).all(), f"{name}: typical is not finite"
     marginal = fitted.parameters(jnp.broadcast_to(jnp.asarray(fitted.initial(), jnp.float32), (len(t), fitted.outputs)))
     log_prob = np.asarray(fitted.log_prob(marginal, values))[10:]
-    assert log_prob.shape == values[10:].shape, f"{name}: log_prob is not one number per cell"
+    assert log_prob.shape == values[10:].shape, f"{name}: log_prob must have one number per cell"
     assert np.isfinite(log_prob).all(), f"{name}: log_prob of training values is not finite"
 
 
@@ -105,7 +107,7 @@ def _sample(fitted: Likelihood, key: jax.Array, raw: np.ndarray) -> jax.Array:
 
 
 def _grid(support: Support, column: int, draws: np.ndarray) -> np.ndarray:
-    """Points that carry the density's mass: whole numbers where it is discrete, fine near the draws where it is not."""
+    """Points that carry the density's mass: integers where it is discrete, else a grid that is fine near the draws."""
     low, high = support.low[column], support.high[column]
     if support.discrete:
         return np.minimum(np.arange(low, low + 2001), high)

@@ -1,6 +1,14 @@
-"""Densities of columns, one small file each; `register` makes one of your own known."""
+"""Densities of columns, one small file each; add your own with `register`."""
 
-from attain.density.likelihoods.base import Likelihood, Parameters, Support, likelihood_of, register, registered
+from attain.density.likelihoods.base import (
+    Likelihood,
+    Parameters,
+    Standardised,
+    Support,
+    likelihood_of,
+    register,
+    registered,
+)
 from attain.density.likelihoods.beta import Beta
 from attain.density.likelihoods.categorical import Categorical
 from attain.density.likelihoods.gaussian import Gaussian
@@ -21,6 +29,7 @@ __all__ = [
     "Ordinal",
     "Parameters",
     "Poisson",
+    "Standardised",
     "Support",
     "TruncatedNormal",
     "likelihood_of",

@@ -1,6 +1,6 @@
 """What a likelihood is: the density of a block of columns of one kind, given parameters that a network supplies.
 
-A likelihood knows no network. It splits the work between two places:
+A likelihood is independent of the network. The work is done in two places:
 
 - on the host, in float64: `fit` (constants from the training data), `normalise` (original units to the internal scale)
   and `log_base` (every term of the log-density that depends on the data alone, Jacobian included);
@@ -9,6 +9,9 @@ A likelihood knows no network. It splits the work between two places:
 
 So training never recomputes a log-factorial or a Jacobian, and large offsets cost no float32 digits.
 `log_prob = log_density(parameters, normalise(x)) + log_base(x)` is the log-density in original units.
+
+A likelihood on the real line extends `Standardised` and gives four methods: `parameters`, `log_density`, `typical` and
+`sample`.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ Parameters: TypeAlias = Any
 
 
 class Support(NamedTuple):
-    """Where a density lives, column by column: from `low` to `high`, on whole numbers only where `discrete`."""
+    """The support of a density, column by column: from `low` to `high`, integers only where `discrete`."""
 
     low: np.ndarray
     high: np.ndarray
@@ -40,17 +43,17 @@ class Support(NamedTuple):
 class Likelihood(eqx.Module):
     """The density of a block of columns that share one kind of distribution.
 
-    Constants are plain arrays with one entry per column, learned by `fit` from training data alone. `names` are the
-    columns' names and serve messages only.
+    Constants are plain arrays with one entry per column on the first axis, learned by `fit` from training data alone.
     """
 
     name: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]
+    outputs_per_column: ClassVar[int] = 2
 
     @classmethod
     @abc.abstractmethod
     def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:
-        """The likelihood with its constants, from training values (n, columns) in which NaN is no value."""
+        """The likelihood with its constants, from training values (n, columns); NaN is a missing value."""
 
     @classmethod
     def group(cls, feature: Feature) -> Hashable:
@@ -58,23 +61,23 @@ class Likelihood(eqx.Module):
         return ()
 
     @property
-    @abc.abstractmethod
     def columns(self) -> int:
-        """How many columns the block has."""
+        """How many columns the block has: by default the length of the first constant."""
+        return len(jax.tree.leaves(self)[0])
 
     @property
-    @abc.abstractmethod
     def outputs(self) -> int:
         """How many raw numbers a network supplies for the whole block."""
+        return self.outputs_per_column * self.columns
 
     @property
     def inputs(self) -> int:
         """How many numbers `encode` gives for the whole block."""
         return self.columns
 
-    @abc.abstractmethod
     def initial(self) -> np.ndarray:
-        """Raw outputs (outputs,) at which the density is close to the columns' marginal: where training starts."""
+        """Raw outputs (outputs,) where training starts: best where the density is close to the columns' marginal."""
+        return np.zeros(self.outputs)
 
     @abc.abstractmethod
     def normalise(self, x: np.ndarray) -> np.ndarray:
@@ -84,9 +87,9 @@ class Likelihood(eqx.Module):
     def log_base(self, x: np.ndarray) -> np.ndarray:
         """The part of the log-density (n, columns) that depends on the data alone, Jacobian included, in float64."""
 
-    @abc.abstractmethod
     def encode(self, t: jax.Array) -> jax.Array:
         """Network inputs (..., inputs) for values on the internal scale; 0 is neutral."""
+        return t
 
     @abc.abstractmethod
     def parameters(self, raw: jax.Array) -> Parameters:
@@ -104,9 +107,9 @@ class Likelihood(eqx.Module):
     def sample(self, key: jax.Array, parameters: Parameters) -> jax.Array:
         """One draw (..., columns) from the density, in original units."""
 
-    @abc.abstractmethod
     def support(self) -> Support:
-        """Where the density lives, in original units."""
+        """Where the density is positive, in original units; by default the real line."""
+        return Support(np.full(self.columns, -np.inf), np.full(self.columns, np.inf), False)
 
     def log_prob(self, parameters: Parameters, x: np.ndarray) -> jax.Array:
         """The log-density (n, columns) of values in original units."""
@@ -115,6 +118,28 @@ class Likelihood(eqx.Module):
         return self.log_density(parameters, jnp.asarray(self.normalise(x), dtype)) + jnp.asarray(
             self.log_base(x), dtype
         )
+
+
+class Standardised(Likelihood):
+    """A likelihood on the standardised scale t = (x − mean) / deviation; `original` leads back."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    @classmethod
+    def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:
+        mean, deviation, _ = column_constants(values, features)
+        return cls(mean, deviation)
+
+    def normalise(self, x: np.ndarray) -> np.ndarray:
+        return (x - self.mean) / self.deviation
+
+    def log_base(self, x: np.ndarray) -> np.ndarray:
+        return np.where(np.isnan(x), np.nan, -np.log(self.deviation))
+
+    def original(self, t: jax.Array) -> jax.Array:
+        """Standardised values in original units."""
+        return self.mean + self.deviation * t
 
 
 def column_constants(values: np.ndarray, features: Sequence[Feature]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -148,11 +173,11 @@ _DEFAULTS: dict[str, str] = {
 
 
 def register(likelihood: type[Likelihood]) -> type[Likelihood]:
-    """Makes a likelihood known by its `name`, so that `Feature(likelihood=name)` takes it; also a decorator."""
+    """Registers a likelihood under its `name`, for `Feature(likelihood=name)`; also a decorator."""
     known = _REGISTERED.get(likelihood.name)
     if known is not None and known.__qualname__ != likelihood.__qualname__:
         raise SchemaError(
-            f"a likelihood named {likelihood.name!r} is registered already ({known.__qualname__}); choose another name"
+            f"a likelihood named {likelihood.name!r} is already registered ({known.__qualname__}); choose another name"
         )
     _REGISTERED[likelihood.name] = likelihood
     return likelihood
@@ -168,8 +193,8 @@ def likelihood_of(feature: Feature) -> type[Likelihood]:
     name = feature.likelihood or _DEFAULTS[feature.kind]
     if name not in _REGISTERED:
         raise SchemaError(
-            f"feature {feature.name!r} asks for the likelihood {name!r}, none of {listed(sorted(_REGISTERED))}; "
-            f"a likelihood of your own is made known by attain.density.likelihoods.register"
+            f"feature {feature.name!r} has the unknown likelihood {name!r}; known are {listed(sorted(_REGISTERED))}. "
+            f"Register your own with attain.density.likelihoods.register"
         )
     chosen = _REGISTERED[name]
     if feature.kind not in chosen.kinds:

@@ -48,10 +48,6 @@ class LevelLikelihood(Likelihood):
         return cls.padded(len(feature.levels))
 
     @property
-    def columns(self) -> int:
-        return len(self.seen)
-
-    @property
     def outputs(self) -> int:
         return self.columns * (self.levels - 1)
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import Likelihood, Support, column_constants, register
+from attain.density.likelihoods.base import Standardised, column_constants, register
 from attain.density.likelihoods.numerics import HALF_LOG_TWO_PI, inverse_softplus
 from attain.schema import Feature
 
@@ -22,18 +22,16 @@ class Normal(NamedTuple):
 
 
 @register
-class Gaussian(Likelihood):
+class Gaussian(Standardised):
     """A Gaussian on standardised values, whose scale never falls below a stored floor.
 
-    The floor is 1 % of the column's standard deviation, or half its step where that is more: without it, a column of
-    whole numbers lets the density grow without limit. The typical value is the mean.
+    The floor is 1 % of the column's standard deviation, or half its step where that is more: without it, the density of
+    a column of integers grows without limit. The typical value is the mean.
     """
 
     name: ClassVar[str] = "gaussian"
     kinds: ClassVar[tuple[str, ...]] = ("real", "positive", "count", "interval")
 
-    mean: np.ndarray
-    deviation: np.ndarray
     floor: np.ndarray
 
     @classmethod
@@ -41,25 +39,8 @@ class Gaussian(Likelihood):
         mean, deviation, half_step = column_constants(values, features)
         return cls(mean, deviation, np.maximum(0.01, half_step / deviation))
 
-    @property
-    def columns(self) -> int:
-        return len(self.mean)
-
-    @property
-    def outputs(self) -> int:
-        return 2 * self.columns
-
     def initial(self) -> np.ndarray:
         return np.concatenate([np.zeros(self.columns), inverse_softplus(np.maximum(1 - self.floor, 0.01))])
-
-    def normalise(self, x: np.ndarray) -> np.ndarray:
-        return (x - self.mean) / self.deviation
-
-    def log_base(self, x: np.ndarray) -> np.ndarray:
-        return np.where(np.isnan(x), np.nan, -np.log(self.deviation))
-
-    def encode(self, t: jax.Array) -> jax.Array:
-        return t
 
     def parameters(self, raw: jax.Array) -> Normal:
         location, scale = jnp.split(raw, 2, axis=-1)
@@ -69,13 +50,10 @@ class Gaussian(Likelihood):
         return normal_log_density(parameters, t)
 
     def typical(self, parameters: Normal) -> jax.Array:
-        return self.mean + self.deviation * parameters.location
+        return self.original(parameters.location)
 
     def sample(self, key: jax.Array, parameters: Normal) -> jax.Array:
-        return self.mean + self.deviation * normal_sample(key, parameters)
-
-    def support(self) -> Support:
-        return Support(np.full(self.columns, -np.inf), np.full(self.columns, np.inf), False)
+        return self.original(normal_sample(key, parameters))
 
 
 def normal_log_density(parameters: Normal, t: jax.Array) -> jax.Array:

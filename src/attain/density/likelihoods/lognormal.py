@@ -36,7 +36,7 @@ class LogNormal(Likelihood):
 
     @classmethod
     def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:
-        refuse_outside(features, values < 0, values, "values from 0 upward")
+        refuse_outside(features, values < 0, values, "values ≥ 0")
         shift = cls.shifts(values)
         logs = np.log(values + shift)
         bare = [Feature(name=f.name, kind="real") for f in features]
@@ -52,14 +52,6 @@ class LogNormal(Likelihood):
         positive = np.where(values > 0, values, np.inf).min(axis=0)
         return np.where(np.nanmin(values, axis=0) > 0, 0.0, np.where(np.isfinite(positive), positive / 2, 1.0))
 
-    @property
-    def columns(self) -> int:
-        return len(self.mean)
-
-    @property
-    def outputs(self) -> int:
-        return 2 * self.columns
-
     def initial(self) -> np.ndarray:
         return np.concatenate([np.zeros(self.columns), np.full(self.columns, inverse_softplus(0.99))])
 
@@ -68,9 +60,6 @@ class LogNormal(Likelihood):
 
     def log_base(self, x: np.ndarray) -> np.ndarray:
         return -np.log(self.deviation) - np.log(np.maximum(x + self.shift, self.smallest))
-
-    def encode(self, t: jax.Array) -> jax.Array:
-        return t
 
     def parameters(self, raw: jax.Array) -> Normal:
         location, scale = jnp.split(raw, 2, axis=-1)

@@ -37,10 +37,6 @@ class NegativeBinomial(CountLikelihood):
         excess = np.maximum(variance - mean, 1e-3 * np.maximum(mean, 1e-3))
         return cls(log_size=np.log(np.clip(mean**2 / excess, 0.02, 1e3)), **count_constants(features, values))
 
-    @property
-    def outputs(self) -> int:
-        return 2 * self.columns
-
     def initial(self) -> np.ndarray:
         return np.concatenate([self.log_rate, inverse_softplus(np.exp(self.log_size) - 0.01)])
 

@@ -28,10 +28,6 @@ class CountLikelihood(Likelihood):
     mean: np.ndarray
     deviation: np.ndarray
 
-    @property
-    def columns(self) -> int:
-        return len(self.log_rate)
-
     def normalise(self, x: np.ndarray) -> np.ndarray:
         return x
 
@@ -51,9 +47,7 @@ class CountLikelihood(Likelihood):
 
 def count_constants(features: Sequence[Feature], values: np.ndarray) -> dict[str, np.ndarray]:
     """The constants of a `CountLikelihood`."""
-    refuse_outside(
-        features, (values < 0) | (values != np.round(values)) & ~np.isnan(values), values, "whole numbers from 0 upward"
-    )
+    refuse_outside(features, (values < 0) | (values != np.round(values)) & ~np.isnan(values), values, "integers ≥ 0")
     present = np.maximum((~np.isnan(values)).sum(axis=0), 1)
     bare = [Feature(name=f.name, kind="real") for f in features]
     mean, deviation, _ = column_constants(np.log1p(values), bare)
@@ -74,14 +68,11 @@ class Poisson(CountLikelihood):
 
     name: ClassVar[str] = "poisson"
     kinds: ClassVar[tuple[str, ...]] = ("count",)
+    outputs_per_column: ClassVar[int] = 1
 
     @classmethod
     def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:
         return cls(**count_constants(features, values))
-
-    @property
-    def outputs(self) -> int:
-        return self.columns
 
     def initial(self) -> np.ndarray:
         return self.log_rate

@@ -31,14 +31,6 @@ class IntervalLikelihood(Likelihood):
     deviation: np.ndarray
     floor: np.ndarray
 
-    @property
-    def columns(self) -> int:
-        return len(self.low)
-
-    @property
-    def outputs(self) -> int:
-        return 2 * self.columns
-
     def normalise(self, x: np.ndarray) -> np.ndarray:
         return (x - self.low) / self.width
 
@@ -73,7 +65,7 @@ class TruncatedNormal(IntervalLikelihood):
 
     Location and scale are in units of the interval's width. The scale's floor is 1 % of the column's standard
     deviation, or half its step. The typical value is the mode: the location, moved onto the nearest bound if it lies
-    outside, so that a bound that people often hit is hit exactly.
+    outside, so that a bound with many values is decoded exactly.
     """
 
     name: ClassVar[str] = "truncated_normal"
