@@ -15,7 +15,7 @@ EXPERIMENTS := $(VENV)/.installed-experiments
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo paper paper-quick test test-slow test-all docs build format bench benchmarks clean
+.PHONY: help demo paper paper-quick test test-slow test-all docs rooms build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ test-all: $(DEV) $(TORCH) ## every test, with PyTorch installed
 
 docs: $(DEV) ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+rooms: $(DEV) ## the table of rooms in docs/architecture.md, from the imports
+	$(BIN)/python -m tests.test_architecture --write
 
 build: $(DEV) ## the wheel, installed into an empty environment and tried there
 	rm -rf dist

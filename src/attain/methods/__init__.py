@@ -1,6 +1,6 @@
-"""One file a method; all of them keep the contract of `attain.methods.base.Explainer`.
+"""The methods, one folder or file each, under the contract of `attain.methods.base.Explainer`.
 
-Each is imported when it is first used: some need JAX, which takes its time.
+Each is imported when it is first used: some need JAX, which is slow to import.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Conformance suites: what every explainer, likelihood and autoencoder must hold, for ours and for anybody's."""
+"""Conformance suites for explainers, likelihoods and autoencoders, yours included."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
