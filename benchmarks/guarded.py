@@ -50,7 +50,7 @@ DATA: dict[str, Callable[[], Dataset]] = {
 }
 MODELS = ("logistic regression", "gradient boosting", "neural network")
 CONNECTED, TYPICAL, FIRST, SPHERES = "guarded", "guarded, typical", "Algorithm 1", "GrowingSpheres"
-OTHERS = ("ActionableRecourse", "NearestUnlike", "Wachter", "Revise", "HillClimbingLocalSearch", "FeatureTweaking")
+OTHERS = ("ActionableRecourse", "NearestUnlike", "Wachter", "REVISE", "HillClimbingLocalSearch", "FeatureTweaking")
 SIZES = (5, 10, 20, 40)
 PEOPLE = 500
 FEWER = 200
@@ -91,7 +91,7 @@ def methods(part: Split) -> dict[str, Any]:
         FIRST: CCHVAE(schema, autoencoder=whole, figures=False),
         SPHERES: explainers.GrowingSpheres(schema, figures=False),
     }
-    further = {"ActionableRecourse": {"grid": 100}, "Revise": {"autoencoder": whole}}
+    further = {"ActionableRecourse": {"grid": 100}, "REVISE": {"autoencoder": whole}}
     return named | {name: getattr(explainers, name)(schema, figures=False, **further.get(name, {})) for name in OTHERS}
 
 

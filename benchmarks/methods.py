@@ -38,8 +38,8 @@ LINES = (
     Line("FeatureTweaking", target=20, forest=True),
     Line("ActionableRecourse", few=True, forest=True),
     Line("CCHVAE"),
-    Line("Revise", few=True),
-    Line("Face", few=True),
+    Line("REVISE", few=True),
+    Line("FACE", few=True),
     Line("Russell", few=True),
     Line("Wachter", few=True),
 )

@@ -113,8 +113,8 @@ METHODS: Final[Mapping[str, Method]] = MappingProxyType(
         # has its own autoencoder, which must not see the rows that the guard is calibrated on
         "Guarded": Method("Guarded"),
         "CCHVAE": Method("CCHVAE", latent=True),
-        "Revise": Method("Revise", latent=True),
-        "Face": Method("Face"),
+        "REVISE": Method("REVISE", latent=True),
+        "FACE": Method("FACE"),
         "NearestUnlike": Method("NearestUnlike"),
         "GrowingSpheres": Method("GrowingSpheres"),
         "HillClimbingLocalSearch": Method("HillClimbingLocalSearch"),

@@ -181,7 +181,7 @@ REFUSED = {
     ),
     "no parameter": (
         ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "face", "--set", "size=1"],
-        "Face has no such parameter",
+        "FACE has no such parameter",
     ),
     "no autoencoder parameter": (
         ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--set", "autoencoder.size=1"],

@@ -159,7 +159,7 @@ def paired(second: str, difference: float, p_value: float) -> dict[str, Any]:
 
 @pytest.mark.parametrize("columns", [100, 60, 45])
 def test_every_pair_of_results_has_a_block_of_its_own(columns: int) -> None:
-    names = ["a folder with a rather long name/and a file in it.json", "GrowingSpheres", "Face"]
+    names = ["a folder with a rather long name/and a file in it.json", "GrowingSpheres", "FACE"]
     rows = [paired(*row) for row in zip(names, (-0.5, 0.5, 0.0), (0.007, 1.0, 1.0), strict=True)]
     report = comparison_table(pd.DataFrame(rows), columns)
     assert max(map(len, report.splitlines())) <= columns

@@ -146,7 +146,7 @@ def test_what_cannot_be_sent_to_other_processes_is_refused_in_words(data):
 
 @pytest.mark.slow
 def test_methods_with_an_autoencoder_share_one_and_do_not_depend_on_the_processes(data, tmp_path):
-    methods = {name: METHODS[name] for name in ("CCHVAE", "Revise")}
+    methods = {name: METHODS[name] for name in ("CCHVAE", "REVISE")}
     given = {"people": 3, "classifiers": LOGISTIC, "explainers": methods}
     tables = [run([data], jobs=jobs, folder=tmp_path / str(jobs), **given) for jobs in (None, 1, 2)]
     for other in tables[1:]:

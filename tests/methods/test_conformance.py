@@ -4,13 +4,13 @@ import pytest
 
 from attain import CCHVAE, GrowingSpheres, Guarded
 from attain.methods import (
+    FACE,
+    REVISE,
     ActionableRecourse,
     BudgetedInverseClassification,
-    Face,
     FeatureTweaking,
     HillClimbingLocalSearch,
     NearestUnlike,
-    Revise,
     Russell,
     Wachter,
 )
@@ -38,8 +38,8 @@ class TestFeatureTweaking(ExplainerSuite):
     models = ("tree",)
 
 
-class TestFace(ExplainerSuite):
-    explainer = Face
+class TestFACE(ExplainerSuite):
+    explainer = FACE
 
 
 class TestBudgetedInverseClassification(ExplainerSuite):
@@ -81,5 +81,5 @@ class TestRussell(ExplainerSuite):
 
 
 @pytest.mark.slow
-class TestRevise(ExplainerSuite):
-    explainer = Revise
+class TestREVISE(ExplainerSuite):
+    explainer = REVISE

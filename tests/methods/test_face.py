@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KernelDensity
 
 from attain.core.errors import AttainError, ModelError
-from attain.methods import Face, GrowingSpheres
-from attain.methods.face.graph import Density, PeopleGraph, admissible_rows
+from attain.methods import FACE, GrowingSpheres
+from attain.methods.face.graph import GaussianDensity, PeopleGraph, admissible_rows
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Feature, Schema
@@ -35,14 +35,14 @@ def explained(explainer, asked, **arguments):
 def test_the_density_is_that_of_scikit_learn_up_to_a_constant():
     random = np.random.default_rng(1)
     centres, points = random.normal(size=(60, 3)), random.normal(size=(25, 3))
-    own = Density(centres, 0.4).log(points)
+    own = GaussianDensity(centres, 0.4).log(points)
     expected = KernelDensity(bandwidth=0.4).fit(centres).score_samples(points)
     np.testing.assert_allclose(own - expected, (own - expected)[0], atol=1e-7)
 
 
 def test_a_step_weighs_its_length_and_the_rarity_at_its_midpoint():
     values = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]])
-    density = Density(values, 1.0)
+    density = GaussianDensity(values, 1.0)
     graph = PeopleGraph(PLANE, values, values, 2, density)
     unit = density.log(values).max()
     for start, end, weight in zip(graph.starts, graph.ends, graph.weights, strict=True):
@@ -55,7 +55,7 @@ def test_a_step_weighs_its_length_and_the_rarity_at_its_midpoint():
 def test_path_lengths_are_the_shortest_ones_through_the_rows_each_person_may_be(density):
     X = plane()
     schema = PLANE.change("y", direction="increase")
-    fitted = Face(schema, neighbours=6, density=density, figures=False).fit(X)
+    fitted = FACE(schema, neighbours=6, density=density, figures=False).fit(X)
     graph = fitted.graph_
     asked = Table.read(plane(12, seed=3), fitted.schema_).values
     from attain.schema import Constraints
@@ -81,7 +81,7 @@ def test_path_lengths_are_the_shortest_ones_through_the_rows_each_person_may_be(
 
 def test_the_answer_is_the_end_with_the_shortest_path():
     X = plane()
-    fitted = Face(PLANE, neighbours=6, least_density=0.0, figures=False).fit(X)
+    fitted = FACE(PLANE, neighbours=6, least_density=0.0, figures=False).fit(X)
     asked = plane(30, seed=5)
     asked = asked[asked["x"] <= 1]
     result = explained(fitted, asked)
@@ -100,7 +100,7 @@ def test_a_path_goes_round_an_empty_region_through_real_people():
     # people along a horseshoe: from one tip to the other, no one is in between
     angle = np.linspace(0, np.pi, 61)
     shoe = pd.DataFrame({"x": np.round(np.cos(angle), 4), "y": np.round(np.sin(angle), 4)})
-    fitted = Face(PLANE, neighbours=2, bandwidth=0.1, least_density=0.0, figures=False).fit(shoe)
+    fitted = FACE(PLANE, neighbours=2, bandwidth=0.1, least_density=0.0, figures=False).fit(shoe)
     model = lambda frame: (frame["x"].to_numpy() > 0.99).astype(int)  # noqa: E731
     result = fitted.explain(model, pd.DataFrame({"x": [-1.0], "y": [0.0]}), target=1)
     path = fitted.paths(result)
@@ -114,7 +114,7 @@ def test_ends_are_sure_and_dense_enough():
     X = plane(200)
     model = LogisticRegression(C=5).fit(X, X["x"] > 0)
     asked = X[model.predict(X) == 0].iloc[:15]
-    fitted = Face(PLANE, least_probability=0.9, least_density=0.3, figures=False).fit(X)
+    fitted = FACE(PLANE, least_probability=0.9, least_density=0.3, figures=False).fit(X)
     result = fitted.explain(model, asked, target=True)
     assert result.found.any()
     assert (model.predict_proba(result.frame[result.found])[:, 1] >= 0.9).all()
@@ -135,7 +135,7 @@ def mixed():
 
 def test_immutables_directions_and_constraints_hold_on_every_step():
     X, y, model, asked = mixed()
-    fitted = Face(people.schema(), tolerance=0.7, figures=False).fit(X, y)
+    fitted = FACE(people.schema(), tolerance=0.7, figures=False).fit(X, y)
     constraints = {"immutable": ["housing"], "direction": {"debt": "decrease"}}
     result = fitted.explain(model, asked, target=people.DESIRED, constraints=constraints)
     assert result.found.mean() > 0.3
@@ -153,7 +153,7 @@ def test_immutables_directions_and_constraints_hold_on_every_step():
 
 def test_paths_are_found_again_after_json_and_only_with_the_same_constraints():
     X, y, model, asked = mixed()
-    fitted = Face(people.schema(), figures=False).fit(X, y)
+    fitted = FACE(people.schema(), figures=False).fit(X, y)
     constraints = {"immutable": ["housing", "education"]}
     result = fitted.explain(model, asked, target=people.DESIRED, n=2)
     again = Counterfactuals.from_json(result.to_json())
@@ -198,18 +198,18 @@ def test_rows_a_person_could_become_are_those_the_rules_allow_cell_by_cell():
 
 def test_nobody_within_reach_is_a_status_and_wrong_settings_are_refused_in_words():
     X = plane(50)
-    fitted = Face(PLANE, figures=False).fit(X)
+    fitted = FACE(PLANE, figures=False).fit(X)
     nobody = fitted.explain(lambda frame: (frame["x"].to_numpy() > 99).astype(int), X.iloc[:3], target=0)
     assert set(nobody.statuses) == {Status.ALREADY_DESIRED}
     with pytest.raises(AttainError, match="density must be one of 'kde', 'knn', got 'flat'"):
-        Face(PLANE, density="flat").fit(X)
+        FACE(PLANE, density="flat").fit(X)
     with pytest.raises(AttainError, match=r"least_density must be a number ≥ 0 and < 1, got 1\.5"):
-        Face(PLANE, least_density=1.5).fit(X)
+        FACE(PLANE, least_density=1.5).fit(X)
 
 
 def test_a_graph_of_some_of_the_people_depends_on_the_seed_alone():
     X = plane(200)
-    one, two, other = (Face(PLANE, rows=50, random_state=seed).fit(X).rows_ for seed in (1, 1, 2))
+    one, two, other = (FACE(PLANE, max_rows=50, random_state=seed).fit(X).rows_ for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, two)
     assert len(one) == 50
     assert set(one) != set(other)

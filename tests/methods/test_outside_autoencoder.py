@@ -13,7 +13,7 @@ import attain
 from attain.core.errors import AttainError, FileError
 from attain.datasets import make_blobs
 from attain.density import VAE
-from attain.methods import Revise
+from attain.methods import REVISE
 from attain.schema import Feature, Schema
 from attain.testing import check_autoencoder, people
 from attain.testing.explainer import digest
@@ -88,7 +88,7 @@ def credit() -> tuple[pd.DataFrame, pd.Series, Any, pd.DataFrame]:
     return X, y, model, others[model.predict(others) == people.REFUSED].iloc[:5]
 
 
-@pytest.mark.parametrize("method", [attain.CCHVAE, attain.Guarded, Revise])
+@pytest.mark.parametrize("method", [attain.CCHVAE, attain.Guarded, REVISE])
 def test_it_is_searched_saved_and_loaded(method: Any, credit: Any, tmp_path: Path) -> None:
     X, y, model, refused = credit
     explainer = method(people.schema(), autoencoder=ProbabilisticPCA(people.schema(), units=4), budget=3000).fit(X, y)
@@ -108,9 +108,9 @@ def test_it_is_searched_saved_and_loaded(method: Any, credit: Any, tmp_path: Pat
 def test_revise_follows_its_gradient_or_says_that_there_is_none(credit: Any) -> None:
     X, y, model, refused = credit
     schema = people.schema()
-    exact = Revise(schema, autoencoder=DifferentiablePCA(schema, units=4), method="gradient").fit(X, y)
+    exact = REVISE(schema, autoencoder=DifferentiablePCA(schema, units=4), method="gradient").fit(X, y)
     assert exact.explain(model, refused, target=people.DESIRED).found.any()
-    without = Revise(schema, autoencoder=ProbabilisticPCA(schema), method="gradient").fit(X, y)
+    without = REVISE(schema, autoencoder=ProbabilisticPCA(schema), method="gradient").fit(X, y)
     with pytest.raises(AttainError, match="ProbabilisticPCA has no decode_vjp; use method='scores'"):
         without.explain(model, refused, target=people.DESIRED)
 

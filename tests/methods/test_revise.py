@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import AttainError, Constraints, Feature, Model, Schema, Status
 from attain.datasets import make_blobs
 from attain.density import CHVAE, VAE
-from attain.methods import Revise
+from attain.methods import REVISE
 from attain.methods.revise.latent_descent import LatentDescent, Loss
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Ledger, Problem
@@ -65,7 +65,7 @@ def decoder(latent):
 
 def test_the_slope_of_a_linear_decoder_is_its_transposed_matrix(line):
     schema, frame, model, linear = line
-    explainer = Revise(schema, autoencoder=linear).fit(frame)
+    explainer = REVISE(schema, autoencoder=linear).fit(frame)
     region = problem_of(explainer, model, frame.iloc[:4]).region
     matrix, _ = decoder(explainer._latent(region))
     gradient = np.random.default_rng(1).normal(0, 1, (4, 2))
@@ -75,7 +75,7 @@ def test_the_slope_of_a_linear_decoder_is_its_transposed_matrix(line):
 
 def test_the_slope_of_a_curved_decoder_agrees_with_differences(blobs, autoencoder):
     data, refused = blobs
-    explainer = Revise(data.schema, autoencoder=autoencoder).fit(data.X)
+    explainer = REVISE(data.schema, autoencoder=autoencoder).fit(data.X)
     region = Region.of(Table.read(refused, data.schema), Constraints(), explainer.observed_)
     latent, pull = explainer._latent(region), explainer._latent(region).decode_vjp
     people = np.arange(5)
@@ -110,7 +110,7 @@ def test_the_loss_of_a_probability_is_that_of_its_log_odds():
 
 def test_the_exact_gradient_is_the_chain_rule_by_hand(line):
     schema, frame, model, linear = line
-    explainer = Revise(schema, autoencoder=linear).fit(frame)
+    explainer = REVISE(schema, autoencoder=linear).fit(frame)
     people = frame[~model.predict(frame)].iloc[:6]
     problem = problem_of(explainer, model, people)
     latent = explainer._latent(problem.region)
@@ -134,7 +134,7 @@ def test_the_exact_gradient_is_the_chain_rule_by_hand(line):
 def test_on_a_line_the_answer_is_where_the_decoder_crosses_the_boundary(line, method):
     schema, frame, model, linear = line
     people = frame[~model.predict(frame)].iloc[:20]
-    explainer = Revise(schema, autoencoder=linear, method=method, learning_rate=0.02, iterations=300, width=0.05)
+    explainer = REVISE(schema, autoencoder=linear, method=method, learning_rate=0.02, iterations=300, width=0.05)
     result = explainer.fit(frame).explain(model, people, target=True)
     assert result.found.all()
     latent = explainer._latent(Region.of(Table.read(people, schema), Constraints(), explainer.observed_))
@@ -149,7 +149,7 @@ def test_on_a_line_the_answer_is_where_the_decoder_crosses_the_boundary(line, me
 
 def test_the_estimate_of_a_linear_score_approaches_its_gradient(line):
     schema, frame, model, linear = line
-    explainer = Revise(schema, autoencoder=linear, pairs=50, width=0.02).fit(frame)
+    explainer = REVISE(schema, autoencoder=linear, pairs=50, width=0.02).fit(frame)
     problem = problem_of(explainer, model, frame[~model.predict(frame)].iloc[:5])
     latent = explainer._latent(problem.region)
     descent = LatentDescent(explainer, problem, latent, np.ones(2))
@@ -171,7 +171,7 @@ def test_the_estimate_of_a_linear_score_approaches_its_gradient(line):
 @pytest.mark.parametrize("weight", [0.0, 0.5])
 def test_answers_lie_where_people_are(blobs, autoencoder, weight):
     data, refused = blobs
-    explainer = Revise(data.schema, autoencoder=autoencoder, weight=weight).fit(data.X, data.y)
+    explainer = REVISE(data.schema, autoencoder=autoencoder, weight=weight).fit(data.X, data.y)
     result = explainer.explain(accept, refused, target=1)
     assert result.found.all()
     empty_corner = (result.frame["x1"] > 3) & (result.frame["x2"] > BOUNDARY)
@@ -183,7 +183,7 @@ def test_nothing_found_is_a_status_and_never_the_factual(blobs, autoencoder):
     data, refused = blobs
     never = Model(lambda frame: np.zeros(len(frame), dtype=int), classes=[0, 1])
     for budget, status in ((20_000, Status.OUT_OF_REACH), (60, Status.BUDGET_SPENT)):
-        explainer = Revise(data.schema, autoencoder=autoencoder, budget=budget, iterations=10, figures=False)
+        explainer = REVISE(data.schema, autoencoder=autoencoder, budget=budget, iterations=10, figures=False)
         result = explainer.fit(data.X).explain(never, refused.iloc[:4], target=1)
         assert set(result.statuses) == {status}
         assert np.isnan(result.answers).all()
@@ -200,7 +200,7 @@ def test_immutable_features_stay_and_the_rest_fits_them():
         (Feature("group", "categorical", levels=(0, 1), immutable=True), Feature("x", "real"), Feature("y", "real"))
     )
     model = LogisticRegression().fit(frame, frame["y"] > 0.8)
-    explainer = Revise(schema, autoencoder=CHVAE(schema, latent_dim=2, epochs=30, verbose=False)).fit(frame)
+    explainer = REVISE(schema, autoencoder=CHVAE(schema, latent_dim=2, epochs=30, verbose=False)).fit(frame)
     people = frame[~model.predict(frame)].iloc[:60]
     result = explainer.explain(model, people, target=True)
     assert result.found.mean() > 0.95
@@ -215,14 +215,14 @@ def test_a_model_without_a_slope_is_refused_by_the_gradient_alone(blobs, autoenc
     data, refused = blobs
     tree = DecisionTreeClassifier(max_depth=3).fit(data.X, accept(data.X))
     with pytest.raises(AttainError, match="method='scores' needs no slope"):
-        Revise(data.schema, autoencoder=autoencoder, method="gradient").fit(data.X).explain(tree, refused, target=1)
-    explainer = Revise(data.schema, autoencoder=autoencoder).fit(data.X)
+        REVISE(data.schema, autoencoder=autoencoder, method="gradient").fit(data.X).explain(tree, refused, target=1)
+    explainer = REVISE(data.schema, autoencoder=autoencoder).fit(data.X)
     assert explainer.explain(tree, refused.iloc[:10], target=1).found.all()
 
 
 def test_options_are_different_and_ordered_by_distance(blobs, autoencoder):
     data, refused = blobs
-    result = Revise(data.schema, autoencoder=autoencoder).fit(data.X).explain(accept, refused.iloc[:8], target=1, n=3)
+    result = REVISE(data.schema, autoencoder=autoencoder).fit(data.X).explain(accept, refused.iloc[:8], target=1, n=3)
     for person in range(8):
         distance = result.option_figures["distance"][result.owners == person]
         assert len(distance) == 3
@@ -242,4 +242,4 @@ def test_wrong_parameters_are_answered_in_words(blobs):
         ({"width": 0}, "width must be .*, got 0"),
     ):
         with pytest.raises(AttainError, match=words):
-            Revise(data.schema, **wrong).fit(data.X)
+            REVISE(data.schema, **wrong).fit(data.X)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
     from attain.methods.cchvae.cchvae import CCHVAE
-    from attain.methods.face.face import Face
+    from attain.methods.face.face import FACE
     from attain.methods.growing_spheres import GrowingSpheres
     from attain.methods.guarded.guarded import Guarded
     from attain.methods.lash.budgeted_inverse import BudgetedInverseClassification
     from attain.methods.lash.hill_climbing import HillClimbingLocalSearch
     from attain.methods.nearest.nearest_unlike import NearestUnlike
     from attain.methods.recourse.actionable_recourse import ActionableRecourse
-    from attain.methods.revise.revise import Revise
+    from attain.methods.revise.revise import REVISE
     from attain.methods.russell.russell import Russell
     from attain.methods.tweaking.feature_tweaking import FeatureTweaking
     from attain.methods.wachter.wachter import Wachter
@@ -26,29 +26,29 @@ _HOMES = {
     "BudgetedInverseClassification": "lash.budgeted_inverse",
     "CCHVAE": "cchvae.cchvae",
     "Explainer": "base",
-    "Face": "face.face",
+    "FACE": "face.face",
     "FeatureTweaking": "tweaking.feature_tweaking",
     "GrowingSpheres": "growing_spheres",
     "Guarded": "guarded.guarded",
     "HillClimbingLocalSearch": "lash.hill_climbing",
     "NearestUnlike": "nearest.nearest_unlike",
-    "Revise": "revise.revise",
+    "REVISE": "revise.revise",
     "Russell": "russell.russell",
     "Wachter": "wachter.wachter",
 }
 
 __all__ = [
     "CCHVAE",
+    "FACE",
+    "REVISE",
     "ActionableRecourse",
     "BudgetedInverseClassification",
     "Explainer",
-    "Face",
     "FeatureTweaking",
     "GrowingSpheres",
     "Guarded",
     "HillClimbingLocalSearch",
     "NearestUnlike",
-    "Revise",
     "Russell",
     "Wachter",
 ]

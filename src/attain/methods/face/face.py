@@ -13,7 +13,7 @@ from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
-from attain.methods.face.graph import Density, PeopleGraph, admissible_rows
+from attain.methods.face.graph import GaussianDensity, PeopleGraph, admissible_rows
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse_order
 from attain.methods.search.problem import Answers, Problem
@@ -35,7 +35,7 @@ _CENTRES = 1_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Face(Explainer):
+class FACE(Explainer):
     """The nearest real person of the desired class along a path of real people, through regions where many are.
 
     Takes any classifier; `least_probability` needs one that gives probabilities. Training people are joined to their
@@ -74,7 +74,7 @@ class Face(Explainer):
         t_d: the end of a path is denser than this share of the training people.
     tolerance
         How far a number that cannot change may lie from the person's own along the path, in standard deviations.
-    rows
+    max_rows
         The most training people in the graph; a random part of them where there are more.
     budget
         The most rows the model is asked about per person.
@@ -100,12 +100,12 @@ class Face(Explainer):
     least_probability: float | None = None
     least_density: float = 0.05
     tolerance: float = 1.0
-    rows: int = 10_000
+    max_rows: int = 10_000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_integer("neighbours", self.neighbours, 1)
-        check_integer("rows", self.rows, 2)
+        check_integer("max_rows", self.max_rows, 2)
         check_number("tolerance", self.tolerance, least=0)
         if self.bandwidth is not None:
             check_number("bandwidth", self.bandwidth, above=0)
@@ -118,13 +118,13 @@ class Face(Explainer):
         values = self.table_.values
         random = np.random.default_rng(self._seed)
         points, first = distinct(self.space_.transform(values))
-        if len(points) > self.rows:
-            chosen = np.sort(random.choice(len(points), self.rows, replace=False))
+        if len(points) > self.max_rows:
+            chosen = np.sort(random.choice(len(points), self.max_rows, replace=False))
             points, first = points[chosen], first[chosen]
         density = None
         if self.density == "kde":
             centres = points[random.choice(len(points), min(_CENTRES, len(points)), replace=False)]
-            density = Density(centres, self.bandwidth)
+            density = GaussianDensity(centres, self.bandwidth)
         self.rows_ = first
         self.graph_ = PeopleGraph(self.schema_, values[first], points, self.neighbours, density)
         self.spread_ = Scale(self.schema_, values).spread
@@ -185,7 +185,7 @@ class Face(Explainer):
         self._check_fitted()
         missing = {"endpoint", "path_length"} - set(result.option_figures)
         if missing:
-            raise AttainError(f"result was made by {result.method}, which knows no paths; pass one of Face")
+            raise AttainError(f"result was made by {result.method}, which knows no paths; pass one of FACE")
         region = Region.of(result.table, Constraints.of(constraints), self.observed_)
         places = np.searchsorted(self.rows_, result.option_figures["endpoint"], sorter=np.argsort(self.rows_))
         vertices = np.argsort(self.rows_)[np.minimum(places, len(self.rows_) - 1)]

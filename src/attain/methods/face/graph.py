@@ -18,7 +18,7 @@ _SHORTEST = 1e-9
 _DECIMALS = 9
 
 
-class Density:
+class GaussianDensity:
     """The logarithm of a Gaussian kernel density over points, up to a constant.
 
     The bandwidth is Scott's, n^(−1/(p+4)) times the root mean variance of the coordinates, unless it is given.
@@ -60,7 +60,7 @@ class PeopleGraph:
     """
 
     def __init__(
-        self, schema: Schema, values: np.ndarray, points: np.ndarray, neighbours: int, density: Density | None
+        self, schema: Schema, values: np.ndarray, points: np.ndarray, neighbours: int, density: GaussianDensity | None
     ) -> None:
         self.values, self.points = values, points
         self._density = density

@@ -20,7 +20,7 @@ from attain.models.structure.smooth import Smooth
 from attain.tables import ordinary
 
 if TYPE_CHECKING:
-    from attain.methods.revise.revise import Revise
+    from attain.methods.revise.revise import REVISE
 
 _MOMENTS = (0.9, 0.999)
 _NEGLIGIBLE = 1e-8
@@ -76,7 +76,7 @@ Objective = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarr
 class LatentDescent:
     """The search of one batch of people; `unit` is how far counts as 1 in each column."""
 
-    def __init__(self, settings: Revise, problem: Problem, latent: Latent, unit: np.ndarray) -> None:
+    def __init__(self, settings: REVISE, problem: Problem, latent: Latent, unit: np.ndarray) -> None:
         self.settings = settings
         self.problem = problem
         self.latent = latent

@@ -23,7 +23,7 @@ _BOUNDARY_ROWS = 2_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Revise(LatentExplainer):
+class REVISE(LatentExplainer):
     """The record that minimises loss(f(g(z)), y′) + λ ‖x − g(z)‖₁ over codes z, g being an autoencoder's decoder.
 
     Takes any classifier. Where the slope of its score is known (linear models and Gaussian or linear support vector
