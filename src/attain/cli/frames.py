@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,10 +83,10 @@ def read_people(
         frame, labels = whole[chosen], None if label is None else whole[label]
     else:
         cells = _csv(path, separator, [*chosen, *(name for name in (index, label) if name is not None)])
-        frame = pd.DataFrame({name: _column(cells[name], schema[name]) for name in chosen})
-        labels = None if label is None else _names(cells[label]).rename(label)
+        frame = pd.DataFrame({name: _converted(cells[name], partial(_column, feature=schema[name])) for name in chosen})
+        labels = None if label is None else _converted(cells[label], _names).rename(label)
         if index is not None:
-            frame.index = pd.Index(_names(cells[index]), name=index or None)
+            frame.index = pd.Index(_converted(cells[index], _names), name=index or None)
             labels = None if labels is None else labels.set_axis(frame.index)
     for name in chosen:
         if categories and not schema[name].numeric:
@@ -108,9 +109,9 @@ def read_any(path: str, *, index: str | None = None, separator: str | None = Non
         return _parquet(path, index), []
     made, remarks = {}, []
     for name, cells in _csv(path, separator, [name for name in columns if name != index]).items():
-        made[name] = _inferred(cells, MISSING)
+        made[name] = _converted(cells, partial(_inferred, missing=MISSING))
         if not _is_plain(made[name]):
-            made[name] = _strings(cells, [""])
+            made[name] = _converted(cells, _strings)
             words = sorted(MISSING & set(made[name].dropna()))
             if words:
                 remarks.append(
@@ -185,7 +186,7 @@ def _unreadable(path: str, error: Exception) -> FileError:
     return FileError(f"{path!r} cannot be read as CSV: {text}")
 
 
-def _csv(path: str, separator: str | None, columns: Sequence[str]) -> dict[str, np.ndarray]:
+def _csv(path: str, separator: str | None, columns: Sequence[str]) -> dict[str, pd.Categorical[Any]]:
     """The cells of some columns as strings, read in one pass; every row must be as wide as the header."""
     try:
         import pyarrow.csv
@@ -197,16 +198,17 @@ def _csv(path: str, separator: str | None, columns: Sequence[str]) -> dict[str, 
             read_options=pyarrow.csv.ReadOptions(use_threads=False),  # errors name the row only in a single thread
             parse_options=pyarrow.csv.ParseOptions(delimiter=_separator(path, separator), newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(columns, pyarrow.string()), include_columns=list(columns)
+                column_types=dict.fromkeys(columns, pyarrow.dictionary(pyarrow.int32(), pyarrow.string())),
+                include_columns=list(columns),
             ),
         )
     except (ValueError, OSError) as error:
         width = _WIDTH.search(str(error))
         raise _uneven(path, *map(int, width.groups())) if width else _unreadable(path, error) from None
-    return {name: table[name].to_numpy() for name in columns}
+    return {name: pd.Categorical(table[name].to_pandas()) for name in columns}
 
 
-def _csv_without_arrow(path: str, separator: str, columns: Sequence[str]) -> dict[str, np.ndarray]:
+def _csv_without_arrow(path: str, separator: str, columns: Sequence[str]) -> dict[str, pd.Categorical[Any]]:
     rows = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -218,8 +220,7 @@ def _csv_without_arrow(path: str, separator: str, columns: Sequence[str]) -> dic
                 rows.append(row)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(path, error) from None
-    cells = np.array(rows, dtype=object).reshape(len(rows), len(header))
-    return {name: cells[:, header.index(name)] for name in columns}
+    return {name: pd.Categorical([row[j] for row in rows]) for j, name in enumerate(header) if name in columns}
 
 
 def _uneven(path: str, line: int, wanted: int, found: int) -> FileError:
@@ -229,37 +230,39 @@ def _uneven(path: str, line: int, wanted: int, found: int) -> FileError:
     )
 
 
-def _column(cells: np.ndarray, feature: Feature) -> pd.Series[Any]:
+def _converted(cells: pd.Categorical[Any], convert: Callable[[np.ndarray], pd.Series[Any]]) -> pd.Series[Any]:
+    """The cells, of which each distinct one is converted once."""
+    return convert(cells.categories.to_numpy(dtype=object)).take(cells.codes).reset_index(drop=True)
+
+
+def _column(words: np.ndarray, feature: Feature) -> pd.Series[Any]:
     missing = MISSING - {str(level) for level in feature.levels}
     if not any(isinstance(level, str) for level in feature.levels):
-        return _inferred(cells, missing)
-    strings = _strings(cells, missing)
+        return _inferred(words, missing)
+    strings = _strings(words, missing)
     others = {str(level): level for level in feature.levels if not isinstance(level, str)}
     return strings.astype(object).map(lambda cell: others.get(cell, cell)) if others else strings
 
 
-def _inferred(cells: np.ndarray, missing: Collection[str]) -> pd.Series[Any]:
-    """The cells as integers, floats or booleans if each that is not missing is one, else as strings."""
-    empty = pd.Series(cells).isin(missing).to_numpy()
-    present = cells[~empty]
-    text = "".join(present)
+def _inferred(words: np.ndarray, missing: Collection[str]) -> pd.Series[Any]:
+    """Integers, floats or booleans if every word that does not mean missing is one, else strings."""
+    present = ~np.isin(words, list(missing))
+    text = "".join(words[present])
     if text.isascii() and "_" not in text:  # Python's numbers may have other digits and underscores
         for dtype in (np.int64, np.uint64, np.float64):
             try:
-                numbers = present.astype(str).astype(dtype)
+                numbers = words[present].astype(dtype)
             except (ValueError, OverflowError):
                 continue
-            if not empty.any():
-                return pd.Series(numbers)
-            values = np.full(len(cells), np.nan)
-            values[~empty] = numbers
+            values = numbers if present.all() else np.full(len(words), np.nan)
+            values[present] = numbers
             return pd.Series(values)
-    strings = _strings(cells, missing)
-    return strings.map(_boolean, na_action="ignore") if all(map(_is_boolean, set(present))) else strings
+    strings = _strings(words, missing)
+    return strings.map(_boolean, na_action="ignore") if all(map(_is_boolean, words[present])) else strings
 
 
-def _strings(cells: np.ndarray, missing: Collection[str]) -> pd.Series[Any]:
-    strings = pd.Series(cells, dtype="str")
+def _strings(words: np.ndarray, missing: Collection[str] = ("",)) -> pd.Series[Any]:
+    strings = pd.Series(words, dtype="str")
     return strings.mask(strings.isin(missing))
 
 
@@ -268,13 +271,13 @@ def _is_plain(column: pd.Series[Any]) -> bool:
     return pd.api.types.is_numeric_dtype(column.dtype) or all(isinstance(cell, bool) for cell in column.dropna())
 
 
-def _names(cells: np.ndarray) -> pd.Series[Any]:
-    """Row names and labels: integers or booleans if every cell is one, else strings; `007` stays a string."""
-    strings = _strings(cells, [""])
+def _names(words: np.ndarray) -> pd.Series[Any]:
+    """Row names and labels: integers or booleans if every word is one, else strings; `007` stays a string."""
+    strings = _strings(words)
     present = strings.dropna()
-    if len(present) and all(_INTEGER.fullmatch(text) for text in present):
+    if len(present) and all(map(_INTEGER.fullmatch, present)):
         return strings.map(int, na_action="ignore").astype("int64" if len(present) == len(strings) else "Int64")
-    if len(present) and all(map(_is_boolean, set(present))):
+    if len(present) and all(map(_is_boolean, present)):
         return strings.map(_boolean, na_action="ignore")
     return strings
 
