@@ -14,7 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attain import datasets, density, methods, metrics, testing
+    from attain import datasets, density, methods, metrics, models, testing
+    from attain.core import errors, frames
     from attain.core.errors import AttainError
     from attain.methods import CCHVAE, GrowingSpheres, Guarded
     from attain.methods.persistence import load
@@ -38,34 +39,41 @@ __all__ = [
     "Status",
     "datasets",
     "density",
+    "errors",
+    "frames",
     "load",
     "methods",
     "metrics",
+    "models",
     "testing",
 ]
 
 _HOMES = {
-    "CCHVAE": "attain.methods",
-    "AttainError": "attain.core.errors",
-    "Constraints": "attain.schema",
-    "Counterfactuals": "attain.results.counterfactuals",
-    "Feature": "attain.schema",
-    "GrowingSpheres": "attain.methods",
-    "Guarded": "attain.methods",
-    "Model": "attain.models",
-    "Schema": "attain.schema",
-    "Status": "attain.results.status",
-    "load": "attain.methods.persistence",
+    "CCHVAE": "methods",
+    "AttainError": "core.errors",
+    "Constraints": "schema",
+    "Counterfactuals": "results.counterfactuals",
+    "Feature": "schema",
+    "GrowingSpheres": "methods",
+    "Guarded": "methods",
+    "Model": "models",
+    "Schema": "schema",
+    "Status": "results.status",
+    "errors": "core",
+    "frames": "core",
+    "load": "methods.persistence",
 }
+"""The room of each name that is not a room itself."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    elif name in __all__:
-        value = import_module(f"attain.{name}")
-    else:
+    if name not in __all__:
         raise AttributeError(f"module 'attain' has no attribute {name!r}")
+    home = _HOMES.get(name)
+    if home in (None, "core"):
+        value = import_module(".".join(filter(None, ("attain", home, name))))
+    else:
+        value = getattr(import_module(f"attain.{home}"), name)
     globals()[name] = value
     return value
 
