@@ -147,5 +147,5 @@ def test_distinct_rows_are_each_row_once() -> None:
 
 @pytest.mark.parametrize("met", [np.ones(3, dtype=bool), np.ones(4)])
 def test_a_verdict_that_does_not_fit_is_refused(met: np.ndarray) -> None:
-    with pytest.raises(DataError, match="met has the shape"):
+    with pytest.raises(DataError, match="met must have one boolean"):
         Reference.build(real_schema(1), np.zeros((4, 1)), met=met)

@@ -1,4 +1,4 @@
-"""Where a value stands among the training people, and how far a change moves somebody in that order.
+"""Where a value stands among the training rows, and how far a change moves a row in that order.
 
 `Percentiles` holds one distribution function Q_d per column. The shift of a cell is |Q_d(x̃) − Q_d(x)|; the total shift
 TS sums it over the free features and the maximum shift MS is the largest of them. Columns without an order, special
@@ -43,11 +43,11 @@ class Percentiles:
     schema
         What the columns are.
     method
-        `ecdf`: the share of training people at or below the value (right-continuous). `midrank`: people at the value
+        `ecdf`: the share of training rows at or below the value (right-continuous). `midrank`: rows at the value
         count half. `kde`: the distribution function of a Gaussian kernel estimate with Scott's bandwidth.
     points
         Per column, increasing values: the distinct training values, or the knots of the kernel estimate. Special codes
-        and missing cells do not take part. Empty for a column without an order, and for one without training values.
+        and missing cells are left out. Empty for a column without an order, and for one without training values.
     shares
         Per column, one entry more than points: 0, then the share of the distribution at or below each point.
     """
@@ -61,7 +61,7 @@ class Percentiles:
     def fit(cls, schema: Schema, values: ArrayLike, *, method: Method = "ecdf") -> Percentiles:
         """The distribution functions of a training matrix."""
         if method not in METHODS:
-            raise AttainError(f"method is {method!r}; it takes one of {', '.join(METHODS)}")
+            raise AttainError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
         matrix = as_matrix(values, len(schema))
         tables = [_table(feature, column, method) for feature, column in zip(schema, matrix.T, strict=True)]
         return cls(schema, method, tuple(points for points, _ in tables), tuple(shares for _, shares in tables))
@@ -117,7 +117,7 @@ def max_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray
 
 
 def as_matrix(values: ArrayLike, width: int) -> FloatArray:
-    """The values as float64, refused unless their last dimension is the expected number of columns."""
+    """The values as float64; raises unless the last dimension is the expected number of columns."""
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim < 2 or matrix.shape[-1] != width:
         raise DataError(f"the matrix has the shape {matrix.shape}; its last dimension must be the {width} features")
@@ -176,9 +176,9 @@ def _table(feature: Feature, cells: FloatArray, method: Method) -> tuple[FloatAr
 
 
 def _kernel_table(points: FloatArray, counts: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-    """The kernel estimate's distribution function at knots that follow both the people and the range.
+    """The kernel estimate's distribution function at knots that follow both the rows and the range.
 
-    Quantile knots resolve the crowd, even knots the gaps and the tails. Between knots it is drawn with straight lines.
+    Quantile knots resolve where rows are dense, even knots the gaps and the tails. Between knots it is linear.
     """
     number = counts.sum()
     mean = (points * counts).sum() / number

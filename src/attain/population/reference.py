@@ -1,8 +1,7 @@
-"""The real people of the desired class, H⁺ ∩ D⁺: those whom the model gives what is asked for, and who are labelled so.
+"""The real rows of the desired class, H⁺ ∩ D⁺: those that meet the request by the model and are labelled so.
 
-A `Reference` is what faithfulness is measured against. It holds their distinct rows in the measuring space, an index of
-neighbours, and what follows from it: local densities for outlier factors, and the grid of ε for connectedness. It
-depends on the model and the target, and on nothing else that does.
+A `Reference` is what faithfulness is measured against. It has the distinct rows in the measuring space, an index of
+neighbours, and what follows from it: local densities for outlier factors, and the grid of ε for connectedness.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from attain.population.space import MeasuringSpace
 from attain.schema import Schema
 
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95)
-"""Which quantiles of real people's nearest distance make the ε grid."""
+"""The quantiles of real rows' nearest distances that make the ε grid."""
 
 CONTAMINATION: Final = 0.01
-"""The share of reference people that the outlier verdict calls outliers."""
+"""The share of reference rows that are called outliers."""
 
 _TREE_DIMENSIONS: Final = 15
 _WIDTH: Final = 40
@@ -37,10 +36,10 @@ _SPARE: Final = 8
 class Neighbours:
     """An index of points that finds the nearest ones.
 
-    Up to 15 dimensions a k-d tree, beyond that all pairs by matrix products, as trees lose their edge there. Matrix
-    products round distances, and may do so differently for another number of queries. So queries go in tiles of one
-    size, a few spare neighbours are asked for, and their distances are taken again directly: a query's answer does not
-    depend on which others it was asked with.
+    Up to 15 dimensions it is a k-d tree; beyond that, where trees lose their advantage, all pairs by matrix products.
+    Matrix products round distances, and may do so differently for another number of queries. So queries go in tiles of
+    one size, a few spare neighbours are requested, and their distances are computed again directly: the answer to a
+    query does not depend on the rest of the batch.
     """
 
     def __init__(self, points: FloatArray) -> None:
@@ -101,8 +100,8 @@ def _all_pairs(points: FloatArray) -> NearestNeighbors:
 class LocalDensity:
     """The reference's side of the local outlier factor for one k (Breunig et al. 2000).
 
-    Equal to `sklearn.neighbors.LocalOutlierFactor(n_neighbors=k, contamination=0.01, novelty=True)`. It is computed
-    here so that every k shares one search for neighbours, and so that a person's factor is the same in any company.
+    Equal to `sklearn.neighbors.LocalOutlierFactor(n_neighbors=k, contamination=0.01, novelty=True)`. Computed
+    here so that every k shares one search for neighbours, and a factor does not depend on the rest of the batch.
 
     Attributes
     ----------
@@ -123,7 +122,7 @@ class LocalDensity:
 
     @classmethod
     def fit(cls, distances: FloatArray, indices: IndexArray) -> LocalDensity:
-        """The densities of rows whose neighbours, themselves left out, are given."""
+        """The densities of rows, given their neighbours without themselves."""
         reach = distances[:, -1]
         density = _density(distances, reach[indices])
         factors = density[indices].mean(axis=1) / density
@@ -143,23 +142,23 @@ def _density(distances: FloatArray, reach: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The distinct real people of the desired class.
+    """The distinct real rows of the desired class.
 
     Duplicates are left out because they void every relative measure: a row with a twin has distance 0 to its nearest
-    neighbour. The rows are in an order of their own, so that nothing depends on the order of the training data.
+    neighbour. The rows have a canonical order, so that nothing depends on the order of the training data.
 
     Attributes
     ----------
     space
         The measuring space.
     values, points
-        Their rows in original units and in the measuring space.
+        The rows in original units (n, d) and in the measuring space (n, k).
     rows
-        Which training row each one is (the first, where several are equal).
+        The training row that each one is (the first, where several are equal).
     labelled
-        Whether labels took part; without them the model's verdict alone says who belongs here.
+        Whether labels were used; without them the model's decision alone says which rows belong here.
     held_out
-        Nearest distances of real people outside the reference, where they are known.
+        Nearest distances of real rows outside the reference, where they are known.
     """
 
     space: MeasuringSpace
@@ -191,7 +190,7 @@ class Reference:
         desired_labels
             Which rows are labelled as the target (D⁺); None where labels are not known.
         met
-            Which rows the model gives what is asked for (H⁺).
+            Which rows meet the request by the model (H⁺).
         space
             The measuring space, where it is already fitted; by default that of the training matrix.
         """
@@ -200,18 +199,18 @@ class Reference:
         if desired_labels is not None:
             chosen = chosen & _mask("desired_labels", desired_labels, len(matrix))
         space = MeasuringSpace.fit(schema, matrix) if space is None else space
-        people = np.flatnonzero(chosen)
-        points, first = distinct(space.transform(matrix[people]))
-        rows = people[first]
+        members = np.flatnonzero(chosen)
+        points, first = distinct(space.transform(matrix[members]))
+        rows = members[first]
         return cls(space, matrix[rows], points, rows, labelled=desired_labels is not None)
 
     def with_held_out(self, values: ArrayLike) -> Reference:
-        """The same reference with its ε grid taken from real people of the desired class who are not in it."""
+        """The same reference with its ε grid taken from real rows of the desired class that are not in it."""
         held_out = as_matrix(values, len(self.space.schema))
         return replace(self, held_out=self.nearest(held_out)[0][:, 0] if len(self) else np.empty(0))
 
     def searched(self, values: ArrayLike) -> Reference:
-        """The same reference, with the 40 nearest people of these rows found once for all later calls of `nearest`."""
+        """The same reference, with the 40 nearest neighbours of these rows found once for all later calls."""
         # A k-d tree is fast, and orders ties by how many neighbours are asked for.
         if not len(self) or self.space.dimension <= _TREE_DIMENSIONS:
             return self
@@ -222,7 +221,7 @@ class Reference:
         return replace(self, _neighbours={})
 
     def subset(self, chosen: IndexArray) -> Reference:
-        """The reference of some of its people, by their positions."""
+        """The reference of some of its rows, by their positions."""
         return Reference(self.space, self.values[chosen], self.points[chosen], self.rows[chosen], self.labelled)
 
     def __len__(self) -> int:
@@ -234,15 +233,15 @@ class Reference:
 
     @cached_property
     def index(self) -> Index:
-        """The index of their points."""
+        """The index of the points."""
         return Neighbours(self.points) if self._index is None else self._index
 
     @cached_property
     def epsilon(self) -> dict[float, float]:
-        """The ε grid: the .5, .75, .9 and .95 quantiles of real people's distance to the nearest one in here.
+        """The ε grid: the .5, .75, .9 and .95 quantiles of real rows' distances to the nearest reference row.
 
-        By default each person's distance to the nearest *other* one: what a held-out person who equals nobody would
-        have, up to the one row left out. `with_held_out` takes it from held-out people themselves.
+        By default each reference row's distance to the nearest *other* one, which is what a held-out row without a twin
+        would have, up to the one row left out. `with_held_out` takes it from held-out rows themselves.
         """
         distances = self.own_neighbours(1)[0].ravel() if self.held_out is None else self.held_out
         if not len(distances):
@@ -250,13 +249,13 @@ class Reference:
         return dict(zip(QUANTILES, map(float, np.quantile(distances, QUANTILES)), strict=True))
 
     def nearest(self, values: ArrayLike, k: int = 1) -> tuple[FloatArray, IndexArray]:
-        """Distances from rows in original units to the k nearest people, or to all where there are fewer, and who."""
+        """Distances of rows in original units to the k nearest reference rows (all if there are fewer), and which."""
         return self.index.query(self.space.transform(values), min(k, len(self)))
 
     def own_neighbours(self, k: int) -> tuple[FloatArray, IndexArray]:
-        """Each person's k nearest others, or all where there are fewer: distances and who."""
-        # Every k up to 40 is cut from one search, whichever is asked for first: among people equally far, a wider
-        # search may list others first, and answers must not depend on what was asked before.
+        """Each reference row's k nearest others (all if there are fewer): distances, and which."""
+        # Every k up to 40 is cut from one search, whichever is requested first: among rows equally far, a wider
+        # search may list others first, and results must not depend on earlier requests.
         width = k if k == 1 else max(k, _WIDTH)
         if width not in self._neighbours:
             self._neighbours[width] = _without_self(*self.index.query(self.points, min(width + 1, len(self))))
@@ -264,7 +263,7 @@ class Reference:
         return distances[:, :k], indices[:, :k]
 
     def local_density(self, k: int) -> LocalDensity | None:
-        """The local densities for k neighbours, or for all others where there are fewer; None below three people."""
+        """The local densities for k neighbours (all others if there are fewer); None for fewer than three rows."""
         if len(self) < 3:
             return None
         k = min(k, len(self) - 1)
@@ -294,7 +293,7 @@ def _mask(name: str, mask: ArrayLike, number: int) -> BoolArray:
     array = np.asarray(mask)
     if array.dtype != np.bool_ or array.shape != (number,):
         raise DataError(
-            f"{name} has the shape {array.shape} and holds {array.dtype}; it takes one boolean for each of the "
-            f"{number} training rows"
+            f"{name} must have one boolean for each of the {number} training rows, got {array.dtype} of shape "
+            f"{array.shape}"
         )
     return array

@@ -1,14 +1,14 @@
-"""The measuring space: where distances between people are taken, the same for every measure and every method.
+"""The measuring space: where distances between rows are taken, the same for every measure and every method.
 
 Numbers and ordinal codes are z-scored by the training data, levels without an order are plain 0/1 indicators. Immutable
-and derived columns take part. Cells that are no point on a scale have a home of their own:
+and derived columns are included. Cells that are not a point on a scale are placed as follows:
 
 - a number or ordinal code that is missing or special sits at the mean (0) and switches on one 0/1 indicator, one per
   special code of the schema and one for missing, where the training data have missing cells or the schema lets them be
   filled in;
 - a missing level switches on its own indicator likewise, and none of the levels;
-- cells missing where the training data never miss one share a single coordinate, the root of their number. Nobody in
-  the training data has any, so the distance to a real person is what one indicator each would give.
+- cells missing in columns that are complete in the training data share a single coordinate, the square root of their
+  number. No training row has any, so the distance to a real row is what one indicator each would give.
 """
 
 from __future__ import annotations
