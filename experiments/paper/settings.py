@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-from attain.datasets import GMSC_DIRECTIONS, HELOC_DIRECTIONS
 from attain.schema import Direction
+from experiments.paper.directions import GMSC_DIRECTIONS, HELOC_DIRECTIONS
 
 Name = Literal["gmsc", "heloc", "german"]
 

@@ -1,6 +1,9 @@
 """Every data set: its frame fits its schema, cell by cell, and passes through a table unchanged."""
 
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,7 @@ from attain.datasets import (
     make_blobs,
     make_moons,
 )
+from attain.datasets.source import schema_of
 from attain.schema import Schema
 from attain.tables import Table
 
@@ -50,7 +54,7 @@ def check(data: Dataset) -> None:
         present = column.dropna()
         if not feature.numeric:
             unknown = set(present) - set(feature.levels)
-            assert not unknown, f"{feature.name}: {unknown} are no levels"
+            assert not unknown, f"{feature.name}: {unknown} are not levels"
             continue
         ordinary = present[~present.isin(list(feature.special))]
         low, high = feature.bounds
@@ -88,13 +92,30 @@ def test_a_data_set_from_files_fits_its_schema(name: str, data_folder: Path) -> 
 def test_a_data_set_whose_parts_do_not_fit_is_refused() -> None:
     data = make_blobs(12)
     parts = {"schema": data.schema, "description": "", "source": "", "licence": ""}
-    with pytest.raises(DataError, match="the columns of X are 'x2', 'x1', but the schema of 'mine' has 'x1', 'x2'"):
+    with pytest.raises(
+        DataError, match=r"X must have the columns of the schema of 'mine', .*: 'x1', 'x2', got 'x2', 'x1'"
+    ):
         Dataset("mine", data.X[["x2", "x1"]], data.y, desired=1, **parts)
-    with pytest.raises(DataError, match="'y' of 'mine' does not have the index of X"):
+    with pytest.raises(DataError, match="'y' of 'mine' must have the index of X"):
         Dataset("mine", data.X, data.y.iloc[:5], desired=1, **parts)
-    with pytest.raises(DataError, match="desired is 'yes', but no row of 'mine' has this label"):
+    with pytest.raises(DataError, match="desired must be a label of 'mine', got 'yes'"):
         Dataset("mine", data.X, data.y, desired="yes", **parts)
 
 
 def test_a_data_set_prints_as_one_line() -> None:
     assert repr(load_german()) == "Dataset('german', 1000 rows × 20 features, labels: 'good' 70.0%, 'bad' 30.0%)"
+
+
+@pytest.mark.parametrize("name", ["german", "gmsc", "heloc", "adult", "compas"])
+def test_a_schema_file_is_in_the_form_that_we_write_and_keeps_its_comments(name: str, tmp_path: Path) -> None:
+    text = resources.files("attain.datasets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    file = tmp_path / "schema.toml"
+    file.write_text(text, encoding="utf-8")
+    schema_of(name).to_toml(file)
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_importing_the_data_sets_reads_no_schema() -> None:
+    code = "import sys, attain.datasets; print({'tomlkit', 'sklearn', 'jax'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,11 +12,12 @@ import pandas as pd
 import pytest
 
 from attain.core.errors import AttainError, DataError, MissingDataSetError
-from attain.datasets import Dataset, files, gmsc, load_adult, load_compas, load_gmsc, load_heloc
-from attain.datasets.compas import compas_schema
+from attain.datasets import Dataset, gmsc, load_adult, load_compas, load_gmsc, load_heloc
 from attain.datasets.dataset import fingerprint
-from attain.datasets.gmsc import GMSC_DIRECTIONS, gmsc_schema
-from attain.datasets.heloc import HELOC_DIRECTIONS, heloc_schema
+from attain.datasets.gmsc import gmsc_schema
+from attain.datasets.heloc import heloc_schema
+from attain.datasets.source import schema_of
+from experiments.paper.directions import GMSC_DIRECTIONS, HELOC_DIRECTIONS
 
 LOADERS: list[Callable[..., Dataset]] = [load_gmsc, load_heloc, load_adult, load_compas]
 
@@ -48,7 +50,7 @@ def small_heloc() -> pd.DataFrame:
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame) -> dict[str, object]:
-    """Lets OpenML give this frame; what it was asked for comes back."""
+    """Makes OpenML return this frame; the arguments of the request come back."""
     asked: dict[str, object] = {}
 
     def fetch_openml(**arguments: object) -> SimpleNamespace:
@@ -174,7 +176,7 @@ def test_one_changed_cell_is_noticed(data_folder: Path, tmp_path: Path) -> None:
     frame = pd.read_csv(data_folder / "heloc" / "heloc.csv")
     frame.loc[17, "NumTotalTrades"] += 1
     frame.to_csv(tmp_path / "heloc.csv", index=False)
-    with pytest.raises(DataError, match="is not FICO's HELOC file as published: it gives 10459 rows as it should, but"):
+    with pytest.raises(DataError, match="is not FICO's HELOC file as published: it has 10459 rows as expected, but"):
         load_heloc(path=tmp_path)
     assert len(load_heloc(path=tmp_path, check=False).X) == 10_459
 
@@ -212,7 +214,7 @@ def test_what_openml_has_is_taken_where_its_hash_is_that_of_the_file(
     assert fetched.X.dtypes.equals(local.X.dtypes)
     assert fingerprint(fetched.X, fetched.y) == fingerprint(local.X, local.y)
     offer(monkeypatch, raw.iloc[: len(raw) // 2])
-    with pytest.raises(MissingDataSetError, match=r"as published \(it gives \d+ rows, and the published one gives"):
+    with pytest.raises(MissingDataSetError, match=r"as published \(it has \d+ rows, the published one"):
         load()
 
 
@@ -257,7 +259,7 @@ def test_heloc_paper_recipe_on_a_small_file(tmp_path: Path) -> None:
 
 
 def test_compas_filter_on_a_small_file(tmp_path: Path) -> None:
-    row = dict.fromkeys(compas_schema().names, 1) | {
+    row = dict.fromkeys(schema_of("compas").names, 1) | {
         "sex": "Male",
         "race": "Other",
         "age": 30,
@@ -303,14 +305,14 @@ def test_places_are_searched_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("load", LOADERS)
-def test_a_missing_file_is_told_with_where_to_get_it(load: Callable[..., Dataset], tmp_path: Path) -> None:
-    with pytest.raises(MissingDataSetError, match=r"https://.*ATTAIN_DATA, or pass path="):
+def test_the_message_about_a_missing_file_says_where_to_get_it(load: Callable[..., Dataset], tmp_path: Path) -> None:
+    with pytest.raises(MissingDataSetError, match=r"https://.*ATTAIN_DATA to its folder, or pass path="):
         load()
-    with pytest.raises(MissingDataSetError, match=r"'.*nowhere', and there is no such file or folder\. .*https://"):
+    with pytest.raises(MissingDataSetError, match=r"there is no file or folder '.*nowhere' \(path\)\. .*https://"):
         load(path=tmp_path / "nowhere")
 
 
-def test_heloc_is_never_downloaded_and_the_message_says_whom_to_ask() -> None:
+def test_heloc_is_never_downloaded_and_the_message_says_where_to_ask() -> None:
     with pytest.raises(MissingDataSetError, match=r"accept its terms, so it is never downloaded: ask at https://comm"):
         load_heloc()
 
@@ -327,9 +329,9 @@ def test_nothing_is_downloaded_when_that_is_forbidden_or_a_path_is_named(
     name: str, load: Callable[..., Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **arguments: pytest.fail("it went to the network"))
-    with pytest.raises(MissingDataSetError, match=f"the data set '{name}' is not here"):
+    with pytest.raises(MissingDataSetError, match=f"the data set '{name}' was not found"):
         load(download=False)
-    with pytest.raises(MissingDataSetError, match=f"the data set '{name}' is not here"):
+    with pytest.raises(MissingDataSetError, match=f"the data set '{name}' was not found"):
         load(path=tmp_path)
 
 
@@ -339,7 +341,7 @@ def test_another_table_on_openml_is_refused(
     name: str, load: Callable[..., Dataset], check: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch, pd.DataFrame({"age": [30], "class": ["<=50K"]}))
-    words = rf"'{name}' is not here, and OpenML's data set .* as published \(it lacks .*https://.*ATTAIN_DATA, or pass"
+    words = rf"'{name}' was not found on disk, and OpenML's data set .* as published \(it lacks .*https://.*ATTAIN_DATA"
     with pytest.raises(MissingDataSetError, match=words):
         load(check=check)
 
@@ -347,7 +349,7 @@ def test_another_table_on_openml_is_refused(
 @pytest.mark.parametrize("version", ["complete", "paper"])
 def test_other_records_on_openml_are_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, small_gmsc())
-    with pytest.raises(MissingDataSetError, match=r"it gives \d rows, and the published one gives 1\d0"):
+    with pytest.raises(MissingDataSetError, match=r"it has \d rows, the published one 1\d0"):
         load_gmsc(version=version, check=False)  # type: ignore[arg-type]
     offer(monkeypatch, small_gmsc().assign(MonthlyIncome="much", NumberOfDependents="few"))
     with pytest.raises(MissingDataSetError, match=r"OpenML's data set 'GiveMeSomeCredit' is not cs-training\.csv as"):
@@ -358,8 +360,8 @@ def test_records_on_openml_with_the_published_hash_are_taken(tmp_path: Path, mon
     """In another order and spelling, and numbers as categories."""
     small_gmsc().to_csv(tmp_path / "cs-training.csv")
     local = load_gmsc(path=tmp_path, check=False)
-    published = files.Published("ours", rows=3, fingerprint=fingerprint(local.X, local.y))
-    monkeypatch.setitem(gmsc._PUBLISHED, "complete", published)
+    ours = replace(gmsc._COMPLETE, title="ours", rows=3, content=fingerprint(local.X, local.y))
+    monkeypatch.setitem(gmsc._SOURCES, "complete", ours)
     other = small_gmsc().iloc[::-1].rename(columns=lambda name: name.replace("-", ".").upper())
     other = other.astype({"SERIOUSDLQIN2YRS": "str"}).astype({"SERIOUSDLQIN2YRS": "category"})
     asked = offer(monkeypatch, other)
@@ -368,7 +370,7 @@ def test_records_on_openml_with_the_published_hash_are_taken(tmp_path: Path, mon
     pd.testing.assert_frame_equal(fetched.X.iloc[::-1].reset_index(drop=True), local.X)
     assert fetched.y.tolist() == local.y.tolist()[::-1]
     other.iloc[0, 1] += 1
-    with pytest.raises(MissingDataSetError, match=r"is not ours as published \(it gives 3 rows as it should, but"):
+    with pytest.raises(MissingDataSetError, match=r"is not ours as published \(it has 3 rows as expected, but"):
         load_gmsc()
 
 
@@ -386,16 +388,16 @@ def test_a_file_that_is_another_table_is_refused(tmp_path: Path) -> None:
 
 def test_a_shorter_file_and_a_fraction_are_refused(tmp_path: Path) -> None:
     small_heloc().to_csv(tmp_path / "heloc.csv", index=False)
-    with pytest.raises(DataError, match=r"it gives 3 rows, and the published one gives 10459\. .* check=False"):
+    with pytest.raises(DataError, match=r"it has 3 rows, the published one 10459\. .* check=False"):
         load_heloc(path=tmp_path)
     small_heloc().assign(NumTotalTrades=2.5).to_csv(tmp_path / "heloc.csv", index=False)
-    with pytest.raises(DataError, match=r"'NumTotalTrades' of .* holds something that is no whole number"):
+    with pytest.raises(DataError, match=r"'NumTotalTrades' of .* must hold integers only"):
         load_heloc(path=tmp_path, check=False)
 
 
 @pytest.mark.parametrize("load", [load_gmsc, load_heloc])
 def test_an_unknown_version_is_refused(load: Callable[..., Dataset]) -> None:
-    with pytest.raises(DataError, match="version is 'raw'; it takes one of complete, paper"):
+    with pytest.raises(AttainError, match="version must be one of 'complete', 'paper', got 'raw'"):
         load(version="raw")
 
 

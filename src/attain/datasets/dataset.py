@@ -28,7 +28,7 @@ class Dataset:
     schema
         What each column is and what may happen to it.
     desired
-        The label that people want to have.
+        The label that applicants want.
     description
         What the records are, in a few sentences.
     source
@@ -36,7 +36,7 @@ class Dataset:
     licence
         Under which terms they may be used.
     extras
-        Columns that are no input to a model but belong to the rows, such as a train and test split.
+        Columns that belong to the rows but are not input to a model, such as a train and test split.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Dataset:
     def __post_init__(self) -> None:
         if tuple(self.X.columns) != self.schema.names:
             raise DataError(
-                f"the columns of X are {listed(self.X.columns)}, but the schema of {self.name!r} has "
-                f"{listed(self.schema.names)}; both need the same columns in the same order"
+                f"X must have the columns of the schema of {self.name!r}, in the same order: "
+                f"{listed(self.schema.names)}, got {listed(self.X.columns)}"
             )
         for title, column in {"y": self.y, **self.extras}.items():
             if not column.index.equals(self.X.index):
-                raise DataError(f"{title!r} of {self.name!r} does not have the index of X; give it one value per row")
+                raise DataError(f"{title!r} of {self.name!r} must have the index of X, one value per row")
         if self.desired not in set(self.y):
-            raise DataError(f"desired is {self.desired!r}, but no row of {self.name!r} has this label")
+            raise DataError(f"desired must be a label of {self.name!r}, got {self.desired!r}")
 
     def __repr__(self) -> str:
         labels = ", ".join(f"{label!r} {share:.1%}" for label, share in self.y.value_counts(normalize=True).items())
@@ -71,21 +71,21 @@ def fingerprint(X: pd.DataFrame, y: pd.Series) -> str:
     columns = {str(name): _coded(column) for name, column in (*X.items(), (y.name, y))}
     order = np.lexsort([codes for _, codes in columns.values()])
     digest = hashlib.sha256()
-    for name, (texts, codes) in columns.items():
+    for name, (strings, codes) in columns.items():
         digest.update(f"\x1d{name}\x1d".encode())
-        digest.update("\x1e".join(texts[codes[order]]).encode())
+        digest.update("\x1e".join(strings[codes[order]]).encode())
     return digest.hexdigest()
 
 
 def _coded(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of a column as sorted texts, and which one each row has.
+    """The distinct values of a column as sorted strings, and the position of each row's value among them.
 
     Numbers are written with twelve significant digits: enough for every file, and too few to show how parsers round.
-    A missing cell is an empty text.
+    A missing cell is an empty string.
     """
     codes, distinct = pd.factorize(column, use_na_sentinel=True)
     number = pd.api.types.is_numeric_dtype(column)
     written = [f"{value:.12g}" if number else str(value) for value in distinct] + [""]
-    # Code −1, missing, points at the empty text at the end.
-    texts, positions = np.unique(np.array(written), return_inverse=True)
-    return texts, positions[codes]
+    # Code −1, missing, is the position of the empty string at the end.
+    strings, positions = np.unique(np.array(written), return_inverse=True)
+    return strings, positions[codes]

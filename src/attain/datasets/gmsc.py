@@ -3,49 +3,39 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from typing import Final, Literal
 
 import pandas as pd
 
-from attain.core.errors import DataError, MissingDataSetError
-from attain.datasets import files, openml
+from attain.core.checks import check_choice
 from attain.datasets.dataset import Dataset
-from attain.schema import Direction, Feature, Level, Schema
+from attain.datasets.source import Source, as_integers, check_columns, schema_of
+from attain.schema import Schema
 
-LABEL: Final = "SeriousDlqin2yrs"
-
-_ADVICE: Final = (
-    "It is the training file of Kaggle's competition: accept the rules at "
-    "https://www.kaggle.com/c/GiveMeSomeCredit/data and download cs-training.csv."
+_COMPLETE: Final = Source(
+    name="gmsc",
+    label="SeriousDlqin2yrs",
+    desired=0,
+    description="Borrowers, and whether they were 90 days past due or worse within two years.",
+    reference="Kaggle (2011). Give Me Some Credit. https://www.kaggle.com/c/GiveMeSomeCredit",
+    licence="Kaggle competition rules; no open licence is known. Do not pass the data on.",
+    title="cs-training.csv",
+    rows=150_000,
+    content="4a2ed8d3c75b26b2d9600b373099c001b821738471d1ec0caf27fecd8a396254",
+    advice="It is the training file of Kaggle's competition: accept the rules at "
+    "https://www.kaggle.com/c/GiveMeSomeCredit/data and download cs-training.csv.",
+    stems=("cs-training",),
+    openml={"name": "GiveMeSomeCredit", "version": 1},
 )
-_TITLE: Final = "cs-training.csv"
-_PUBLISHED: Final = {
-    "complete": files.Published(
-        _TITLE, rows=150_000, fingerprint="4a2ed8d3c75b26b2d9600b373099c001b821738471d1ec0caf27fecd8a396254"
-    ),
-    "paper": files.Published(
-        _TITLE, rows=120_269, fingerprint="48d7aef016d04d4611c3b96834b5c51a83cee2a4db14c6c96582082e63c3509c"
-    ),
-}
-
-_LATE: Final[dict[float, str]] = {96: "code 96, not a count", 98: "code 98, not a count"}
-
-_LEAVE: Final[dict[Level, tuple[Level, ...]]] = {96: ("value",), 98: ("value",)}
-
-GMSC_DIRECTIONS: Final[dict[str, Direction]] = {
-    "RevolvingUtilizationOfUnsecuredLines": "decrease",
-    "NumberOfTime30-59DaysPastDueNotWorse": "decrease",
-    "DebtRatio": "decrease",
-    "MonthlyIncome": "increase",
-    "NumberOfOpenCreditLinesAndLoans": "decrease",
-    "NumberRealEstateLoansOrLines": "decrease",
-    "NumberOfTime60-89DaysPastDueNotWorse": "decrease",
-}
-"""The way each feature may move in the paper's runs of HCLS, where `NumberOfTimes90DaysLate` changes indirectly.
-
-Its runs of AR use that of `DebtRatio` only; the other methods use none, and so neither does the schema.
-"""
+_PAPER: Final = replace(
+    _COMPLETE,
+    rows=120_269,
+    content="48d7aef016d04d4611c3b96834b5c51a83cee2a4db14c6c96582082e63c3509c",
+    stems=("gmsc_cchvae", "cs-training"),
+)
+_SOURCES: Final = {"complete": _COMPLETE, "paper": _PAPER}
 
 
 def load_gmsc(
@@ -74,98 +64,33 @@ def load_gmsc(
     Notes
     -----
     Kinds and immutable columns are those of the paper's appendix, with one correction: 96 and 98 in the three past-due
-    counts are codes and no counts, so they are special codes. (As counts they stand for themselves in three columns at
-    once, far from everybody else, and a quarter of the people whom a logistic regression refuses have them.) Other
-    quirks stay as they are: one person of age 0, utilisation far above 1, and a `DebtRatio` that is the plain debt
-    where the income is missing.
+    counts are codes rather than counts, so they are special codes. (As counts they would stand in three columns at
+    once, far from all other rows, and a quarter of the applicants refused by a logistic regression have them.) Other
+    quirks stay as they are: one row of age 0, utilisation far above 1, and a `DebtRatio` that is the debt itself where
+    the income is missing.
     """
-    if version not in _PUBLISHED:
-        raise DataError(f"version is {version!r}; it takes one of {', '.join(_PUBLISHED)}")
-    stems = ["gmsc_cchvae", "cs-training"] if version == "paper" else ["cs-training"]
-    published, build = _PUBLISHED[version], partial(_dataset, version=version)
-    try:
-        file = files.find("gmsc", stems, path, _ADVICE)
-    except MissingDataSetError:
-        if path is not None or not download:
-            raise
-        columns = [*gmsc_schema(version).names, LABEL]
-        return openml.load("gmsc", columns, build, published, _ADVICE, name="GiveMeSomeCredit", version=1)
-    data = build(files.read(file), repr(str(file)))
-    if check:
-        files.check_content(data, published, repr(str(file)))
-    return data
+    check_choice("version", version, _SOURCES)
+    return _SOURCES[version].load(partial(_dataset, version=version), path, check, download)
 
 
-def _dataset(frame: pd.DataFrame, where: str, version: Literal["complete", "paper"]) -> Dataset:
-    schema = gmsc_schema(version)
-    files.check_columns(frame, [*schema.names, LABEL], where)
+def _dataset(frame: pd.DataFrame, where: str, version: str) -> Dataset:
+    schema, label = gmsc_schema(version), _COMPLETE.label
+    check_columns(frame, [*schema.names, label], where)
     if version == "paper":
-        frame = _processed(frame[[*schema.names, LABEL]])
-    whole = [f.name for f in schema if f.kind == "count" and frame[f.name].notna().all()]
-    frame = files.whole(frame, [*whole, LABEL], where)
-    return Dataset(
-        name="gmsc",
-        X=frame[list(schema.names)],
-        y=frame[LABEL],
-        schema=schema,
-        desired=0,
-        description="Borrowers, and whether they were 90 days past due or worse within two years.",
-        source="Kaggle (2011). Give Me Some Credit. https://www.kaggle.com/c/GiveMeSomeCredit",
-        licence="Kaggle competition rules; no open licence is known. Do not pass the data on.",
-    )
+        frame = _processed(frame[[*schema.names, label]])
+    integers = [feature.name for feature in schema if feature.kind == "count" and frame[feature.name].notna().all()]
+    return _COMPLETE.dataset(as_integers(frame, [*integers, label], where), schema)
 
 
 def _processed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The authors' recipe; it leaves a file that went through it already as it is."""
+    """The authors' recipe; a file that is its result stays as it is."""
     kept = frame.dropna().reset_index(drop=True)
     for column in ("RevolvingUtilizationOfUnsecuredLines", "DebtRatio", "MonthlyIncome"):
         kept[column] = kept[column].clip(lower=1e-4)
     return kept
 
 
-def gmsc_schema(version: Literal["complete", "paper"] = "complete") -> Schema:
-    """The schema of Give Me Some Credit."""
-    features = {
-        feature.name: feature
-        for feature in (
-            Feature(
-                "RevolvingUtilizationOfUnsecuredLines",
-                "positive",
-                label="utilisation of unsecured lines",
-                description="balance on cards and personal lines, divided by the credit limits",
-            ),
-            Feature("age", "count", immutable=True, unit="years"),
-            Feature(
-                "NumberOfTime30-59DaysPastDueNotWorse",
-                "count",
-                special=_LATE,
-                transitions=_LEAVE,
-                label="times 30 to 59 days late",
-                description="in the last two years",
-            ),
-            Feature(
-                "DebtRatio",
-                "positive",
-                label="debt ratio",
-                description="monthly debt payments, alimony and living costs, divided by monthly gross income",
-            ),
-            Feature("MonthlyIncome", "positive", step=1, label="monthly income"),
-            Feature("NumberOfOpenCreditLinesAndLoans", "count", label="open loans and credit lines"),
-            Feature("NumberOfTimes90DaysLate", "count", special=_LATE, transitions=_LEAVE, label="times 90 days late"),
-            Feature("NumberRealEstateLoansOrLines", "count", label="real estate loans"),
-            Feature(
-                "NumberOfTime60-89DaysPastDueNotWorse",
-                "count",
-                special=_LATE,
-                transitions=_LEAVE,
-                label="times 60 to 89 days late",
-                description="in the last two years",
-            ),
-            Feature("NumberOfDependents", "count", immutable=True, label="dependents"),
-        )
-    }
-    if version == "complete":
-        # Real estate loans are among the open loans and lines; no row breaks this.
-        rules = ("NumberRealEstateLoansOrLines <= NumberOfOpenCreditLinesAndLoans",)
-        return Schema(tuple(features.values()), rules)
-    return Schema(tuple(sorted(features.values(), key=lambda feature: feature.immutable)))
+def gmsc_schema(version: str = "complete") -> Schema:
+    """The schema of Give Me Some Credit; the paper's version has its free columns first, and no rules."""
+    schema = schema_of("gmsc")
+    return schema if version == "complete" else Schema(tuple(sorted(schema, key=lambda feature: feature.immutable)))

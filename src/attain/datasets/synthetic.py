@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from attain.core.errors import DataError
+from attain.core.checks import check_choice, check_integer
 from attain.datasets.dataset import Dataset
 from attain.schema import Feature, Schema
 
@@ -18,7 +18,7 @@ BLOB_CENTRES: Final[dict[str, tuple[tuple[float, float], ...]]] = {
     "diagonal": ((-5.0, 9.0), (0.0, 4.5), (6.0, 1.0)),
     "triangle": ((0.0, 9.0), (-6.0, 1.0), (6.0, 1.0)),
 }
-"""Where the clusters of `make_blobs` stand. The first one has the desired label; an upper corner is always empty."""
+"""The centres of the clusters of `make_blobs`. The first has the desired label; an upper corner is always empty."""
 
 _PAPER: Final = "Pawelczyk, Broelemann, Kasneci (2020). https://doi.org/10.1145/3366423.3380087"
 
@@ -26,14 +26,13 @@ _PAPER: Final = "Pawelczyk, Broelemann, Kasneci (2020). https://doi.org/10.1145/
 def make_blobs(n: int = 10_000, seed: int = 0, *, geometry: Geometry = "diagonal") -> Dataset:
     """Three Gaussian clusters in the plane with the label 1 where x2 > 6: the paper's Example 1.
 
-    A straight step up from the lower right cluster turns the label but ends where nobody is. The paper gives standard
-    deviation 1 and "a fixed seed", but no centres. `diagonal` puts them on a falling line, as its figure shows:
-    (−5, 9), (0, 4.5), (6, 1). `triangle` puts one above two, (0, 9), (−6, 1), (6, 1), so that both upper corners are
-    empty. The clusters have the same number of rows, up to one; `extras["cluster"]` says which each row came from.
+    A straight step up from the lower right cluster flips the label but ends where there are no rows. The paper gives
+    standard deviation 1 and "a fixed seed", but no centres. `diagonal` puts them on a falling line, as its figure
+    shows: (−5, 9), (0, 4.5), (6, 1). `triangle` puts one above two, (0, 9), (−6, 1), (6, 1), so that both upper corners
+    are empty. The clusters have the same number of rows, up to one; `extras["cluster"]` says which each row came from.
     """
-    _check_size(n)
-    if geometry not in BLOB_CENTRES:
-        raise DataError(f"geometry is {geometry!r}; it takes one of {', '.join(BLOB_CENTRES)}")
+    check_integer("n", n, 6)
+    check_choice("geometry", geometry, BLOB_CENTRES)
     generator = np.random.default_rng(seed)
     centres = np.array(BLOB_CENTRES[geometry])
     cluster = generator.permutation(np.arange(n) % len(centres))
@@ -53,10 +52,10 @@ def make_blobs(n: int = 10_000, seed: int = 0, *, geometry: Geometry = "diagonal
 
 
 def make_moons(n: int = 10_000, seed: int = 0, *, reading: Reading = "interleaved") -> Dataset:
-    """Two half circles, one coordinate of which is a category, with the label 1 where x1 > 0: the paper's Example 2.
+    """Two half circles, with one coordinate a category, with the label 1 where x1 > 0: the paper's Example 2.
 
     The paper's text of this example cannot be followed to its "19 categories": rounding the sine to one decimal gives
-    11 values, rounding it to whole numbers gives 2. Two readings are offered, with the angle t uniform on (0, π) and
+    11 values, rounding it to integers gives 2. Two readings are offered, with the angle t uniform on (0, π) and
     half of the rows on each half circle:
 
     - `interleaved`: the upper half circle (cos t, sin t), the lower one (1 − cos t, 0.2 − sin t), and x2 rounded to one
@@ -64,13 +63,12 @@ def make_moons(n: int = 10_000, seed: int = 0, *, reading: Reading = "interleave
       19th, which the paper's figure names, are the bottom of the lower, the ends of the upper and the top of the upper
       half circle.
     - `printed`: the upper half circle with sin t rounded to one decimal, the lower one (1 − cos t, 1 − sin t) with
-      sin t rounded to a whole number, as the words say. x2 has the 11 levels 0.0, 0.1, …, 1.0.
+      sin t rounded to an integer, as the text says. x2 has the 11 levels 0.0, 0.1, …, 1.0.
 
     `extras["moon"]` says which half circle each row came from.
     """
-    _check_size(n)
-    if reading not in ("interleaved", "printed"):
-        raise DataError(f"reading is {reading!r}; it takes one of interleaved, printed")
+    check_integer("n", n, 6)
+    check_choice("reading", reading, ("interleaved", "printed"))
     generator = np.random.default_rng(seed)
     lower = generator.permutation(np.arange(n) % 2).astype(bool)
     angle = generator.uniform(0.0, np.pi, n)
@@ -95,8 +93,3 @@ def make_moons(n: int = 10_000, seed: int = 0, *, reading: Reading = "interleave
         licence="MIT",
         extras={"moon": pd.Series(np.where(lower, "lower", "upper"), name="moon")},
     )
-
-
-def _check_size(n: int) -> None:
-    if n < 6:
-        raise DataError(f"n is {n!r}; it takes a whole number from 6 upward")
