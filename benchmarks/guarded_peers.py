@@ -156,7 +156,7 @@ def measure(known: dict[str, np.ndarray], keep: Callable[[], None], chosen: set[
                 figures = measured(judges[model], explainer)
                 known |= {f"{name}/{model}/{method}/{key}": values for key, values in figures.items()}
                 keep()
-                print(f"{name}, {model}, {method}: {figures['seconds'][0]:.3f} s a person", flush=True)
+                print(f"{name}, {model}, {method}: {figures['seconds'][0]:.3f} s per row", flush=True)
 
 
 def _models(method: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ EARLIER = {
     ("HELOC", "logistic regression", "NICE, plausibility, frozen"),
     *(("HELOC", "gradient boosting", name) for name in ("dice-ml, genetic", "treecf, genetic", "treecf, exact")),
 }
-"""Packages that had so many in an earlier measurement on another split: the target names them, so they stay asked."""
+"""Packages that reached this in an earlier measurement on another split: the target names them."""
 CARRIED: Mapping[tuple[str, str], tuple[tuple[str, int, float, float, float, float, float], ...]] = {
     ("HELOC", "logistic regression"): (
         ("cfnow, greedy", 28, 0.00, 0.46, 0.04, 0.21, 0.94),
@@ -51,17 +51,17 @@ CARRIED: Mapping[tuple[str, str], tuple[tuple[str, int, float, float, float, flo
 """Packages that were not run here: method, people, usable, LOF20, conn75, conn95, TS, as measured on another split."""
 EXPLAINED = f"""
 HELOC (paper's version) and German credit, 80/20 by seed 0, logistic regression and histogram boosting; the first
-{PEOPLE} test people whom the classifier refuses, or all where there are fewer. One answer a person, one thread.
-**usable**: share of people whose answer turns the decision, keeps the immutable columns, and has whole numbers and
-known levels where the columns do. All other figures are means over usable answers, n of them. **all rules**:
+{PEOPLE} test rows that the classifier refuses, or all if there are fewer. One answer per row, one thread.
+**usable**: share of rows whose answer flips the decision, keeps the immutable columns, and has integers and
+known levels if the columns do. All other figures are means over usable answers, n of them. **all rules**:
 directions, transitions and bounds kept as well. **LOF20**: share that a local outlier factor with 20 neighbours,
 fitted on the distinct, correctly classified good training rows, calls inliers (1 % contamination). **conn75,
 conn95**: share that DBSCAN (3 points, ε the 75 % and 95 % quantile of those rows' nearest-neighbour distances) does
 not call noise. **TS, MS**: sum and maximum of percentile shifts over free columns. **s CPU**: seconds per person,
 fitting not counted; NICE's include its set-up for each person.
 
-dice-ml 0.12 and treecf 0.3.2 (boosting only; its exact search has 5 s of wall time a person, so it depends on the
-machine) are told the fixed columns, directions, bounds and reachable levels. NICEx 0.2.3 knows no such thing and is
+dice-ml 0.12 and treecf 0.3.2 (boosting only; its exact search has 5 s of wall time per row, so it depends on the
+machine) are given the fixed columns, directions, bounds and reachable levels. NICEx 0.2.3 takes none of these and is
 frozen from outside: each person has training rows of their own, in which cells they cannot have are replaced by
 theirs. Its plausibility is the reconstruction error by principal components with 90 % of the variance. "{REAL}" is
 not a method: held-out good people rightly classified, the ceiling of LOF and connectedness. The defaults of the
@@ -73,8 +73,8 @@ The guarded search (connected) against each package: *more faithful* says that n
 lower and one is higher; *lower TS* is asked where the package's LOF20 is {HIGH} or more here, or was in an earlier
 measurement on another split (treecf and dice-ml's genetic search with boosting on HELOC, NICE with plausibility).
 Both are said twice: each method on all its usable answers, and on the people both answer, whose figures are shown
-(guarded : package). ✗ marks a miss, with the measures that are lower. p is that of the exact sign test on the people
-for whom the two differ; with so few people, a large p says that the order is open, hit or miss. Ratios of mean TS
+(guarded : package). ✗ marks a miss, with the measures that are lower. p is that of the exact sign test on the rows
+on which the two differ; with few rows, a large p says that the order is open, hit or miss. Ratios of mean TS
 have bootstrap intervals, 95 %. The misses at conn75 have a cause: by default the guard refuses 18 % of real people,
 and the search takes the easiest answer that passes, so most answers on HELOC are about as far from the nearest real
 person as the guard allows, which is beyond the 75 % quantile and within the 95 % one. A larger `rate` gives closer
@@ -195,7 +195,7 @@ def _lower(cell: Cell, method: str, people: np.ndarray | None) -> str:
 
 
 def _sign_test(cell: Cell, method: str, measure: str) -> str:
-    """The p-value of the exact sign test of the people both answer, for whom the two differ."""
+    """The p-value of the exact sign test of the rows both answer, on which the two differ."""
     difference = cell.get(CONNECTED, measure) - cell.get(method, measure)
     higher, lower = int((difference > 1e-12).sum()), int((difference < -1e-12).sum())
     chance = float(binomtest(higher, higher + lower).pvalue) if higher + lower else 1.0
@@ -218,8 +218,8 @@ def _said(cell: Cell, lines: list[tuple[str, ...]], missed: Mapping[str, list[st
             answered if name == "faithful" else sum(line[1] != "0" and {*line[-2:]} != {"not asked"} for line in lines)
         )
         against = f" ✗ missed against {'; '.join(missed[name])}" if missed[name] else ""
-        whom = "packages with answers" if name == "faithful" else "asked about"
-        parts.append(f"{words} {asked - len(missed[name])} of {asked} {whom}{against}")
+        which = "packages with answers" if name == "faithful" else "asked about"
+        parts.append(f"{words} {asked - len(missed[name])} of {asked} {which}{against}")
     return f"- **{cell.data}, {cell.model}**: " + ". ".join(part[0].upper() + part[1:] for part in parts) + "."
 
 

@@ -64,14 +64,14 @@ def main() -> None:
                 known = len(explainer._guarding(explainer._goal(now.model, now.data.desired, None)).reference)
                 per = 1000 * seconds / len(people)
                 scored = result.person_figures["rows_scored"].mean()
-                told = guard if easiest else f"{guard}, easiest=False"
+                shown = guard if easiest else f"{guard}, easiest=False"
                 lines.append((
-                    name, model, told, f"{known:,}", f"{result.found.mean():.1%}", f"{scored:.0f}", f"{per:.1f}",
+                    name, model, shown, f"{known:,}", f"{result.found.mean():.1%}", f"{scored:.0f}", f"{per:.1f}",
                     f"{1000 * wall / len(people):.1f}", str(target), "yes" if per <= target else "no",
                 ))  # fmt: skip
                 print(lines[-1], flush=True)
     header = (
-        "data", "classifier", "guard", "real people", "found", "rows scored", "CPU ms a person", "wall ms", "target",
+        "data", "classifier", "guard", "reference rows", "found", "rows scored", "CPU ms per row", "wall ms", "target",
         "met",
     )  # fmt: skip
     body = f"{given.people} people in one call.\n\n" + report.table(header, lines)

@@ -1,6 +1,6 @@
 """CPU milliseconds per person of every method: `python -m benchmarks.methods`.
 
-HELOC (paper's version), held-out people whom the classifier refuses, one thread, figures off, after a run of five
+HELOC (paper's version), held-out rows that the classifier refuses, one thread, figures off, after a run of five
 people. Logistic regression on standardised features; for Feature Tweaking a forest of 100 trees of depth 6. Actionable
 Recourse has grids of 100 steps. C-CHVAE and REVISE share one autoencoder, whose training is not counted. Each line is
 the least of `--rounds` runs. The targets are the project's own.

@@ -1,4 +1,4 @@
-"""The tasks several benchmarks share: a data set of the paper, a split, a classifier, the people it refuses."""
+"""The tasks that several benchmarks share: a data set of the paper, a split, a classifier, the rows it refuses."""
 
 from __future__ import annotations
 
@@ -12,27 +12,23 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from attain.datasets import Dataset, load_gmsc, load_heloc
+from attain.datasets import load_gmsc, load_heloc
+from experiments.bench.cases import Split
 
 
-@dataclass(frozen=True)
-class Task:
-    """People in two parts, their labels, and a classifier trained on the first."""
+@dataclass(frozen=True, eq=False)
+class Task(Split):
+    """A split, and a classifier trained on its first part."""
 
-    data: Dataset
-    train: pd.DataFrame
-    test: pd.DataFrame
-    y_train: pd.Series
-    y_test: pd.Series
     model: Any
 
     @property
     def refused(self) -> pd.DataFrame:
-        """Held-out people whom the classifier refuses."""
+        """Held-out rows that the classifier refuses."""
         return self.test[self.model.predict(self.test) != self.data.desired]
 
     def many_refused(self, number: int, seed: int = 0) -> pd.DataFrame:
-        """Distinct people whom the classifier refuses: refused rows, moved a little on the grid."""
+        """Distinct rows that the classifier refuses: refused rows, moved a little on the grid."""
         random = np.random.default_rng(seed)
         pool = self.train[self.model.predict(self.train) != self.data.desired]
         made: list[pd.DataFrame] = []

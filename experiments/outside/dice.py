@@ -82,14 +82,14 @@ class DiceML:
         return each(X, self.schema, answer, lambda: asked.rows)
 
     def _permitted(self, name: str, own: Any) -> list[Any]:
-        """The range of a number, or the levels, that a person may reach."""
+        """The range of a number, or the levels, that a row may reach."""
         feature = self.schema[name]
         if not feature.numeric:
             seen = set(self.train_[name])
             return [str(level) for level in reachable(feature, own) if level in seen or level == own]
         cells = self.train_[name].to_numpy(dtype=np.float64)
         cells = cells[~np.isin(cells, list(feature.special))]
-        # a person outside of the training range stays within their own
+        # a value outside of the training range stays as it is
         low, high = min(cells.min(), own), max(cells.max(), own)
         down, up = feature.range
         low = own if feature.direction == "increase" else low if down is None else max(low, own + down)
@@ -98,7 +98,7 @@ class DiceML:
 
 
 class _Asked:
-    """A classifier as DiCE asks it: levels as texts in, class 1 for what is wanted out; counts rows."""
+    """A classifier as DiCE calls it: levels as strings in, class 1 for the target out; counts rows."""
 
     def __init__(self, model: Any, schema: Schema, dtypes: Any, target: Any) -> None:
         self.model, self.dtypes = model, dtypes
@@ -120,7 +120,7 @@ class _Asked:
             name: [self.levels[name][str(cell)] for cell in X[name]] if name in self.levels else X[name].to_numpy()
             for name in self.dtypes.index
         }
-        # whole numbers arrive as 3.0, also where they stand among texts
+        # integers arrive as 3.0, also among strings
         numbers = {
             name: np.asarray(cells, dtype=np.float64) for name, cells in columns.items() if name not in self.levels
         }
@@ -128,12 +128,12 @@ class _Asked:
 
 
 def _as_texts(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """Levels as texts, which is how DiCE keeps them."""
+    """Levels as strings, which is how DiCE keeps them."""
     return frame.assign(**{f.name: frame[f.name].map(str).astype(object) for f in schema if not f.numeric})
 
 
 def _no_answer() -> tuple[type[BaseException], ...]:
-    """What DiCE raises where it finds nothing, or where a person is outside of what it saw in training."""
+    """What DiCE raises if it finds nothing, or if a row is outside of the training range."""
     found = import_module("raiutils.exceptions").UserConfigValidationException
     return (found, ValueError)
 

@@ -82,7 +82,7 @@ class TreeCF:
         return each(X, self.schema, answer)
 
     def _explainer(self, bare: Any, columns: Sequence[tuple[str, Any]], fixed: frozenset[int]) -> Any:
-        """The explainer of people for whom these columns of the trees are fixed."""
+        """The explainer of rows for which these columns of the trees are fixed."""
         package, names = self.package, bare.ir.feature_names
         rules: list[Any] = []
         policies: dict[str, Any] = {}

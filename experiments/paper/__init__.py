@@ -1,4 +1,4 @@
-"""The experiments of the paper, reproduced: `attain paper`."""
+"""The experiments of the paper, reproduced: `python -m experiments paper`."""
 
 from experiments.paper.run import run
 from experiments.paper.settings import FULL, QUICK, Settings

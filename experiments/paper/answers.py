@@ -1,4 +1,4 @@
-"""Answers as they are kept between runs: who was asked, what came out."""
+"""Answers as they are stored: which rows were explained, and the answers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from experiments.store import Artifact
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """One method's answers for some people.
+    """One method's answers for some rows.
 
     Attributes
     ----------
     people
-        The position of each among the held-out people.
+        The position of each row in the held-out data.
     rows
-        The answers as rows of the matrix; NaN where there is none.
+        The answers as rows of the matrix; NaN without one.
     found
-        Who has one.
+        Which rows have one.
     moved
-        How far in latent space, where the method searches there.
+        How far in latent space, if the method searches there.
     """
 
     people: np.ndarray
@@ -34,19 +34,20 @@ class Answers:
     moved: np.ndarray | None = None
 
     @classmethod
-    def of(cls, part: Artifact) -> Answers:
-        """The answers that a part holds."""
-        return cls(part.arrays["people"], part.arrays["rows"], part.arrays["found"], part.arrays.get("moved"))
+    def of(cls, artifact: Artifact) -> Answers:
+        """The answers in an artifact."""
+        arrays = artifact.arrays
+        return cls(arrays["people"], arrays["rows"], arrays["found"], arrays.get("moved"))
 
     def among(self, people: np.ndarray) -> Answers:
-        """The answers of those who are among these people."""
+        """The answers for these rows only."""
         kept = np.isin(self.people, people)
         moved = None if self.moved is None else self.moved[kept]
         return Answers(self.people[kept], self.rows[kept], self.found[kept], moved)
 
 
 def kept(result: Counterfactuals, people: np.ndarray, **arrays: np.ndarray) -> Artifact:
-    """A result as a part; a search that was stopped is none."""
+    """A result as an artifact; raises if the search was interrupted."""
     if Status.INTERRUPTED in result.statuses:
         raise KeyboardInterrupt
     facts: dict[str, Any] = {"method": result.method}

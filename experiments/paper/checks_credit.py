@@ -1,6 +1,6 @@
 """Claims of the paper about its credit data, checked on the measures of the answers.
 
-Every check looks at the people whom each method's own classifier refuses; what the people whom both refuse say is told
+Every check looks at the rows that each method's own classifier refuses; what holds for rows that both refuse is added
 beside it.
 """
 
@@ -53,7 +53,7 @@ def _range(shares: np.ndarray) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-def _told(results: Results, curve: Curve, methods: Sequence[str], cohort: str = OWN, first: int | None = None) -> str:
+def _listed(results: Results, curve: Curve, methods: Sequence[str], cohort: str = OWN, first: int | None = None) -> str:
     return ", ".join(f"{method} {_range(curve(results, method, cohort)[:first])}" for method in methods)
 
 
@@ -66,7 +66,7 @@ def fewest_outliers(results: Results) -> Finding:
 
     return finding(
         holds(OWN),
-        f"Outliers over k = {NEIGHBOURS[0]} to {NEIGHBOURS[-1]}: {_told(results, outliers, (CCHVAE, *OTHERS))}."
+        f"Outliers over k = {NEIGHBOURS[0]} to {NEIGHBOURS[-1]}: {_listed(results, outliers, (CCHVAE, *OTHERS))}."
         + _beside(holds(OWN), holds(COMMON)),
     )
 
@@ -81,7 +81,7 @@ def most_connected(results: Results) -> Finding:
 
     return finding(
         holds(OWN),
-        f"Connected at ε.5 to ε.95: {_told(results, connected, (CCHVAE, *OTHERS), first=4)}; from ε = "
+        f"Connected at ε.5 to ε.95: {_listed(results, connected, (CCHVAE, *OTHERS), first=4)}; from ε = "
         f"{results.study.epsilons[0]} to {results.study.epsilons[-1]}: "
         + ", ".join(f"{method} {_range(connected(results, method)[4:])}" for method in (CCHVAE, *OTHERS))
         + "."
@@ -90,8 +90,8 @@ def most_connected(results: Results) -> Finding:
 
 
 def _beside(own: bool, common: bool) -> str:
-    """What the people whom both classifiers refuse say."""
-    return f" Among people whom both classifiers refuse it {'also ' if own == common else ''}" + (
+    """What holds for rows that both classifiers refuse."""
+    return f" Among rows that both classifiers refuse it {'also ' if own == common else ''}" + (
         "holds." if common else "does not hold."
     )
 
@@ -125,8 +125,8 @@ def hcls_is_worst(results: Results) -> Finding:
     )
     return finding(
         bool(most.all() and least.all()),
-        f"Outliers over k: {_told(results, outliers, (CORRECTED, *rest))}; connected at ε.5 to ε.95: "
-        f"{_told(results, connected, (CORRECTED, *rest), first=4)}. It has the most outliers at {most.sum()} of "
+        f"Outliers over k: {_listed(results, outliers, (CORRECTED, *rest))}; connected at ε.5 to ε.95: "
+        f"{_listed(results, connected, (CORRECTED, *rest), first=4)}. It has the most outliers at {most.sum()} of "
         f"{len(most)} k, and is the least connected at {least.sum()} of {len(least)} ε. HCLS is judged against its own "
         "classifier's people.",
     )
@@ -137,7 +137,7 @@ def hcls_is_weak(results: Results) -> Finding:
     own = outliers(results, CORRECTED)
     return finding(
         all(bool((own > outliers(results, other)).all()) for other in ("AR", "GS")),
-        f"Outliers over k: {_told(results, outliers, (CORRECTED, 'AR', 'GS'))}. HCLS spends its whole budget, so "
+        f"Outliers over k: {_listed(results, outliers, (CORRECTED, 'AR', 'GS'))}. HCLS spends its whole budget, so "
         "it goes deep into the desired side instead of stopping behind the boundary.",
     )
 
@@ -173,13 +173,13 @@ def gap_grows_with_epsilon(results: Results) -> Finding:
     """The gap in connectedness to the best other method is larger at large ε."""
     best = np.max([connected(results, other) for other in OTHERS], axis=0)
     gap = connected(results, CCHVAE) - best
-    told = ", ".join(
+    parts = ", ".join(
         f"{100 * value:+.0f} at {epsilon}" for epsilon, value in zip(results.study.epsilons, gap[4:], strict=True)
     )
     return finding(
         bool(gap[3] > gap[0] and gap[-1] > gap[4]),
         f"Points ahead of the best other method: {100 * gap[0]:+.0f} at ε.5, {100 * gap[3]:+.0f} at ε.95; on the "
-        f"absolute grid {told}. Every gap must close in the end, since everybody is connected at a large ε.",
+        f"absolute grid {parts}. Every gap must close in the end, since every row is connected at a large ε.",
     )
 
 
@@ -187,12 +187,12 @@ def harder(results: Results, measures: tuple[str, ...] = ("total_shift", "max_sh
     """C-CHVAE's answers ask more, in the mean, than those of every other method."""
     names = {"total_shift": "TS", "max_shift": "MS"}
     below: set[str] = set()
-    told = []
+    parts = []
     for measure in measures:
         means = {m: shift(results, m, measure) for m in (CCHVAE, *OTHERS)}
         below |= {other for other in OTHERS if not means[CCHVAE] > means[other]}
-        told.append(f"mean {names[measure]}: " + ", ".join(f"{m} {value:.2f}" for m, value in means.items()))
-    text = "; ".join(told)
+        parts.append(f"mean {names[measure]}: " + ", ".join(f"{m} {value:.2f}" for m, value in means.items()))
+    text = "; ".join(parts)
     against = [other for other in OTHERS if other in below]
     rest = [other for other in OTHERS if other not in below]
     beside = f" It holds against {' and '.join(rest)}, not against {' and '.join(against)}." if against and rest else ""
@@ -206,18 +206,18 @@ def harder_in_one(results: Results) -> Finding:
 
 def faithfulness_has_a_price(studies: Sequence[Results]) -> Finding:
     """On every data set C-CHVAE has fewer outliers than AR and GS, and larger shifts."""
-    holds, told = True, []
+    holds, parts = True, []
     for results in studies:
         share = {m: float(averaged(results.line(m).outliers(20))[0]) for m in (CCHVAE, "AR", "GS")}
         total, largest = ({m: shift(results, m, name) for m in share} for name in ("total_shift", "max_shift"))
         for other in ("AR", "GS"):
             holds &= share[CCHVAE] < share[other]
             holds &= total[CCHVAE] > total[other] and largest[CCHVAE] > largest[other]
-        told.append(
+        parts.append(
             f"{TITLES[results.study.name]}: "
             + ", ".join(f"{m} {share[m]:.0%} outliers, TS {total[m]:.2f}, MS {largest[m]:.2f}" for m in share)
         )
-    return finding(holds, "; ".join(told) + ".")
+    return finding(holds, "; ".join(parts) + ".")
 
 
 def immutable_cells_stay(studies: Sequence[Results]) -> Finding:
@@ -234,18 +234,18 @@ def immutable_cells_stay(studies: Sequence[Results]) -> Finding:
 
 def released_code_is_the_method(studies: Sequence[Results]) -> Finding:
     """The search of the released code gives answers like Algorithm 1's."""
-    gaps, told = [], []
+    gaps, parts = [], []
     for results in studies:
         share = {m: float(averaged(results.line(m).outliers(20))[0]) for m in (CCHVAE, RELEASED)}
         near = {m: float(averaged(results.line(m).connected_relative())[2]) for m in share}
         gaps += [abs(figures[CCHVAE] - figures[RELEASED]) for figures in (share, near)]
-        told.append(
+        parts.append(
             f"{TITLES[results.study.name]}: outliers (k = 20) {share[CCHVAE]:.0%} by Algorithm 1 and "
             f"{share[RELEASED]:.0%} by the released search, connected (ε.9) {near[CCHVAE]:.0%} and {near[RELEASED]:.0%}"
         )
     return finding(
         all(gap <= _SIMILAR for gap in gaps),
-        "; ".join(told)
+        "; ".join(parts)
         + ". Both with the same autoencoder; the released search decodes by random draws, without a box, "
         "and takes the least distance in input space.",
     )

@@ -119,7 +119,7 @@ def nearest_methods_are_sparse(blobs: Synthetic) -> Finding:
 
 @_needs_answers
 def cchvae_stays_among_people(blobs: Synthetic) -> Finding:
-    """Most of C-CHVAE's answers are no outliers, and fewer are than of GS."""
+    """Most of C-CHVAE's answers are not outliers, and fewer are than of GS."""
     own, other = (float(np.nanmean(blobs.outliers(method))) for method in (CCHVAE, "GS"))
     corner = float(_in_corner(blobs, blobs.answers[CCHVAE].rows).mean())
     return finding(
@@ -153,10 +153,10 @@ def categories_are(moons: Synthetic, method: str, wanted: set[int]) -> Finding:
     """The categories of a method's answers are exactly these."""
     found = _categories(moons, method)
     before = sorted({int(code) + 1 for code in moons.people[:, 1]})
-    told = ", ".join(map(str, found))
+    parts = ", ".join(map(str, found))
     return finding(
         set(found) == wanted,
-        f"The {int(moons.answers[method].found.sum())} answers of {method} are in the categories {told}; the people "
+        f"The {int(moons.answers[method].found.sum())} answers of {method} are in the categories {parts}; the people "
         f"asked about are in {', '.join(map(str, before))}."
         + ("" if method == CCHVAE else " The rule looks at x₁ alone, so a method that takes back what is not needed "
            "leaves the category as it is."),
@@ -177,5 +177,7 @@ def answers_in_every_category(moons: Synthetic) -> Finding:
 def moons_answers_have_people_near(moons: Synthetic) -> Finding:
     """C-CHVAE's answers are less often outliers than those of AR and GS."""
     share = {m: float(np.nanmean(moons.outliers(m))) for m in moons.answers}
-    told = ", ".join(f"{method} {value:.0%}" for method, value in share.items())
-    return finding(share[CCHVAE] < min(share["AR"], share["GS"]), f"Local outliers (k = 20) among the answers: {told}.")
+    parts = ", ".join(f"{method} {value:.0%}" for method, value in share.items())
+    return finding(
+        share[CCHVAE] < min(share["AR"], share["GS"]), f"Local outliers (k = 20) among the answers: {parts}."
+    )

@@ -89,9 +89,9 @@ def moons_have_19_categories() -> Finding:
 def any_classifier(blobs: Synthetic) -> Finding:
     """C-CHVAE and GS were given a bare function that says 0 or 1."""
     shares = {name: blobs.answers[name].found.mean() for name in (CCHVAE, "GS")}
-    told = ", ".join(f"{name} answers {share:.0%}" for name, share in shares.items())
+    parts = ", ".join(f"{name} answers {share:.0%}" for name, share in shares.items())
     return finding(
-        min(shares.values()) > 0.99, f"Given I(x₂ > 6) as a bare function that says 0 or 1 and nothing else: {told}."
+        min(shares.values()) > 0.99, f"Given I(x₂ > 6) as a function that returns 0 or 1 and nothing else: {parts}."
     )
 
 

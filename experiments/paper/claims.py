@@ -41,7 +41,7 @@ class Claim:
 
 
 def on(name: Name, check: Callable[[Results], Finding]) -> Check:
-    """A check on one data set; where the run has another instead, what that one says is told, and nothing decided."""
+    """A check on one data set; if the run has another instead, its finding is quoted and nothing is decided."""
 
     def checked(outcome: Outcome) -> Finding:
         if name in outcome.studies:
@@ -76,9 +76,11 @@ _SAID: Final = {
 
 
 def _elsewhere(needed: str, found: Mapping[str, Finding]) -> Finding:
-    """Nothing is decided without the data of the claim; what others say is told in a sentence each."""
-    told = [f"On {title} {_SAID[one.verdict]}: {one.reason.removeprefix(f'{title}: ')}" for title, one in found.items()]
-    return Finding(Verdict.OPEN, " ".join((f"It needs {needed}, which a quick run does not have.", *told)))
+    """Nothing is decided without the data of the claim; findings on others are quoted."""
+    quoted = [
+        f"On {title} {_SAID[one.verdict]}: {one.reason.removeprefix(f'{title}: ')}" for title, one in found.items()
+    ]
+    return Finding(Verdict.OPEN, " ".join((f"It needs {needed}, which a quick run does not have.", *quoted)))
 
 
 BLOBS, MOONS, FIRST, SECOND = ("Figure 2",), ("Figure 7",), ("Figure 3",), ("Figure 4",)

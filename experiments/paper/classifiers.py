@@ -47,9 +47,9 @@ def support_vector_machine(schema: Schema, kernel: str) -> Any:
 
 def _standardised(schema: Schema) -> Any:
     """Every column that holds numbers, codes with an order among them, standardised; the others as 0 and 1."""
-    texts = [feature.name for feature in schema if not all(isinstance(level, Real) for level in feature.levels)]
-    parts: list[Any] = [(StandardScaler(), [name for name in schema.names if name not in texts])]
-    if texts:
-        order = [list(schema[name].levels) for name in texts]
-        parts.append((OneHotEncoder(categories=order, sparse_output=False), texts))
+    strings = [feature.name for feature in schema if not all(isinstance(level, Real) for level in feature.levels)]
+    parts: list[Any] = [(StandardScaler(), [name for name in schema.names if name not in strings])]
+    if strings:
+        order = [list(schema[name].levels) for name in strings]
+        parts.append((OneHotEncoder(categories=order, sparse_output=False), strings))
     return make_column_transformer(*parts)

@@ -30,7 +30,7 @@ def register(commands: Any) -> None:
         "--out",
         metavar="DIR",
         required=True,
-        help="the folder for figures, tables and index.html; a run that was stopped goes on where it was",
+        help="the folder for figures, tables and index.html; the same folder resumes an interrupted run",
     )
     command.add_argument(
         "--data",
@@ -50,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     try:
         claims = reproduce(given.out, settings=QUICK if given.quick else FULL, data=given.data)
     except KeyboardInterrupt:
-        print("experiments: stopped; the same command goes on where it was", file=sys.stderr)
+        print("experiments: stopped; the same command resumes", file=sys.stderr)
         return INTERRUPTED
     page = Path(given.out) / "index.html"
     if given.json:

@@ -1,4 +1,4 @@
-"""The paper's experiments on credit data: AR, GS, HCLS and C-CHVAE on people whom a classifier refuses."""
+"""The paper's experiments on credit data: AR, GS, HCLS and C-CHVAE on rows that a classifier refuses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MACHINE: Final = "machine"
 
 OWN: Final = "own"
 COMMON: Final = "common"
-"""Which people: those whom each method's own classifier refuses, or those whom both refuse."""
+"""Which rows: those that each method's own classifier refuses, or those that both refuse."""
 
 REAL: Final = "real people"
 BEFORE: Final = "before any change"
@@ -110,7 +110,7 @@ class Credit:
         return np.sort(order[refused[order]][: self.study.people if most is None else most])
 
     def asked(self, method: str, which: str) -> np.ndarray:
-        """Positions of the people whom a method is asked about."""
+        """Positions of the rows that a method explains."""
         return self.cohort(which, self.judges[method], self.study.released_people if method == RELEASED else None)
 
     @property
@@ -149,7 +149,7 @@ class Credit:
         return CHVAE(self.data.schema).restore(weights.facts, weights.arrays)
 
     def accepted(self, judge: str) -> Reference:
-        """The training people whom the judge accepts and who are labelled so."""
+        """The training rows that the judge accepts and that are labelled so."""
         if judge not in self._accepted:
             self._accepted[judge] = Reference.build(
                 self.data.schema,
@@ -160,7 +160,7 @@ class Credit:
         return self._accepted[judge]
 
     def _real(self, judge: str) -> np.ndarray:
-        """Positions of held-out people whom the judge accepts and who are labelled so."""
+        """Positions of held-out rows that the judge accepts and that are labelled so."""
         real = np.flatnonzero(self.verdicts.arrays[f"{judge}/test"] & self.desired_test)
         return np.sort(np.random.default_rng(self.settings.seed + 2).permutation(real)[:_REAL_PEOPLE])
 

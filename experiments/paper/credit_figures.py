@@ -26,7 +26,7 @@ STYLES: Final = {
 """Colour, line and mark of each curve, the same in every figure."""
 
 _DENSE: Final = 60
-PEOPLE: Final = {OWN: "people whom the method's own classifier refuses", COMMON: "people whom both classifiers refuse"}
+PEOPLE: Final = {OWN: "rows that the method's own classifier refuses", COMMON: "rows that both classifiers refuse"}
 
 
 def _curves(results: Results, cohort: str) -> list[Line]:
@@ -58,8 +58,8 @@ def faithfulness(results: Results, cohort: str) -> tuple[Any, pd.DataFrame]:
             axis.plot(list(places), 100 * share.mean, marker=marks, ms=4, label=line.method, **style)
             axis.fill_between(list(places), 100 * share.low, 100 * share.high, color=style["color"], alpha=0.12, lw=0)
             at = QUANTILES if panel.endswith("people") else places
-            told = {"panel": panel, "method": line.method, "at": list(at), "people answered": len(values)}
-            numbers.append(pd.DataFrame({**told, "share": share.mean, "low": share.low, "high": share.high}))
+            parts = {"panel": panel, "method": line.method, "at": list(at), "people answered": len(values)}
+            numbers.append(pd.DataFrame({**parts, "share": share.mean, "low": share.low, "high": share.high}))
     axes[0, 0].set(title="Local outliers", xlabel="k, neighbours of the local outlier factor", ylabel="% of answers")
     axes[0, 1].set(title="Connected, absolute ε", xlabel="ε, standard deviations", ylabel="% of answers")
     axes[0, 2].set(title="Connected, ε of real people", ylabel="% of answers")

@@ -10,7 +10,7 @@ import pandas as pd
 from attain.core.drawing import COLOURS, panels
 from attain.tables import unchanged
 from experiments.paper.credit import Results
-from experiments.paper.person import Person, told
+from experiments.paper.person import Person, shown_cell
 from experiments.paper.settings import TITLES
 
 _MOST: Final = 7
@@ -32,8 +32,8 @@ def diagram(results: Results, person: Person) -> tuple[Any, pd.DataFrame]:
     wanted = results.credit.data.desired
     _box(axis, 1, 5, 32, 42, "the person x", "#eef3f8")
     _lines(axis, 2.5, 41, "xᵖ, immutable", [_cell(results, j, person.factual[j]) for j in fixed[:4]])
-    texts = [_cell(results, j, person.factual[j]) for j in free] + ([f"and {left} more"] if left else [])
-    _lines(axis, 2.5, 39.5 - 2.5 * (len(fixed[:4]) + 1), "xᶠ, free", texts)
+    lines = [_cell(results, j, person.factual[j]) for j in free] + ([f"and {left} more"] if left else [])
+    _lines(axis, 2.5, 39.5 - 2.5 * (len(fixed[:4]) + 1), "xᶠ, free", lines)
     _box(axis, 42, 29, 13, 14, "encoder m", "#fbeee6")
     axis.text(48.5, 33.5, f"component ĉ = {person.component + 1}", ha="center", fontsize=8)
     _box(axis, 42, 5, 36, 19, "latent space", "#f6f6f6")
@@ -68,29 +68,29 @@ def _box(axis: Any, x: float, y: float, width: float, height: float, title: str,
     axis.text(x + width / 2, y + height - 2.2, title, ha="center", va="center", fontsize=9.5, weight="bold")
 
 
-def _lines(axis: Any, x: float, y: float, heading: str, texts: list[Any]) -> None:
+def _lines(axis: Any, x: float, y: float, heading: str, lines: list[Any]) -> None:
     axis.text(x, y, heading, fontsize=8, style="italic", color="#555555", va="center")
-    for place, entry in enumerate(texts, start=1):
+    for place, entry in enumerate(lines, start=1):
         text, marked = entry if isinstance(entry, tuple) else (entry, False)
         colour = COLOURS["vermilion"] if marked else COLOURS["black"]
         axis.text(x, y - 2.5 * place, text, fontsize=7.6, color=colour, va="center")
 
 
 def _codes(axis: Any, person: Person) -> None:
-    def told_code(code: np.ndarray) -> str:
+    def shown_code(code: np.ndarray) -> str:
         return "(" + ", ".join(f"{value:.2f}" for value in code[:6]) + (", …)" if len(code) > 6 else ")")
 
     for height, text in (
-        (18.5, f"ẑ = {told_code(person.code)}"),
+        (18.5, f"ẑ = {shown_code(person.code)}"),
         (14.5, f"+ δ,  ‖δ‖ = {person.distance:.3f}, found in shell {person.shells}"),
-        (10.5, f"z̃* = {told_code(person.answer_code)}"),
+        (10.5, f"z̃* = {shown_code(person.answer_code)}"),
     ):
         axis.text(60, height, text, ha="center", va="center", fontsize=8)
 
 
 def _cell(results: Results, column: int, cell: float) -> str:
     feature = results.credit.data.schema.features[column]
-    return f"{_short(feature.title, _LONGEST_TITLE)}: {_short(told(feature, cell), _LONGEST_VALUE)}"
+    return f"{_short(feature.title, _LONGEST_TITLE)}: {_short(shown_cell(feature, cell), _LONGEST_VALUE)}"
 
 
 def _short(text: str, most: int) -> str:
@@ -100,7 +100,11 @@ def _short(text: str, most: int) -> str:
 def _numbers(results: Results, person: Person) -> pd.DataFrame:
     schema = results.credit.data.schema
     rows = [
-        {"what": feature.name, "before": told(feature, person.factual[j]), "after": told(feature, person.answer[j])}
+        {
+            "what": feature.name,
+            "before": shown_cell(feature, person.factual[j]),
+            "after": shown_cell(feature, person.answer[j]),
+        }
         for j, feature in enumerate(schema)
     ]
     for j, (own, best) in enumerate(zip(person.code, person.answer_code, strict=True), start=1):

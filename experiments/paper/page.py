@@ -74,7 +74,7 @@ class Page:
         """Writes index.html: first the verdicts, then figures and tables, then what was decided."""
         claims = self.claims
         counts = Counter(claims["verdict"])
-        told = ", ".join(f"{counts[verdict.value]} {verdict.value}" for verdict in Verdict if counts[verdict.value])
+        parts = ", ".join(f"{counts[verdict.value]} {verdict.value}" for verdict in Verdict if counts[verdict.value])
         blocks: list[Block] = [
             Paragraph(
                 "Pawelczyk, Broelemann, Kasneci: Learning Model-Agnostic Counterfactual Explanations for Tabular Data, "
@@ -83,7 +83,7 @@ class Page:
             Paragraph(self._what()),
             Paragraph(_SHORT),
             Heading("What the paper claims, and what came out"),
-            Paragraph(f"{len(claims)} claims: {told}. Each verdict is computed from the figures named beside it."),
+            Paragraph(f"{len(claims)} claims: {parts}. Each verdict is computed from the figures named beside it."),
             claims_grid(claims),
             *self.shown,
             Heading("What the paper leaves open or gets wrong"),
@@ -96,7 +96,7 @@ class Page:
             return (
                 "This is the quick run: smaller synthetic examples, and German credit, which comes with the package, "
                 "in the place of Give Me Some Credit and HELOC. Claims about those two cannot be checked by it; "
-                "what German credit says of them is told beside."
+                "what holds on German credit is said instead."
             )
         return "This is the full run, on Give Me Some Credit and HELOC as the authors processed them."
 
@@ -134,7 +134,7 @@ def setting(results: Results) -> tuple[str, str, str]:
         f"{study.latent_dim} latent dimensions, and is trained for {study.epochs} epochs; C-CHVAE is Algorithm 1."
     )
     measures = (
-        f"Measures: faithfulness is measured against the {reference[LINEAR]:,} distinct training people whom the "
+        f"Measures: faithfulness is measured against the {reference[LINEAR]:,} distinct training rows that the "
         f"logistic regression accepts and who are labelled so, for HCLS against the {reference[MACHINE]:,} of its own "
         "SVM. Connected: one of them is within ε; ε.9 is where 90 % of held-out real people of the desired class have "
         "one. Those people, 2,000 at most, are the dashed black lines. Bands are 95 % bootstrap intervals over people."

@@ -138,9 +138,9 @@ def changes(results: Results, position: int, methods: tuple[str, ...]) -> pd.Dat
                     "method": f"{'I' * (number + 1)} ({method})",
                     "id": 1,
                     "input": feature.title,
-                    "current": told(feature, factual[column]),
+                    "current": shown_cell(feature, factual[column]),
                     "current percentile": _points(before[column]),
-                    "counterfactual": told(feature, answer[column]),
+                    "counterfactual": shown_cell(feature, answer[column]),
                     "counterfactual percentile": _points(after[column]),
                     "shift": _points(shift[column]),
                     "total shift": _points(line.total_shift[at[0]]),
@@ -151,8 +151,8 @@ def changes(results: Results, position: int, methods: tuple[str, ...]) -> pd.Dat
     return pd.DataFrame(rows)
 
 
-def told(feature: Feature, cell: float) -> str:
-    """A cell as a person reads it."""
+def shown_cell(feature: Feature, cell: float) -> str:
+    """A cell as text."""
     if np.isnan(cell):
         return "missing"
     if feature.levels:

@@ -35,7 +35,7 @@ REMARKS: Final = (
     ("Section 5", "Strictly less than ε in the text, DBSCAN has at most.", "At most ε."),
     (
         "Table 1",
-        "Less debt is told as a rise from the 55th to the 75th percentile, fewer loans as a fall from the 85th to the "
+        "Less debt is shown as a rise from the 55th to the 75th percentile, fewer loans as a fall from the 85th to the "
         "65th.",
         "Percentiles are always the share of people at or below the value.",
     ),
@@ -44,7 +44,7 @@ REMARKS: Final = (
         "HELOC: two features are listed twice, one with contrary arrows; the arrows of three others point the wrong "
         "way; one listed feature is not in the data and one in the data is not listed; codes with an order are "
         "Poisson.",
-        "Mended; HCLS runs with the corrected arrows, and with the printed ones on a line of its own.",
+        "Corrected; HCLS runs with the corrected arrows, and with the printed ones on a line of its own.",
     ),
     (
         "Section 6.2",

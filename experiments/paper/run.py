@@ -34,21 +34,21 @@ def run(
     settings: Settings = FULL,
     data: str | os.PathLike[str] | None = None,
 ) -> pd.DataFrame:
-    """Runs everything, writes the folder and gives the claims with their verdicts.
+    """Runs everything, writes the folder and returns the claims with their verdicts.
 
-    Started again after it was stopped, it goes on where it was, and ends with the same bytes.
+    An interrupted run is resumed, and ends with the same bytes.
 
     Parameters
     ----------
     out
-        The folder for figures, tables and `index.html`; `parts` in it holds what is done. Made where it is not there.
+        The folder for figures, tables and `index.html`; `parts` in it holds what is done. Created if it does not exist.
     settings
         `FULL` is the paper's; `QUICK` needs no data folder.
     data
         The folder of the data sets; by default the one in `ATTAIN_DATA`, or the cache.
     """
     folder = _prepared(out)
-    drawing = style()  # refuses in words, before the long work, where Matplotlib is not installed
+    drawing = style()  # raises before the long work if Matplotlib is not installed
     datasets: dict[str, Dataset] = {study.name: _loaded(study.name, data) for study in settings.studies}
     store = Store(folder / "parts", {"attain": attain.__version__, **settings.as_json()})
     with threadpool_limits(1):
@@ -62,9 +62,9 @@ def _prepared(out: str | os.PathLike[str]) -> Path:
     try:
         (folder / "parts").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"the folder {str(out)!r} cannot be made: {error.strerror or error}; name another") from None
+        raise FileError(f"the folder {str(out)!r} cannot be created: {error.strerror or error}") from None
     for left in (*folder.glob(".*.part"), *(folder / "parts").glob(".*.part")):
-        left.unlink()  # half a file, from a run that was killed while it wrote
+        left.unlink()  # an unfinished file of a run that was killed
     return folder
 
 
@@ -78,7 +78,7 @@ def _loaded(name: str, folder: str | os.PathLike[str] | None) -> Dataset:
         loaded: Dataset = loaders[name]()
     except MissingDataSetError as error:
         raise MissingDataSetError(
-            f"{error} The folder can also be named with --data. `attain paper --quick` needs no data: it runs the "
+            f"{error} The folder can also be named with --data. `--quick` needs no data: it runs the "
             "synthetic examples and German credit."
         ) from None
     return loaded
@@ -187,14 +187,14 @@ def _study(results: Results, writer: _Writer, page: Page) -> None:
     for cohort, ending in ((OWN, ""), (COMMON, "-common")):
         writer.figure(
             f"figure-{faithful}-{name}-faithfulness{ending}",
-            f"Figure {faithful}{'' if cohort == OWN else ', people whom both refuse'}: faithfulness",
+            f"Figure {faithful}{'' if cohort == OWN else ', rows that both refuse'}: faithfulness",
             credit_figures.faithfulness(results, cohort),
             f"Local outliers (fewer are better) and connectedness (more is better), {credit_figures.PEOPLE[cohort]}. "
             "Dotted lines in the middle: ε.5, ε.75, ε.9 and ε.95 of the logistic regression's people.",
         )
         writer.figure(
             f"figure-{hard}-{name}-difficulty{ending}",
-            f"Figure {hard}{'' if cohort == OWN else ', people whom both refuse'}: difficulty",
+            f"Figure {hard}{'' if cohort == OWN else ', rows that both refuse'}: difficulty",
             credit_figures.difficulty(results, cohort),
             f"Total against maximum shift of every answer, {credit_figures.PEOPLE[cohort]}; the cross is the mean.",
         )
@@ -202,9 +202,9 @@ def _study(results: Results, writer: _Writer, page: Page) -> None:
         f"results-{name}",
         f"{TITLES[name]}: results",
         tables.summary(results),
-        "people: own, whom the method's own classifier refuses; common, whom both refuse. Means over people answered; "
-        "charged: over all asked, where who has no answer must change everything. low, high: 95 % interval of the "
-        "inliers. spread: of the answers, relative to real people; correlation: with the own record.",
+        "people: own, refused by the method's own classifier; common, refused by both. Means over answered rows; "
+        "charged: over all asked, where one without an answer enters with the worst case. low, high: 95 % interval of "
+        "the inliers. spread: of the answers, relative to real rows; correlation: with the factuals.",
     )
     writer.table(
         f"table-{listed}-{name}-features",

@@ -86,7 +86,7 @@ class Study:
     epsilons
         The absolute grid of ε, in standard deviations.
     people
-        At most so many held-out people are explained, drawn by the seed.
+        The most held-out rows that are explained, drawn by the seed.
     released_people
         The same for the search of the released code, which is slow.
     """

@@ -68,7 +68,7 @@ class Synthetic:
 
     @cached_property
     def reference(self) -> Reference:
-        """The training people of class 1, whom the rule accepts and who are labelled so."""
+        """The training rows of class 1, which the rule accepts."""
         accepted = self.data.y.to_numpy()[self.train_rows] == self.data.desired
         return Reference.build(self.data.schema, self.train, desired_labels=accepted, met=accepted)
 

@@ -36,7 +36,7 @@ def densities(example: Synthetic) -> pd.DataFrame:
 
 
 def _kernel(values: np.ndarray, width: float, grid: np.ndarray) -> NDArray[np.float64]:
-    """The Gaussian kernel estimate on the grid; nothing where there are no values."""
+    """The Gaussian kernel estimate on the grid; 0 without values."""
     if not len(values):
         return np.zeros(len(grid))
     bumps = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2).mean(axis=1)

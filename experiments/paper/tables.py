@@ -101,17 +101,17 @@ def _figures(line: Line, free: int, draws: int) -> dict[str, float]:
     """The figures of one line; those who have no answer are charged where there are methods to charge."""
     outliers, connected = line.outliers(20), line.connected((line.epsilon[0.9],))
     inliers = 1 - outliers
-    told: dict[str, float] = {"asked": len(line.people), "answered": int(line.found.sum())}
-    told["inliers k=20"] = _mean(inliers)
-    told["connected ε.9"] = _mean(connected)
+    figures: dict[str, float] = {"asked": len(line.people), "answered": int(line.found.sum())}
+    figures["inliers k=20"] = _mean(inliers)
+    figures["connected ε.9"] = _mean(connected)
     if draws:
         share = averaged(inliers, draws, 0)
-        told |= {"inliers low": float(share.low[0]), "inliers high": float(share.high[0])}
-        told |= {name: _mean(getattr(line, key)[line.found]) for name, key in _SHIFTS.items()}
-        told["TS charged"] = _mean(np.where(line.found, line.total_shift, free))
-        told["inliers charged"] = float(inliers.sum() / len(line.people)) if len(line.people) else np.nan
-        told["connected charged"] = float(connected.sum() / len(line.people)) if len(line.people) else np.nan
-    return told
+        figures |= {"inliers low": float(share.low[0]), "inliers high": float(share.high[0])}
+        figures |= {name: _mean(getattr(line, key)[line.found]) for name, key in _SHIFTS.items()}
+        figures["TS charged"] = _mean(np.where(line.found, line.total_shift, free))
+        figures["inliers charged"] = float(inliers.sum() / len(line.people)) if len(line.people) else np.nan
+        figures["connected charged"] = float(connected.sum() / len(line.people)) if len(line.people) else np.nan
+    return figures
 
 
 _SHIFTS: Final = {"TS": "total_shift", "MS": "max_shift", "changed": "changed"}

@@ -36,10 +36,10 @@ class TracedCCHVAE(CCHVAE):
         owners = np.concatenate([part[1] for part in self.decoded_])
         rows = np.concatenate([part[2] for part in self.decoded_])
         distance = np.linalg.norm(z - own[owners], axis=1)
-        told = np.asarray(result.figures["latent_distance"], dtype=np.float64)
+        moved = np.asarray(result.figures["latent_distance"], dtype=np.float64)
         best = np.full(own.shape, np.nan)
         for person in np.flatnonzero(result.found):
-            mine = np.flatnonzero((owners == person) & (np.abs(distance - told[person]) <= 1e-6))
+            mine = np.flatnonzero((owners == person) & (np.abs(distance - moved[person]) <= 1e-6))
             # two samples can be equally far: the answer is what the right one was decoded to
             apart = np.nansum(np.abs(rows[mine] - result.answers[person]), axis=1)
             best[person] = z[mine[apart.argmin()]]

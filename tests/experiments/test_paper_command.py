@@ -1,4 +1,4 @@
-"""`attain paper` as people use it."""
+"""`python -m experiments paper` as people use it."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_a_stopped_run_says_that_it_goes_on(monkeypatch, capsys):
 
     monkeypatch.setattr(experiments.paper, "run", run)
     assert main(["paper", "--quick", "--out", "here"]) == INTERRUPTED
-    assert "goes on where it was" in capsys.readouterr().err
+    assert "the same command resumes" in capsys.readouterr().err
 
 
 def test_missing_data_are_told_in_words(tmp_path, capsys):

@@ -205,82 +205,70 @@ def _norm(norm: distances.Norm) -> Compute:
     return lambda c: distances.distance(c.answers, c.factuals, c.reference.space, norm, c.found)
 
 
+def _shift(measure: Callable[..., FloatArray]) -> Compute:
+    return lambda c: measure(c.answers, c.factuals, c.percentiles, c.found)
+
+
+def _cellwise(measure: Callable[..., FloatArray]) -> Compute:
+    return lambda c: measure(c.answers, c.factuals, c.schema, c.train.values, c.found)
+
+
+def _reference(measure: Callable[..., FloatArray]) -> Compute:
+    return lambda c: measure(c.answers, c.reference, found=c.found)
+
+
+def _valid(c: EvaluationContext) -> FloatArray:
+    return validity.valid(c.answers, c.goal, c.found)
+
+
+def _type_valid(c: EvaluationContext) -> FloatArray:
+    return validity.type_valid(c.answers, c.region, c.goal, c.found)
+
+
+def _changed(c: EvaluationContext) -> FloatArray:
+    return difficulty.changed(c.answers, c.factuals, c.schema, c.found)
+
+
+def _redundant(c: EvaluationContext) -> FloatArray:
+    return validity.redundant(c.answers, c.factuals, c.goal, c.region, c.found)
+
+
+def _y_nearest(c: EvaluationContext) -> FloatArray:
+    return neighbourhood.y_nearest(c.answers, c.train.values, c.met, c.reference.space, found=c.found)
+
+
+def _training_distance(c: EvaluationContext) -> FloatArray:
+    return privacy.closest_training_distance(c.answers, c.train.values, c.reference.space, c.found)
+
+
 def _copied(c: EvaluationContext) -> privacy.Copied:
     return privacy.copies(c.answers, c.train.values, c.schema, c.found)
 
 
 _DEFAULT: Final = (
     _verdict("found", "has an answer", lambda c: c.found.astype(np.float64)),
-    _verdict("valid", "decided as asked for", lambda c: validity.valid(c.answers, c.goal, c.found)),
-    _verdict("type_valid", "valid and may exist", lambda c: validity.type_valid(c.answers, c.region, c.goal, c.found)),
+    _verdict("valid", "decided as asked for", _valid),
+    _verdict("type_valid", "valid and may exist", _type_valid),
     Measure("violations", _violations, "rules broken"),
-    Measure(
-        "total_shift",
-        lambda c: difficulty.total_shift(c.answers, c.factuals, c.percentiles, c.found),
-        "total shift (TS)",
-        worst="free",
-    ),
-    Measure(
-        "max_shift",
-        lambda c: difficulty.max_shift(c.answers, c.factuals, c.percentiles, c.found),
-        "largest shift (MS)",
-        worst=1.0,
-    ),
-    Measure(
-        "changed",
-        lambda c: difficulty.changed(c.answers, c.factuals, c.schema, c.found),
-        "features changed (L0)",
-    ),
+    Measure("total_shift", _shift(difficulty.total_shift), "total shift (TS)", worst="free"),
+    Measure("max_shift", _shift(difficulty.max_shift), "largest shift (MS)", worst=1.0),
+    Measure("changed", _changed, "features changed (L0)"),
     Measure("l1", _norm("l1"), "L1 distance"),
     Measure("l2", _norm("l2"), "L2 distance"),
     Measure("linf", _norm("linf"), "L∞ distance"),
-    Measure(
-        "mad_distance",
-        lambda c: distances.mad_distance(c.answers, c.factuals, c.schema, c.train.values, c.found),
-        "MAD distance",
-    ),
-    Measure(
-        "gower_distance",
-        lambda c: distances.gower_distance(c.answers, c.factuals, c.schema, c.train.values, c.found),
-        "Gower distance",
-        worst=1.0,
-    ),
-    Measure(
-        "redundant",
-        lambda c: validity.redundant(c.answers, c.factuals, c.goal, c.region, c.found),
-        "changes not needed",
-    ),
-    Measure(
-        "proximity", lambda c: faithfulness.proximity(c.answers, c.reference, c.found), "proximity (P)", share=False
-    ),
-    Measure(
-        "local_outlier_factor",
-        lambda c: faithfulness.local_outlier_factor(c.answers, c.reference, found=c.found),
-        "local outlier factor",
-    ),
+    Measure("mad_distance", _cellwise(distances.mad_distance), "MAD distance"),
+    Measure("gower_distance", _cellwise(distances.gower_distance), "Gower distance", worst=1.0),
+    Measure("redundant", _redundant, "changes not needed"),
+    Measure("proximity", _reference(faithfulness.proximity), "proximity (P)"),
+    Measure("local_outlier_factor", _reference(faithfulness.local_outlier_factor), "local outlier factor"),
     inlier(20, "inlier"),
     *(inlier(k) for k in NEIGHBOURS),
     held_out_inlier(20, "held_out_inlier"),
-    Measure(
-        "nearest_distance",
-        lambda c: faithfulness.nearest_distance(c.answers, c.reference, c.found),
-        "nearest real row",
-    ),
+    Measure("nearest_distance", _reference(faithfulness.nearest_distance), "nearest real row"),
     *(connected(quantile) for quantile in QUANTILES),
     largest_component(LARGEST_AT, "largest_component"),
-    Measure(
-        "y_nearest",
-        lambda c: neighbourhood.y_nearest(c.answers, c.train.values, c.met, c.reference.space, found=c.found),
-        "alike neighbours (yNN)",
-        "higher",
-        0.0,
-    ),
-    Measure(
-        "training_distance",
-        lambda c: privacy.closest_training_distance(c.answers, c.train.values, c.reference.space, c.found),
-        "nearest training row",
-        "higher",
-    ),
+    Measure("y_nearest", _y_nearest, "alike neighbours (yNN)", "higher", 0.0),
+    Measure("training_distance", _training_distance, "nearest training row", "higher"),
     Measure("copied", lambda c: _copied(c).whole, "copies a training row", share=True),
     Measure("copied_free", lambda c: _copied(c).free, "copies free cells", share=True),
     Measure("diversity", _diversity, "distance of options", "higher"),
