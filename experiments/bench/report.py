@@ -14,7 +14,7 @@ from experiments.bench.summary import summarised
 
 def bench_tables(rows: pd.DataFrame, width: int | None = None) -> str:
     """One table for each data set and classifier of what `run` gave, and what the columns mean."""
-    parts = [f"{title}\n{text_table(lines, width)}" for title, lines in sections(summarised(rows))]
+    parts = [f"{wrapped(title, width)}\n{text_table(lines, width)}" for title, lines in sections(summarised(rows))]
     return "\n\n".join([*parts, wrapped(NOTE, width)])
 
 

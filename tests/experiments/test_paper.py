@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,7 @@ TINY = replace(
     studies=(replace(QUICK.studies[0], latent_dim=2, epochs=2, people=4, released_people=1),),
     draws=20,
 )
+ROOT = Path(__file__).parents[2]
 
 
 def bytes_of(folder):
@@ -239,10 +241,10 @@ def test_the_printed_directions_differ_from_the_corrected_ones_where_the_table_e
 
 @pytest.mark.slow
 def test_a_killed_process_goes_on_and_ends_with_the_same_bytes(tmp_path):
-    command = [sys.executable, "-m", "attain.cli", "paper", "--quick", "--out"]
+    command = [sys.executable, "-m", "experiments", "paper", "--quick", "--out"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    process = subprocess.Popen([*command, str(killed)], env=environment, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, str(killed)], env=environment, cwd=ROOT, stdout=subprocess.DEVNULL)
     try:
         while process.poll() is None and len(list(killed.glob("parts/*.part"))) < 5:
             time.sleep(0.05)
@@ -251,5 +253,5 @@ def test_a_killed_process_goes_on_and_ends_with_the_same_bytes(tmp_path):
         process.wait()
     assert not (killed / "index.html").exists()
     for folder in (killed, whole):
-        subprocess.run([*command, str(folder)], env=environment, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*command, str(folder)], env=environment, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     assert bytes_of(killed) == bytes_of(whole)

@@ -52,7 +52,7 @@ def test_fewest_outliers_is_strict():
     assert credit.fewest_outliers(results(cchvae={"outliers": 0.2}, **others)).verdict is FAILS
 
 
-def test_fewest_outliers_tells_the_people_whom_both_refuse_beside_it():
+def test_fewest_outliers_adds_what_holds_for_rows_that_both_refuse():
     better = results(cchvae={"outliers": 0.1}, ar={"outliers": 0.3}, gs={"outliers": 0.2}, hcls={"outliers": 0.9})
     worse = results(cchvae={"outliers": 0.5}, ar={"outliers": 0.3}, gs={"outliers": 0.2}, hcls={"outliers": 0.9})
     mixed = SimpleNamespace(
@@ -60,7 +60,7 @@ def test_fewest_outliers_tells_the_people_whom_both_refuse_beside_it():
     )
     found = credit.fewest_outliers(mixed)
     assert found.verdict is HOLDS
-    assert found.reason.endswith("Among people whom both classifiers refuse it does not hold.")
+    assert found.reason.endswith("Among rows that both classifiers refuse it does not hold.")
 
 
 def test_most_connected_needs_every_epsilon():
