@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 PAIRED: Final = ("found", "total_shift", "inlier", "connected_90")
 """The measures that methods are tested on, in pairs."""
-_ALIASES: Final[dict[str, tuple[str, dict[str, Any]]]] = {"guarded": ("CCHVAE", {"refine": "guarded"})}
-"""Other names of methods, and what they stand for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,12 +208,10 @@ def _named(method: Any, schema: Schema, seed: int) -> Any:
     """The explainer itself, or the one that a name stands for: `growing-spheres`, `GrowingSpheres`."""
     if not isinstance(method, str):
         return method
-    names = [name for name in explainers.__all__ if name != "Explainer"]
-    by_name: dict[str, tuple[str, dict[str, Any]]] = {**_ALIASES, **{_squeezed(name): (name, {}) for name in names}}
-    if _squeezed(method) not in by_name:
-        raise AttainError(f"methods must be explainers, or names of {', '.join((*_ALIASES, *names))}; got {method!r}")
-    name, parameters = by_name[_squeezed(method)]
-    return getattr(explainers, name)(schema, figures=False, random_state=seed, **parameters)
+    names = {_squeezed(name): name for name in explainers.__all__ if name != "Explainer"}
+    if _squeezed(method) not in names:
+        raise AttainError(f"methods must be explainers, or names of {', '.join(names.values())}; got {method!r}")
+    return getattr(explainers, names[_squeezed(method)])(schema, figures=False, random_state=seed)
 
 
 def _squeezed(text: str) -> str:
