@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from attain.core.page import Block, Cell, Grid, Heading, Paragraph, Picture, Tone, write
+from attain.core.page import Block, Cell, Heading, Paragraph, Picture, TableBlock, Tone, write
 from experiments.paper.credit import LINEAR, MACHINE, OWN, Results
 from experiments.paper.findings import Verdict
 from experiments.paper.remarks import REMARKS
@@ -47,7 +47,7 @@ class Page:
     def table(self, name: str, title: str, frame: pd.DataFrame, caption: str) -> None:
         """A table, as text that can be read and copied."""
         numbers = [j for j, column in enumerate(frame.columns) if pd.api.types.is_numeric_dtype(frame[column])]
-        grid = Grid([str(column) for column in frame.columns], as_text(frame), numbers, caption)
+        grid = TableBlock([str(column) for column in frame.columns], as_text(frame), numbers, caption)
         self.shown += [Heading(title, 3), grid, Paragraph(f"{name}.csv")]
         self._beside(title)
 
@@ -60,7 +60,7 @@ class Page:
                 (str(claim), Cell(str(verdict), _TONES[str(verdict)]))
                 for claim, verdict in zip(said["claim"], said["verdict"], strict=True)
             ]
-            self.shown.append(Grid(("what the paper's text says of it", "verdict"), rows))
+            self.shown.append(TableBlock(("what the paper's text says of it", "verdict"), rows))
 
     def heading(self, text: str) -> None:
         """A new part of the page."""
@@ -87,7 +87,7 @@ class Page:
             claims_grid(claims),
             *self.shown,
             Heading("What the paper leaves open or gets wrong"),
-            Grid(("where", "what", "here"), [list(remark) for remark in REMARKS]),
+            TableBlock(("where", "what", "here"), [list(remark) for remark in REMARKS]),
         ]
         write(self.folder / "index.html", "The experiments of C-CHVAE, reproduced", blocks)
 
@@ -101,13 +101,13 @@ class Page:
         return "This is the full run, on Give Me Some Credit and HELOC as the authors processed them."
 
 
-def claims_grid(claims: pd.DataFrame) -> Grid:
+def claims_grid(claims: pd.DataFrame) -> TableBlock:
     """The claims with coloured verdicts."""
     rows: list[list[str | Cell]] = [
         [*map(str, row[:3]), Cell(str(row[3]), _TONES[str(row[3])]), str(row[4])]
         for row in claims.itertuples(index=False, name=None)
     ]
-    return Grid(("section", "claim", "shown in", "verdict", "why"), rows)
+    return TableBlock(("section", "claim", "shown in", "verdict", "why"), rows)
 
 
 def setting(results: Results) -> tuple[str, str, str]:

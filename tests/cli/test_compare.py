@@ -33,7 +33,7 @@ def test_the_table_is_the_librarys(files: Path, capsys: Any) -> None:
 def test_it_prints_a_table_and_writes_the_page(files: Path, capsys: Any) -> None:
     assert main([*ASKED, "--out", "compared"]) == 0
     printed = capsys.readouterr().out
-    assert "nearest-unlike" in printed
+    assert "NearestUnlike" in printed
     assert "compared/index.html" in printed
     assert sorted(path.name for path in Path("compared").iterdir()) == [
         *("comparison.csv", "index.html", "trade-off.png", "trade-off.svg")

@@ -38,7 +38,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TableBlock:
     """A table; the columns at the positions in `right` are aligned right."""
 
     header: Sequence[str]
@@ -55,7 +55,7 @@ class Picture:
     caption: str
 
 
-Block: TypeAlias = Heading | Paragraph | Grid | Picture
+Block: TypeAlias = Heading | Paragraph | TableBlock | Picture
 
 _TEMPLATE: Final = """<!doctype html>
 <html lang="en">
@@ -126,6 +126,6 @@ def _plain(block: Block) -> dict[str, Any]:
             return {"kind": "paragraph", "text": text}
         case Picture(path, caption):
             return {"kind": "picture", "data": base64.b64encode(path.read_bytes()).decode(), "caption": caption}
-        case Grid(header, rows, right, caption):
+        case TableBlock(header, rows, right, caption):
             cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
             return {"kind": "grid", "header": header, "rows": cells, "right": right, "caption": caption}

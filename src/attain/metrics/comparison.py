@@ -17,7 +17,7 @@ from attain import methods as explainers
 from attain.core.drawing import save
 from attain.core.errors import AttainError, ModelError
 from attain.core.files import write_atomically
-from attain.core.page import Block, Grid, Heading, Paragraph, Picture, write
+from attain.core.page import Block, Heading, Paragraph, Picture, TableBlock, write
 from attain.core.text import wrapped
 from attain.metrics.context import AnswerMatrix
 from attain.metrics.evaluation import Background, Evaluation
@@ -197,7 +197,7 @@ def _made(methods: Mapping[str, Any] | Iterable[Any], schema: Schema, seed: int)
     made: dict[str, Any] = {}
     for method in methods:
         explainer = _named(method, schema, seed)
-        name = method if isinstance(method, str) else type(explainer).__name__
+        name = type(explainer).__name__
         made[name if name not in made else f"{name} {len(made) + 1}"] = explainer
     if not made:
         raise AttainError("methods must hold at least one method, got none")
@@ -254,4 +254,4 @@ def _pairs(paired: pd.DataFrame) -> list[Block]:
     ]
     header = ("measure", "first", "second", "first, mean", "second, mean", "difference", "p (Holm)")
     caption = "Charged values of the same rows; exact sign test for shares, Wilcoxon's signed ranks for others."
-    return [Grid(header, rows, range(3, len(header)), caption)]
+    return [TableBlock(header, rows, range(3, len(header)), caption)]

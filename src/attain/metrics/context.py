@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attain.models import Goal
 
 
-class Answers(Protocol):
+class Measurable(Protocol):
     """What can be measured: a `Counterfactuals`, or anything with these attributes.
 
     `rows` and `owners` (several options per row), `person_figures` (search costs) and `statuses` (which rows needed an
@@ -107,7 +107,7 @@ class EvaluationContext:
     real: FloatArray
     percentiles: Percentiles
     constraints: Constraints
-    result: Answers
+    result: Measurable
     random_state: int
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError, listed
 from attain.metrics.averages import summarised
-from attain.metrics.context import Answers, EvaluationContext
+from attain.metrics.context import EvaluationContext, Measurable
 from attain.metrics.intervals import CONFIDENCE, RESAMPLES
 from attain.metrics.likeness import correlation, spread
 from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures
@@ -184,7 +184,7 @@ class Background:
 
     def evaluate(
         self,
-        result: Answers,
+        result: Measurable,
         *,
         measures: Iterable[str | Measure | Compute] = DEFAULT,
         constraints: Constraints | Mapping[str, Any] | None = None,
@@ -216,7 +216,7 @@ class Background:
         return Evaluation(frame, summary, kept, context, asked)
 
     def _context(
-        self, result: Answers, constraints: Constraints | Mapping[str, Any] | None, random_state: int
+        self, result: Measurable, constraints: Constraints | Mapping[str, Any] | None, random_state: int
     ) -> EvaluationContext:
         if result.table.schema != self.percentiles.schema:
             raise DataError("the result has another schema than this background; build one with the result's schema")
@@ -249,7 +249,7 @@ class Background:
 
 
 def evaluate(
-    result: Answers,
+    result: Measurable,
     model: Any,
     X_train: Frame,
     y_train: ArrayLike | None,
@@ -309,7 +309,7 @@ def _column(measure: Measure, context: EvaluationContext) -> FloatArray:
     return values if measure.known else np.where(context.found, values, np.nan)
 
 
-def _asked(result: Answers, found: BoolArray) -> BoolArray:
+def _asked(result: Measurable, found: BoolArray) -> BoolArray:
     """Which rows needed an answer: all of them, unless the result says otherwise."""
     statuses = getattr(result, "statuses", None)
     if statuses is None:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import pandas as pd
 
 from attain.core.drawing import COLOURS, panels
-from attain.core.page import Block, Cell, Grid, Paragraph
+from attain.core.page import Block, Cell, Paragraph, TableBlock
 from attain.core.text import table
 
 Line: TypeAlias = Mapping[Any, Any]
@@ -145,7 +145,7 @@ def blocks(lines: Sequence[Line], *, full: bool = True) -> list[Block]:
         for line, row in zip(lines, rows, strict=True)
     ]
     reasons = [f"{line['method']}: {line['status']} ({line['reason']})" for line in lines if line["status"] != OK]
-    return [Grid(header, tones, range(1, len(header))), *(Paragraph(text) for text in reasons)]
+    return [TableBlock(header, tones, range(1, len(header))), *(Paragraph(text) for text in reasons)]
 
 
 def _cells(columns: Sequence[_Column], lines: Sequence[Line]) -> tuple[list[str], list[list[str]]]:

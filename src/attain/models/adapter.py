@@ -15,13 +15,13 @@ import numpy as np
 from attain.core.arrays import as_python
 from attain.core.errors import ModelError
 
-Kind: TypeAlias = Literal["labels", "probabilities", "scores", "output"]
+AnswerKind: TypeAlias = Literal["labels", "probabilities", "scores", "output"]
 """What an answer is; the kind of an `output` is known only once there is one."""
 Accepts: TypeAlias = str
 """`numpy`, or the name of a frame library such as `pandas` or `polars`."""
 Returns: TypeAlias = Literal["labels", "probabilities", "scores"]
 Label: TypeAlias = Any
-Answers: TypeAlias = Mapping[Kind, np.ndarray]
+Answers: TypeAlias = Mapping[AnswerKind, np.ndarray]
 
 
 SMALLEST_PROBABILITY = 1e-12
@@ -69,8 +69,8 @@ class Adapter:
     """
 
     title: str
-    ask: Callable[[Kind, Any], Mapping[Kind, Any]]
-    kinds: tuple[Kind, ...]
+    ask: Callable[[AnswerKind, Any], Mapping[AnswerKind, Any]]
+    kinds: tuple[AnswerKind, ...]
     classes: tuple[Label, ...] | None = None
     model_labels: tuple[Label, ...] | None = None
     accepts: Accepts = "native"

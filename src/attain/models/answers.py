@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import ModelError, listed
-from attain.models.adapter import Kind, Label
+from attain.models.adapter import AnswerKind, Label
 
 UNKNOWN = -1
 """The position of a label that is not among the known classes, where a model may have others."""
@@ -41,7 +41,7 @@ def as_array(raw: Any, length: int, title: str) -> np.ndarray:
 
 
 def checked(
-    kind: Kind, array: np.ndarray, classes: tuple[Label, ...], title: str, *, closed: bool = True
+    kind: AnswerKind, array: np.ndarray, classes: tuple[Label, ...], title: str, *, closed: bool = True
 ) -> np.ndarray:
     """An answer of a known kind in its one form."""
     if kind == "labels":
@@ -66,7 +66,7 @@ def checked(
     return np.column_stack([1.0 - values, values]) if values.ndim == 1 else values
 
 
-def _numbers(kind: Kind, array: np.ndarray, title: str) -> np.ndarray:
+def _numbers(kind: AnswerKind, array: np.ndarray, title: str) -> np.ndarray:
     try:
         values = array.astype(np.float64)
     except (TypeError, ValueError):

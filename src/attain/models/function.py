@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import ModelError
-from attain.models.adapter import SMALLEST_PROBABILITY, Adapter, Answers, Kind, Options, model_title
+from attain.models.adapter import SMALLEST_PROBABILITY, Adapter, AnswerKind, Answers, Options, model_title
 
 
 def recognises(model: object) -> bool:
@@ -42,7 +42,7 @@ def adapt(model: Any, options: Options) -> Adapter:
     return replace(adapter, settle=settle)
 
 
-def kind_of(output: np.ndarray, title: str) -> Kind:
+def kind_of(output: np.ndarray, title: str) -> AnswerKind:
     """Probabilities for several columns, or for fractions between 0 and 1; labels for anything but fractions."""
     if output.ndim == 2 and output.shape[1] > 1:
         return "probabilities"

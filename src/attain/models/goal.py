@@ -11,7 +11,7 @@ import numpy as np
 
 from attain.core.arrays import as_python
 from attain.core.errors import ModelError, listed
-from attain.models.adapter import Answers, Kind, Label
+from attain.models.adapter import AnswerKind, Answers, Label
 from attain.models.answers import decision, lead, winning_lead
 from attain.models.model import Model
 from attain.models.reader import Reader
@@ -146,10 +146,10 @@ class Goal(GoalLike):
         self.margin = float(margin)
         self.reader = Reader(Model.of(model), layout, probe)
         self._probe = probe
-        self._tried: dict[Kind, np.ndarray] = {}
+        self._tried: dict[AnswerKind, np.ndarray] = {}
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
-        self._guide: Kind = self._chosen_guide()
+        self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
         self._decisive = not own or self._agrees(self._guide)
@@ -169,12 +169,12 @@ class Goal(GoalLike):
     def fingerprint(self) -> str:
         return self._fingerprint
 
-    def _judgement(self, rows: np.ndarray, kinds: tuple[Kind, ...]) -> Judgement:
+    def _judgement(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> Judgement:
         if not len(rows):
             return Judgement(np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0, dtype=np.int64))
         return Judgement(*self._met_and_score(rows, kinds), np.ones(len(rows), dtype=np.int64))
 
-    def _met_and_score(self, rows: np.ndarray, kinds: tuple[Kind, ...]) -> tuple[np.ndarray, np.ndarray]:
+    def _met_and_score(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> tuple[np.ndarray, np.ndarray]:
         answers = self.reader.read(rows, kinds)
         decided = answers["labels"] == self._position if "labels" in answers else True
         if self._guide == "labels":
@@ -208,7 +208,7 @@ class Goal(GoalLike):
             f"target is {wanted!r}, but the classes of {self.reader.title} are {listed(self.classes)}; {hint}"
         )
 
-    def _chosen_guide(self) -> Kind:
+    def _chosen_guide(self) -> AnswerKind:
         """The kind of answer that scores rows: the first whose decisions are those of `predict`, or else the first."""
         kinds = self.reader.kinds
         if self.probability is not None:
@@ -223,14 +223,14 @@ class Goal(GoalLike):
             return "labels"
         return next((kind for kind in guides if self._agrees(kind)), guides[0])
 
-    def _agrees(self, kind: Kind) -> bool:
+    def _agrees(self, kind: AnswerKind) -> bool:
         """Whether this kind of answer decides like `predict` on the whole probe, except for near ties."""
         if kind == "labels" or "labels" not in self.reader.kinds:
             return True
         values, labels = self._try(kind), self._try("labels")
         return bool(np.all((decision(values) == labels) | (winning_lead(values) < self.margin)))
 
-    def _try(self, kind: Kind) -> np.ndarray:
+    def _try(self, kind: AnswerKind) -> np.ndarray:
         """The answer about the probe, after checking that the model gives the same one twice."""
         if kind not in self._tried:
             first = self.reader.read(self._probe, (kind,))[kind]

@@ -8,7 +8,7 @@ from typing import Any
 
 from attain.core.errors import ModelError
 from attain.models import sklearn
-from attain.models.adapter import Adapter, Kind, Options, library_name, model_title
+from attain.models.adapter import Adapter, AnswerKind, Options, library_name, model_title
 
 _PROBABILITIES = ("binary", "cross_entropy", "multiclass", "multiclassova")
 
@@ -38,7 +38,7 @@ def _booster(model: Any, options: Options) -> Adapter:
             f"{title} was trained with the objective {objective!r}, which is not a classification of LightGBM; if its "
             "predictions are labels, probabilities or scores, pass for example Model(model, returns='scores')"
         )
-    kind: Kind = options.returns or "probabilities"
+    kind: AnswerKind = options.returns or "probabilities"
     count = max(2, int(model.num_model_per_iteration()))
     return Adapter(
         title=title,

@@ -11,7 +11,7 @@ import numpy as np
 
 from attain.core.errors import AttainError, ModelError
 from attain.core.frames import library_names
-from attain.models.adapter import Accepts, Adapter, Kind, Label, Options, Returns, plain_classes
+from attain.models.adapter import Accepts, Adapter, AnswerKind, Label, Options, Returns, plain_classes
 from attain.models.answers import as_array
 from attain.models.detection import adapter_for
 
@@ -132,11 +132,11 @@ class Model:
     def ask(
         self,
         adapter: Adapter,
-        kinds: Iterable[Kind],
+        kinds: Iterable[AnswerKind],
         rows: np.ndarray,
         batch_of: Callable[[np.ndarray], Any],
         count: RowCounter,
-    ) -> dict[Kind, np.ndarray]:
+    ) -> dict[AnswerKind, np.ndarray]:
         """The model's raw answers of these kinds, one entry per row; `batch_of` turns rows into what the model takes.
 
         Calls and rows are added to `count` too.
@@ -145,7 +145,7 @@ class Model:
         for start in range(0, len(rows), self.batch_rows):
             some = rows[start : start + self.batch_rows]
             batch = batch_of(some)
-            answers: dict[Kind, np.ndarray] = {}
+            answers: dict[AnswerKind, np.ndarray] = {}
             for kind in kinds:
                 if kind not in answers:
                     self._count.add(len(some))
@@ -155,7 +155,7 @@ class Model:
         return {kind: _joined([part[kind] for part in parts], adapter.title) for kind in parts[0]}
 
 
-def _call(adapter: Adapter, kind: Kind, batch: Any, length: int) -> dict[Kind, np.ndarray]:
+def _call(adapter: Adapter, kind: AnswerKind, batch: Any, length: int) -> dict[AnswerKind, np.ndarray]:
     raw = _guarded(adapter, kind, length, partial(adapter.ask, kind, batch))
     return {given: as_array(answer, length, adapter.title) for given, answer in raw.items()}
 

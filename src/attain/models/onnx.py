@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 
 from attain.core.errors import MissingExtraError, ModelError, listed
-from attain.models.adapter import Adapter, Answers, Kind, Label, Options, library_name, named_classes, plain_classes
+from attain.models.adapter import (
+    Adapter,
+    AnswerKind,
+    Answers,
+    Label,
+    Options,
+    library_name,
+    named_classes,
+    plain_classes,
+)
 from attain.models.answers import decision
 
 _DTYPES: Final = {
@@ -37,7 +46,7 @@ def adapt(model: Any, options: Options) -> Adapter:
     session = _Session(_session(model, title), title)
     names = tuple(entry.name for entry in session.inputs) if len(session.inputs) > 1 else None
 
-    def ask(kind: Kind, batch: Any) -> dict[Kind, Any]:
+    def ask(kind: AnswerKind, batch: Any) -> dict[AnswerKind, Any]:
         answers = session.run(batch)
         if kind != "output" and "output" in answers:
             answers["scores" if kind == "scores" else "probabilities"] = answers.pop("output")
@@ -99,13 +108,13 @@ class _Session:
         shape = self.inputs[0].shape
         return shape[1] if len(self.inputs) == 1 and len(shape) == 2 and isinstance(shape[1], int) else None
 
-    def run(self, batch: Any) -> dict[Kind, Any]:
+    def run(self, batch: Any) -> dict[AnswerKind, Any]:
         feeds = {}
         for entry in self.inputs:
             cells = batch if len(self.inputs) == 1 else batch[[entry.name]].to_numpy()
             cells = self._cast(cells, entry)
             feeds[entry.name] = cells[:, 0] if len(entry.shape) == 1 else cells
-        answers: dict[Kind, Any] = {}
+        answers: dict[AnswerKind, Any] = {}
         columns = []
         for output in self.session.run(None, feeds):
             if isinstance(output, list):
@@ -148,7 +157,7 @@ def _settled(adapter: Adapter, session: _Session, answers: Answers, options: Opt
         return replace(adapter, kinds=("labels",), classes=options.classes, settle=None)
     if values.shape[1] == 1:
         values = values[:, 0]
-    kind: Kind = options.returns or ("probabilities" if _are_probabilities(values) else "scores")
+    kind: AnswerKind = options.returns or ("probabilities" if _are_probabilities(values) else "scores")
     if labels is None:
         return replace(adapter, kinds=(kind,), classes=options.classes, settle=None)
     model_labels = session.classes or _model_labels(labels, values, kind, options, adapter.title)
@@ -162,7 +171,7 @@ def _are_probabilities(values: np.ndarray) -> bool:
 
 
 def _model_labels(
-    labels: np.ndarray, values: np.ndarray, kind: Kind, options: Options, title: str
+    labels: np.ndarray, values: np.ndarray, kind: AnswerKind, options: Options, title: str
 ) -> tuple[Label, ...]:
     """Which label belongs to which column, inferred from the answers: the file does not say."""
     count = 2 if values.ndim == 1 else values.shape[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attain.core.errors import ModelError, listed
-from attain.models.adapter import Answers, Kind, Label
+from attain.models.adapter import AnswerKind, Answers, Label
 from attain.models.answers import checked, seen_classes
 from attain.models.model import Model, RowCounter
 
@@ -52,12 +52,12 @@ class Reader:
     def title(self) -> str:
         return self.model.adapter.title
 
-    def read(self, rows: np.ndarray, kinds: Iterable[Kind]) -> Answers:
+    def read(self, rows: np.ndarray, kinds: Iterable[AnswerKind]) -> Answers:
         """The model's answers of these kinds; `rows` must not be empty."""
         wanted = tuple(kinds)
         adapter = self._adapter
         raw = self.model.ask(adapter, wanted, rows, self.batch, self.count)
-        answers: dict[Kind, np.ndarray] = {}
+        answers: dict[AnswerKind, np.ndarray] = {}
         for kind in wanted:
             classes = adapter.model_labels if kind == "labels" and adapter.model_labels is not None else self.classes
             answers[kind] = checked(kind, raw[kind], classes, self.title, closed=self._closed)
@@ -76,10 +76,10 @@ class Reader:
         positions = self.layout.positions
         return positions if self._positions is None else positions[self._positions]
 
-    def _ask(self, kinds: tuple[Kind, ...], rows: np.ndarray) -> dict[Kind, np.ndarray]:
+    def _ask(self, kinds: tuple[AnswerKind, ...], rows: np.ndarray) -> dict[AnswerKind, np.ndarray]:
         return self.model.ask(self.model.adapter, kinds, rows, self.batch, self.count)
 
-    def _shown_classes(self, kind: Kind, first: Answers) -> tuple[Label, ...]:
+    def _shown_classes(self, kind: AnswerKind, first: Answers) -> tuple[Label, ...]:
         answer = first.get(kind, first.get("output"))
         assert answer is not None
         if kind == "labels":

@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.arrays import as_python
 from attain.core.errors import ModelError
-from attain.models.adapter import Adapter, Kind, Options, model_title, named_classes, plain_classes
+from attain.models.adapter import Adapter, AnswerKind, Options, model_title, named_classes, plain_classes
 
 
 def recognises(model: object) -> bool:
@@ -66,9 +66,9 @@ def _refuse_other_estimators(model: Any, title: str) -> None:
             )
 
 
-def _methods(model: Any, labels: tuple[Any, ...]) -> dict[Kind, Any]:
+def _methods(model: Any, labels: tuple[Any, ...]) -> dict[AnswerKind, Any]:
     """The model's methods by what they return."""
-    methods: dict[Kind, Any] = {}
+    methods: dict[AnswerKind, Any] = {}
     last = unwrapped(model, thresholds=False)[1]
     if hasattr(model, "predict_proba"):
         methods["probabilities"] = model.predict_proba
@@ -84,7 +84,7 @@ def _methods(model: Any, labels: tuple[Any, ...]) -> dict[Kind, Any]:
     return methods
 
 
-def _kinds(methods: Mapping[Kind, Any], options: Options, title: str) -> tuple[Kind, ...]:
+def _kinds(methods: Mapping[AnswerKind, Any], options: Options, title: str) -> tuple[AnswerKind, ...]:
     if options.returns is None:
         return tuple(methods)
     if options.returns not in methods:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from attain.core.errors import ModelError
-from attain.models.adapter import SMALLEST_PROBABILITY, Adapter, Kind, Options, library_name, model_title
+from attain.models.adapter import SMALLEST_PROBABILITY, Adapter, AnswerKind, Options, library_name, model_title
 
 
 def recognises(model: object) -> bool:
@@ -18,9 +18,9 @@ def recognises(model: object) -> bool:
 def adapt(model: Any, options: Options) -> Adapter:
     """A module's outputs are logits unless `returns` says otherwise: sigmoid of one column, softmax of several."""
     title = model_title(model)
-    kind: Kind = options.returns or "probabilities"
+    kind: AnswerKind = options.returns or "probabilities"
 
-    def ask(kind: Kind, batch: Any) -> dict[Kind, Any]:
+    def ask(kind: AnswerKind, batch: Any) -> dict[AnswerKind, Any]:
         output = _forward(model, batch, title)
         return {kind: _probabilities(output) if options.returns is None else output}
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from attain.core.errors import ModelError
-from attain.models.adapter import Adapter, Kind, Options, library_name, model_title
+from attain.models.adapter import Adapter, AnswerKind, Options, library_name, model_title
 
 _PROBABILITIES = ("binary:logistic", "reg:logistic", "multi:softprob")
 _MARGINS = ("binary:logitraw", "binary:hinge", "multi:softmax")
@@ -23,7 +23,7 @@ def adapt(model: Any, options: Options) -> Adapter:
     count = max(2, int(learner["learner_model_param"]["num_class"]))
     names = model.feature_names
 
-    def ask(kind: Kind, batch: Any) -> dict[Kind, Any]:
+    def ask(kind: AnswerKind, batch: Any) -> dict[AnswerKind, Any]:
         from xgboost import DMatrix
 
         matrix = DMatrix(batch, enable_categorical=True)
@@ -40,7 +40,7 @@ def adapt(model: Any, options: Options) -> Adapter:
     )
 
 
-def _kind(objective: str, options: Options, title: str) -> tuple[Kind, bool]:
+def _kind(objective: str, options: Options, title: str) -> tuple[AnswerKind, bool]:
     """What the booster's predictions are, and whether to ask for margins, which rank rows where labels only decide."""
     if options.returns is not None:
         return options.returns, False

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from attain.models.adapter import Kind
+from attain.models.adapter import AnswerKind
 from attain.models.goal import GoalLike, probe_rows
 from attain.models.structure.encoding import Encoding, Preprocessing, StructureError
 from attain.models.structure.tree_readers import TreeNodes, read_trees
@@ -186,7 +186,7 @@ def _verify(ensemble: Ensemble, goal: GoalLike, rows: np.ndarray, last: Any) -> 
     """Compares the arrays with the model: the same shares, or the same margins up to a factor and a constant."""
     rows = probe_rows(rows, _CHECKED_ROWS)
     own = ensemble.nodes.scores(ensemble.encode(rows))
-    kind: Kind = "probabilities" if "probabilities" in goal.reader.kinds else "scores"
+    kind: AnswerKind = "probabilities" if "probabilities" in goal.reader.kinds else "scores"
     if kind not in goal.reader.kinds:
         raise _unreadable(last, "it gives neither probabilities nor scores to check them by")
     said = goal.reader.read(rows, (kind,))[kind].reshape(len(rows), -1)
