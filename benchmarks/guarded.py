@@ -84,7 +84,7 @@ def methods(part: Split) -> dict[str, Any]:
     """The unfitted methods by name. Autoencoders are those the methods would fit themselves, fitted once."""
     schema, rows = part.data.schema, Table.read(part.train, part.data.schema).values
     whole = CHVAE(schema, random_state=0, verbose=False).fit(rows)
-    kept = CHVAE(schema, random_state=0, verbose=False).fit(rows[~held_out(rows, 0)])
+    kept = CHVAE(schema, random_state=0, verbose=False).fit(rows[~held_out(rows, part.y_train.to_numpy(), 0)])
     named = {
         CONNECTED: Guarded(schema, autoencoder=kept, figures=False),
         TYPICAL: Guarded(schema, autoencoder=kept, guard="typical", figures=False),

@@ -265,7 +265,7 @@ def test_without_calibration_rows_a_fifth_of_the_training_rows_is_held_out_and_t
     model = Encoded(LogisticRegression(), *train)
     found, _ = guarding_of(model, train, None, "typical", seed=3)
     values = Table.read(train[0], MIXED).values
-    aside = held_out(values, 3)
+    aside = held_out(values, train[1], 3)
     assert 0.14 < aside.mean() < 0.26
     desired = (model.predict(train[0]) == "yes") & (train[1] == "yes")
     assert len(found.guard.calibration) == (aside & desired).sum()
@@ -274,15 +274,50 @@ def test_without_calibration_rows_a_fifth_of_the_training_rows_is_held_out_and_t
     assert not known & {row.tobytes() for row in values[aside]}
     assert found.notes == (OWN_ROWS,)
     assert "calibrated on the model's own training rows" in OWN_ROWS
-    assert (held_out(values, 4) != aside).any()
+    assert (held_out(values, train[1], 4) != aside).any()
 
 
-def test_who_is_held_out_depends_on_content_alone() -> None:
-    values = draw(0, 300)
-    order = np.random.default_rng(1).permutation(300)
-    np.testing.assert_array_equal(held_out(values[order], 5), held_out(values, 5)[order])
-    twice = np.concatenate((values, values))
-    np.testing.assert_array_equal(held_out(twice, 5)[:300], held_out(twice, 5)[300:])
+def copies(seed, number):
+    """Rows of which many are equal, and labels that differ between copies."""
+    random = np.random.default_rng(seed)
+    values = random.poisson(1.0, size=(number, 3)).astype(float)
+    return np.where(values == 3, np.nan, values), random.choice(["no", "yes"], number).astype(object)
+
+
+def sorted_rows(values, labels):
+    whole = np.column_stack((np.nan_to_num(values, nan=-1.0), labels == "yes"))
+    return whole[np.lexsort(whole.T)]
+
+
+def test_what_is_held_out_does_not_depend_on_the_order_of_rows() -> None:
+    values, labels = copies(0, 400)
+    order = np.random.default_rng(1).permutation(400)
+    first, second = held_out(values, labels, 5), held_out(values[order], labels[order], 5)
+    np.testing.assert_array_equal(
+        sorted_rows(values[first], labels[first]), sorted_rows(values[order][second], labels[order][second])
+    )
+
+
+def test_calibration_rows_have_copies_among_the_others_as_often_as_new_rows_have() -> None:
+    values, labels = copies(0, 1500)
+    fresh, _ = copies(1, 1500)
+    aside = held_out(values, labels, 0)
+    known = {row.tobytes() for row in values[~aside]}
+    of_held_out, of_fresh = (np.mean([row.tobytes() in known for row in rows]) for rows in (values[aside], fresh))
+    assert of_fresh > 0.5
+    assert abs(of_held_out - of_fresh) < 4 * np.sqrt(of_fresh * (1 - of_fresh) / aside.sum())
+
+
+def test_a_guard_without_a_density_ranks_by_factors_and_distance() -> None:
+    fitted = Guard.fit("connected", reference_of(draw(0, 330)), draw(1, 99), None)
+    rows = np.concatenate((draw(2, 60), 3 * draw(3, 30)))
+    alike = lambda rows: np.zeros(len(rows))  # noqa: E731
+    np.testing.assert_allclose(fitted.score(rows), brute_score("connected", fitted.people, alike, rows), atol=1e-9)
+    limits = fitted.limits(0.15)
+    assert limits.density == -np.inf
+    factors, distance = fitted.position(rows)
+    kept = (factors <= limits.factors).all(axis=1) & (distance <= limits.distance)
+    np.testing.assert_array_equal(fitted.accepts(rows, 0.15), kept)
 
 
 def test_too_few_held_out_people_are_told_and_too_few_people_are_no_guard() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from attain.core.errors import AttainError, FileError
-from attain.density import CHVAE, Autoencoder, Codes
+from attain.density.autoencoder import Autoencoder, Codes
 from attain.methods.base import Explainer
 from attain.methods.search.latent_space import DecodeVjp, Latent
 from attain.methods.search.moves import Scale, fewest_changes
@@ -87,6 +87,8 @@ class LatentExplainer(Explainer):
         if given is None:
             return None
         if isinstance(given, str):
+            from attain.density import CHVAE  # needs JAX
+
             return CHVAE(self.schema_, random_state=self._seed)
         fresh: Autoencoder = clone(given).set_params(schema=self.schema_)
         return fresh

@@ -68,7 +68,7 @@ class Guard:
     setting: Setting
     people: Reference
     crowd: Reference
-    density: Density
+    density: Density | None
     own_factors: tuple[FloatArray, ...]
     own_distances: FloatArray
     own_densities: FloatArray
@@ -76,16 +76,15 @@ class Guard:
     held_out: bool
 
     @classmethod
-    def fit(cls, setting: Setting, people: Reference, calibration: FloatArray, density: Density) -> Guard:
+    def fit(cls, setting: Setting, people: Reference, calibration: FloatArray, density: Density | None) -> Guard:
         """A guard of these people, calibrated on the rows of others; at least `LEAST` people are needed."""
         crowd = thinned(people, CROWD)
         sizes = [k for k in NEIGHBOURS if k <= max(len(crowd) // 8, min(NEIGHBOURS))]
         densities = [crowd.local_density(k) for k in sizes]
         factors = tuple(np.sort(part.factor(*crowd.own_neighbours(part.k))) for part in densities if part is not None)
         own = people.own_neighbours(1)[0][:, 0] if len(people) > 1 else np.zeros(len(people))
-        guard = cls(
-            setting, people, crowd, density, factors, np.sort(own), np.sort(density(crowd.values)), np.empty(0), False
-        )
+        own_densities = np.empty(0) if density is None else np.sort(density(crowd.values))
+        guard = cls(setting, people, crowd, density, factors, np.sort(own), own_densities, np.empty(0), False)
         enough = len(calibration) >= LEAST
         scores = guard.score(calibration) if enough else guard._own_scores()
         return replace(guard, calibration=np.sort(scores), held_out=enough)
@@ -99,7 +98,7 @@ class Guard:
     def score(self, rows: FloatArray) -> FloatArray:
         """The smallest of each row's ranks."""
         factors, distance = self.position(rows)
-        return self._score(factors, distance, self.density(rows))
+        return self._score(factors, distance, rows)
 
     def position(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The outlier factors of each row, (n, sizes), and its distance to the nearest person."""
@@ -125,16 +124,17 @@ class Guard:
         return Limits(
             np.array([_largest(own, bar) for own in self.own_factors]),
             _largest(self.own_distances, bar * CLOSENESS) if self.setting == "connected" else np.inf,
-            -_largest(-self.own_densities[::-1], bar),
+            -np.inf if self.density is None else -_largest(-self.own_densities[::-1], bar),
         )
 
     def refused(self, rows: FloatArray, rate: float) -> float:
         """The share of rows that are refused at a rate."""
         return float(1 - self.accepts(rows, rate).mean()) if len(rows) else float("nan")
 
-    def _score(self, factors: FloatArray, distance: FloatArray, density: FloatArray) -> FloatArray:
+    def _score(self, factors: FloatArray, distance: FloatArray, rows: FloatArray) -> FloatArray:
         ranks = [_rank(own, factors[:, i]) for i, own in enumerate(self.own_factors)]
-        ranks.append(_rank(-self.own_densities[::-1], -density))
+        if self.density is not None:
+            ranks.append(_rank(-self.own_densities[::-1], -self.density(rows)))
         if self.setting == "connected":
             ranks.append(_rank(self.own_distances, distance) / CLOSENESS)
         # equal shares of different numbers of people must be equal to the last bit
@@ -144,7 +144,7 @@ class Guard:
         """The crowd's own scores, each among the others."""
         factors = [part.factor(*self.crowd.own_neighbours(part.k)) for part in self.local_densities]
         distance = self.people.index.query(self.crowd.points, min(2, len(self.people)))[0][:, -1]
-        return self._score(np.column_stack(factors), distance, self.density(self.crowd.values))
+        return self._score(np.column_stack(factors), distance, self.crowd.values)
 
 
 def thinned(people: Reference, most: int) -> Reference:

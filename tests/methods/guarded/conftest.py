@@ -13,7 +13,6 @@ from attain.methods.guarded.run import GuardedSearch
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.guarded.trials import Trials
 from attain.methods.guarded.vicinity import Vicinity
-from attain.methods.search.latent_space import Latent
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal
@@ -116,14 +115,11 @@ def built(
     places = np.repeat(space.transform(region.factuals)[:, None, :], 2, axis=1)
     trials.vicinity = Vicinity(guard, places)
     search = GuardedSearch(guard, rates, surrogate, percentiles, scale, 0.5, 0.02)
-    flat = Latent(
-        np.zeros((len(region), 2)), -np.ones(2), np.ones(2), np.ones(2, dtype=bool), lambda z, who: region.factuals[who]
-    )
     return SimpleNamespace(
         schema=SCHEMA, table=table, values=values, goal=goal, space=space, percentiles=percentiles, guard=guard,
         reference=reference, surrogate=surrogate, scale=scale, persons=persons, region=region, problem=problem,
-        objective=objective, limits=limits, trials=trials, search=search, latent=flat, places=places, rates=rates,
-        coordinates=Coordinates(reference),
+        objective=objective, limits=limits, trials=trials, search=search, latent_of=lambda region: None,
+        places=places, rates=rates, coordinates=Coordinates(reference),
     )  # fmt: skip
 
 

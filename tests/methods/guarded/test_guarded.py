@@ -1,6 +1,8 @@
 """The guarded search, end to end: what is found is valid, as usual as it says, and the same in any company."""
 
 import copy
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
@@ -18,12 +20,13 @@ from attain.core.errors import DataError
 from attain.datasets import load_german
 from attain.density import CHVAE, Codes
 from attain.methods import ActionableRecourse
-from attain.methods.guarded.guarding import OWN_ROWS
+from attain.methods.guarded.guarding import AUTOENCODER_SAW, OWN_ROWS
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.tables import Table
 from attain.testing import people
 from attain.testing.explainer import digest
+from tests.density.outside import ProbabilisticPCA
 
 RATES = {"connected": 0.15, "typical": 0.1}
 
@@ -524,6 +527,84 @@ def test_answers_made_for_refits_hold_under_other_refits(german) -> None:
     assert "holds_under" not in plain.figures.columns
     again = german.fitted().explain(german.forest, X, target="good", robust=german.refit)
     assert digest(again) == digest(robust)
+
+
+class Counted:
+    """A model that counts the rows it is asked about."""
+
+    def __init__(self, model):
+        self.model, self.classes_, self.rows = model, model.classes_, 0
+
+    def predict(self, X):
+        self.rows += len(X)
+        return self.model.predict(X)
+
+    def predict_proba(self, X):
+        self.rows += len(X)
+        return self.model.predict_proba(X)
+
+
+def test_rows_asked_are_all_that_the_models_saw(german) -> None:
+    counted = [Counted(model) for model in (german.logistic, german.linear(0.1), german.forest)]
+    explainer = german.explainer().fit(german.X, german.y)
+    X = german.refused(german.logistic, 4)
+    for robust in (None, counted[1:], counted[1:]):  # the third time the guard is known already
+        before = sum(model.rows for model in counted)
+        result = explainer.explain(counted[0], X, target="good", robust=robust)
+        assert result.rows_asked == sum(model.rows for model in counted) - before
+    asked = result.rows_asked
+    explainer.certificate(counted[0], result)
+    assert result.rows_asked == asked
+
+
+# without an autoencoder
+
+
+def test_without_an_autoencoder_answers_are_guarded_by_factors_and_distance(german) -> None:
+    explainer = Guarded(german.schema, autoencoder=None).fit(german.X, german.y, calibration=german.calibration)
+    for model in (german.logistic, german.forest):
+        X = german.refused(model, 10)
+        result = explainer.explain(model, X, target="good", n=2)
+        guard = guard_of(explainer, model)
+        assert result.found.all()
+        assert guard.density is None
+        assert "density_rank" not in result.figures.columns
+        p_value = guard.p_value(guard.score(result.rows))
+        np.testing.assert_array_equal(result.option_figures["typicality"] == 0, p_value > 0.18)
+        assert (model.predict(result.options[X.columns].astype(X.dtypes)) == "good").all()
+
+
+def test_without_an_autoencoder_jax_is_not_imported(tmp_path) -> None:
+    script = """
+import sys
+import attain
+from attain.testing import people
+X = people.frame(200)
+y = people.labels(X)
+explainer = attain.Guarded(people.schema(), autoencoder=None).fit(X, y)
+model = people.linear_model(X, y)
+refused = X[model.predict(X) == people.REFUSED].iloc[:3]
+result = explainer.explain(model, refused, target=people.DESIRED)
+explainer.save(sys.argv[1])
+again = attain.load(sys.argv[1]).explain(model, refused, target=people.DESIRED)
+assert again.answers.tobytes() == result.answers.tobytes()
+assert "jax" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "guarded.attain")], check=True)
+
+
+def test_a_fitted_autoencoder_that_may_have_seen_the_calibration_rows_is_noted(german, tmp_path) -> None:
+    schema, X, y = german.schema, german.X, german.y
+    fitted = ProbabilisticPCA(schema).fit(X)
+    explainers = {
+        True: Guarded(schema, autoencoder=fitted).fit(X, y),
+        False: Guarded(schema, autoencoder=ProbabilisticPCA(schema)).fit(X, y),
+        None: Guarded(schema, autoencoder=fitted).fit(X, y, calibration=german.calibration),
+    }
+    refused = german.refused(german.forest, 1)
+    for seen, explainer in explainers.items():
+        notes = explainer.explain(german.forest, refused, target="good").notes
+        assert (AUTOENCODER_SAW in notes) == bool(seen)
 
 
 # files

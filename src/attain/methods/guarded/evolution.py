@@ -1,4 +1,4 @@
-"""Latent refinement under the guard: an evolution strategy round the codes of people without a usual start."""
+"""Starts in latent space: codes around each row's own, and an evolution strategy for rows without a typical start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 from attain.methods.guarded.trials import Trials
 from attain.methods.search.latent_space import Latent
 from attain.methods.search.pool import rank_within
-from attain.methods.search.streams import normals, streams
+from attain.methods.search.problem import Problem
+from attain.methods.search.sphere import directions
+from attain.methods.search.streams import normals, streams, uniforms
 
 _PARENTS: Final = 4
 _CHILDREN: Final = 24
@@ -19,6 +21,26 @@ _WIDEST, _NARROWEST = 1.5, 0.2
 _STREAM: Final = 0xE501DED
 """Keeps its random numbers apart from those of the shells."""
 _REFUSED: Final = 1e6
+_CODES: Final = 16
+_FARTHEST: Final = 2.5
+"""Codes tried around each row's own, and how far from it, in latent units."""
+_START_STREAM: Final = 0x57A2755
+"""Keeps their random numbers apart from those of other searches."""
+
+
+def latent_starts(problem: Problem, latent: Latent) -> tuple[np.ndarray, np.ndarray]:
+    """Records decoded from codes around each row's own, evenly far up to a few latent units, in final form."""
+    region = problem.region
+    generators = streams(region.factuals, problem.seed ^ _START_STREAM)
+    units = int(latent.active.sum())
+    far = np.sort(uniforms(generators, (_CODES,)), axis=1) * _FARTHEST
+    moves = directions(normals(generators, (_CODES, units))) * far[:, :, None]
+    codes = np.repeat(latent.codes[:, None, :], _CODES, axis=1)
+    codes[:, :, latent.active] += moves
+    codes = np.clip(codes, latent.low, latent.high)
+    owners = np.repeat(np.arange(len(region)), _CODES)
+    rows = latent.decode(codes.reshape(len(owners), -1), owners)
+    return region.final_form(rows, owners), owners
 
 
 def evolved(trials: Trials, latent: Latent, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.robust import Refit, other_goals
 from attain.methods.guarded.run import GuardedSearch
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
+from attain.methods.search.latent_space import Latent
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal, GoalLike
 from attain.population.guard import Setting
@@ -34,7 +35,8 @@ _UNUSUAL: Final = 10
 """An answer is unusual, not outside, while it is refused at the rate but not at so many times less."""
 _GUARD_SAMPLES: Final = 5
 """With how many draws a density is bounded for the guard."""
-_DISTANCES_AT_ONCE: Final = 16_000_000
+_DISTANCES_AT_ONCE, _CELLS_AT_ONCE = 16_000_000, 32_000
+"""The most distances between a batch and the training rows, and the most cells of a batch, at a time."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,7 +59,8 @@ class Guarded(LatentExplainer):
         What the columns are; inferred from the training data where it is None.
     autoencoder
         Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is
-        cloned and fitted with the schema, unless it is fitted already.
+        cloned and fitted with the schema, unless it is fitted already. None works without one, and without JAX: the
+        guard is then made of outlier factors and distance only.
     guard
         `"connected"`: answers are not outliers among real rows, and close to one of them. `"typical"`: not outliers.
     rate
@@ -89,6 +92,7 @@ class Guarded(LatentExplainer):
     """
 
     needs_rows = True
+    needs_autoencoder = False
     citation = "pawelczyk2020learning"
 
     autoencoder: AutoencoderChoice = "chvae"
@@ -123,6 +127,7 @@ class Guarded(LatentExplainer):
         self._read_training(X, y)
         self.calibration_ = None if calibration is None else Calibration.read(calibration, self.schema_, self.labels_)
         self.held_out_seed_ = self._seed
+        self.autoencoder_was_fitted_ = hasattr(self.autoencoder, "schema_")
         self._prepare()
         return self
 
@@ -134,18 +139,20 @@ class Guarded(LatentExplainer):
         values = self.table_.values
         if self.calibration_ is not None:
             return values
-        kept = values[~guarding.held_out(values, self.held_out_seed_)]
+        kept = values[~guarding.held_out(values, self.labels_, self.held_out_seed_)]
         return kept if len(kept) > 1 else values
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         facts, arrays = super()._learned()
         more, rows = guarding.learned(self.calibration_)
-        return facts | more | {"held_out_seed": self.held_out_seed_}, arrays | rows
+        more |= {"held_out_seed": self.held_out_seed_, "autoencoder_was_fitted": self.autoencoder_was_fitted_}
+        return facts | more, arrays | rows
 
     def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         super()._restore(facts, arrays)
         self.calibration_ = guarding.restored(facts, arrays, self.schema_, self.labels_)
         self.held_out_seed_ = int(facts["held_out_seed"])
+        self.autoencoder_was_fitted_ = bool(facts["autoencoder_was_fitted"])
         self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_)
 
     def explain(
@@ -234,14 +241,19 @@ class Guarded(LatentExplainer):
         """The guard for this model and target."""
         return Guarding.of(
             goal, self.guard, self.table_.values, context.met(goal), self.labels_, self.calibration_,
-            self.held_out_seed_, self.space_, self._density,
+            self.held_out_seed_, self.space_, None if self.autoencoder_ is None else self._density,
         )  # fmt: skip
 
     def _notes(self, inspected: Guarding) -> tuple[str, ...]:
-        return inspected.notes
+        seen = self.autoencoder_was_fitted_ and self.calibration_ is None and inspected.guard.held_out
+        return (*inspected.notes, guarding.AUTOENCODER_SAW) if seen else inspected.notes
 
     def _batch_size(self, n: int, inspected: Guarding) -> int:
-        return int(np.clip(_DISTANCES_AT_ONCE // max(len(self.table_), 1), 16, 512))
+        rows, columns = self.table_.values.shape
+        return int(np.clip(min(_DISTANCES_AT_ONCE // rows, _CELLS_AT_ONCE // columns), 16, 512))
+
+    def _latent_or_none(self, region: Region) -> Latent | None:
+        return None if self.autoencoder_ is None else self._latent(region)
 
     def _density(self, rows: np.ndarray) -> np.ndarray:
         """The log-density of rows given their immutable features."""
@@ -260,7 +272,7 @@ class Guarded(LatentExplainer):
             self.max_shift_weight, self.change_weight, self.effort,
         )  # fmt: skip
         easiest = self._recourse.search(problem) if self.easiest else None
-        answers = guarded_answers(problem, search, lambda part: self._latent(part.region), easiest, problem.others)
+        answers = guarded_answers(problem, search, self._latent_or_none, easiest)
         if found.known:
             return answers
         unknown = {"typicality": float(Typicality.OUTSIDE), "typicality_p": np.nan}
@@ -268,4 +280,4 @@ class Guarded(LatentExplainer):
         return replace(answers, figures={**answers.figures, **figures})
 
     def _more_figures(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
-        return self._density_rank(rows, context.reference(goal))
+        return {} if self.autoencoder_ is None else self._density_rank(rows, context.reference(goal))

@@ -11,6 +11,7 @@ import numpy as np
 from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
 from attain.methods.guarded.surrogate import Surrogate
+from attain.methods.search.pool import rank_within
 from attain.methods.search.streams import person_key
 from attain.models import GoalLike
 from attain.population.guard import LEAST, Guard, Setting
@@ -30,6 +31,10 @@ OWN_ROWS: Final = (
 TOO_FEW_HELD_OUT: Final = (
     f"Fewer than {LEAST} real people of the desired class could be held out, so the guard was calibrated on those it "
     "was fitted on: its stated rate is only approximate."
+)
+AUTOENCODER_SAW: Final = (
+    "The autoencoder was fitted before, perhaps on rows that the guard was calibrated on, so that the guard's stated "
+    "rate is only approximate; pass an autoencoder that is not fitted, or calibration= with rows that it never saw."
 )
 NO_GUARD: Final = (
     f"Fewer than {LEAST} different real rows of the desired class are known, so the guard was fitted on all training "
@@ -62,10 +67,23 @@ class Calibration:
         return cls(table.values, None if pair[1] is None else read_labels(pair[1], table.labels))
 
 
-def held_out(values: np.ndarray, seed: int) -> np.ndarray:
-    """Which training rows are kept for calibration: drawn by their content, so that order does not matter."""
-    keys = np.array([person_key(row, seed ^ _STREAM) / 2**128 for row in values])
-    return keys < HELD_OUT
+def held_out(values: np.ndarray, labels: np.ndarray | None, seed: int) -> np.ndarray:
+    """Which training rows (n,) are kept for calibration, whatever their order.
+
+    Each is drawn by its content and its number among its copies, ordered by label, so that a calibration row has a
+    copy among the others as often as a new row has.
+    """
+    canonical = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
+    keys = np.ascontiguousarray(canonical).view(np.dtype((np.void, canonical.shape[1] * canonical.itemsize))).ravel()
+    same = np.unique(keys, return_inverse=True)[1]
+    label = np.zeros(len(values)) if labels is None else np.unique(labels.astype(str), return_inverse=True)[1]
+    order = np.lexsort((label, same))
+    copy = np.empty(len(values), dtype=np.intp)
+    copy[order] = rank_within(same[order])
+    drawn = [
+        person_key(row if not k else np.append(row, k), seed ^ _STREAM) for row, k in zip(values, copy, strict=True)
+    ]
+    return np.array(drawn, dtype=object) < HELD_OUT * 2**128
 
 
 @dataclass(frozen=True)
@@ -93,7 +111,7 @@ class Guarding:
     ) -> Guarding:
         """The guard of the training rows for a model and target."""
         desired = np.ones(len(values), dtype=bool) if labels is None else desired_labels(labels, goal.target)
-        aside = np.zeros(len(values), dtype=bool) if calibration is not None else held_out(values, seed)
+        aside = np.zeros(len(values), dtype=bool) if calibration is not None else held_out(values, labels, seed)
         reference = Reference.build(
             space.schema,
             values[~aside],

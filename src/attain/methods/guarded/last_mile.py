@@ -8,12 +8,13 @@ something better; what keeps them is in the pool, and only that is an answer.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Final
 
 import numpy as np
 
 from attain.methods.guarded.surrogate import Surrogate
-from attain.methods.guarded.trials import Points, Trials
+from attain.methods.guarded.trials import Points, Trials, slices
 from attain.methods.search.pool import rank_within
 from attain.population.space import MeasuringSpace
 
@@ -37,8 +38,7 @@ def walked(walkers: Points, trials: Trials, surrogate: Surrogate, space: Measuri
         if not active.size:
             break
         now = walkers.take(active)
-        rows, whose = _both(_taken_back(now, trials), _towards(now, trials))
-        singles, mine = trials.improving(rows, whose, now)
+        singles, mine = _single_changes(now, trials)
         rows, whose = _together(singles, mine, now)
         joint, ours = trials.improving(rows, whose, now)
         stuck = np.setdiff1d(np.arange(len(now)), np.concatenate((mine, ours)))
@@ -55,6 +55,24 @@ def walked(walkers: Points, trials: Trials, surrogate: Surrogate, space: Measuri
         walkers = _replaced(walkers, active[of[first]], better.take(first))
         active = active[of[first]]
     return walkers
+
+
+def _single_changes(now: Points, trials: Trials) -> tuple[Points, np.ndarray]:
+    """Better versions with one change taken back or one cell moved towards a real row, and whose version each is.
+
+    Of each walker with f free columns there are at most 3 f + 6 (f + 1): memory is bounded by looking at some walkers
+    at a time.
+    """
+    free = len(trials.problem.region.schema.free_columns)
+    versions = (len(_PARTS) + 2 * _REAL) * free + 2 * _REAL
+    width = max(now.rows.shape[1], trials.space.dimension)
+    found = []
+    for part in slices(len(now), versions * width, trials.cells_at_once):
+        some = now.take(np.arange(len(now))[part])
+        better, whose = trials.improving(*_both(_taken_back(some, trials), _towards(some, trials)), some)
+        found.append((better, whose + part.start))
+    points = reduce(Points.join, [better for better, _ in found])
+    return points, np.concatenate([whose for _, whose in found])
 
 
 def _replaced(walkers: Points, places: np.ndarray, by: Points) -> Points:

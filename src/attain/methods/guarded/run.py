@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from attain.methods.guarded.balls import Coordinates
-from attain.methods.guarded.evolution import evolved
+from attain.methods.guarded.evolution import evolved, latent_starts
 from attain.methods.guarded.last_mile import walked
 from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.starts import Starts
@@ -19,10 +19,11 @@ from attain.methods.guarded.vicinity import Vicinity
 from attain.methods.search.latent_space import Latent
 from attain.methods.search.moves import Scale, fewest_changes
 from attain.methods.search.pool import first_of_each, rank_within
-from attain.methods.search.problem import Problem
+from attain.methods.search.problem import Answers, Problem
 from attain.population.guard import Guard, Limits
 from attain.population.percentiles import Percentiles
 from attain.results.status import Typicality
+from attain.tables import Region
 
 _WALKERS: Final = 4
 _MORE_WALKERS: Final = 8
@@ -37,8 +38,9 @@ _RUNGS: Final = 4
 _NEAR: Final = 0.95
 """Where closeness is not asked for, balls reach as far as this share of real people have somebody near."""
 
-FurtherStarts: TypeAlias = Callable[[Problem], tuple[np.ndarray, np.ndarray]]
-"""A batch of people to candidate rows in final form, and whose each is."""
+
+LatentOf: TypeAlias = Callable[[Region], Latent | None]
+"""The latent space around a batch of rows, or None without an autoencoder."""
 
 
 class GuardedAnswers(NamedTuple):
@@ -63,8 +65,6 @@ class GuardedSearch:
         The weights of the largest shift and of each change in what is minimised.
     effort
         How many times as many walkers go the last mile.
-    further
-        Where else than near real people it starts.
     """
 
     guard: Guard
@@ -75,11 +75,13 @@ class GuardedSearch:
     largest: float
     number: float
     effort: int = 1
-    further: tuple[FurtherStarts, ...] = ()
 
-    def search(self, problem: Problem, latent: Latent) -> GuardedAnswers:
-        """The best answers of each person; people without any are those that no start could be found for."""
-        most = problem.region.max_changes
+    def search(self, problem: Problem, latent_of: LatentOf, easiest: Answers | None = None) -> GuardedAnswers:
+        """The best answers of each row; rows without any are those that no start could be found for.
+
+        `easiest` are answers to start from, too.
+        """
+        region, most = problem.region, problem.region.max_changes
         problem = replace(
             problem, region=replace(problem.region, max_changes=np.full(len(most), len(problem.region.schema)))
         )
@@ -90,12 +92,14 @@ class GuardedSearch:
             problem, objective, limits, 2 * problem.options, _KEPT * problem.options,
             self.guard.density, self.surrogate, self.guard.people.space, most,
         )  # fmt: skip
-        rows, owners = self._started(trials)
+        rows, owners = self._started(trials, latent_of(problem.region), easiest)
         trials.vicinity = self._vicinity(rows, owners, trials)
         walkers = _WALKERS if self.surrogate.exact else _MORE_WALKERS
         points = trials.measured(rows, owners)
         short = np.flatnonzero(trials.pool.size == 0)
-        points = points.join(trials.measured(*evolved(trials, latent, short)))
+        latent = latent_of(region) if short.size else None
+        if latent is not None:
+            points = points.join(trials.measured(*evolved(trials, latent, short)))
         best = self._best(points, trials, walkers * self.effort * problem.options)
         best = walked(best, trials, self.surrogate, self.guard.people.space, _ROUNDS)
         ways, lower = best.take(np.flatnonzero(best.excess <= 0)), best
@@ -116,7 +120,7 @@ class GuardedSearch:
         """The limits of the last level: there are none."""
         return Limits(np.full(len(self.guard.own_factors), np.inf), np.inf, -np.inf)
 
-    def _started(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+    def _started(self, trials: Trials, latent: Latent | None, easiest: Answers | None) -> tuple[np.ndarray, np.ndarray]:
         """Rows that turn the decision, from every kind of start, and whose they are."""
         reach = trials.limits[0].distance
         radius = min(reach, float(np.quantile(self.guard.own_distances, _NEAR)))
@@ -124,8 +128,9 @@ class GuardedSearch:
             trials, self.guard, self.surrogate, Coordinates(self.guard.people), self.percentiles, self.scale, radius
         )
         parts = [starts.real_people()]
-        for start in self.further:
-            rows, owners = start(trials.problem)
+        further = [] if latent is None else [latent_starts(trials.problem, latent)]
+        further += [] if easiest is None else [(easiest.rows, easiest.owners)]
+        for rows, owners in further:
             turned = trials.turning(rows, owners)
             parts.append((rows[turned], owners[turned]))
         parts.append(self._fewer(trials, *(np.concatenate(part) for part in zip(*parts, strict=True))))

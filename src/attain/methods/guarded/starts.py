@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from attain.methods.guarded.balls import Balls, Coordinates
 from attain.methods.guarded.surrogate import Surrogate
-from attain.methods.guarded.trials import Trials
+from attain.methods.guarded.trials import Trials, slices
 from attain.methods.guarded.vicinity import squared_distances
 from attain.methods.search.moves import Scale, fewest_changes
 from attain.methods.search.pool import rank_within
@@ -169,17 +170,18 @@ class Starts:
             active = np.flatnonzero(~done)
             if not active.size:
                 break
-            versions, whose = self._cells(rows[active])
-            tried = problem.evaluate(versions, owners[active[whose]], reserve=self.trials.reserve)
-            whose, versions, met = whose[tried.asked], tried.rows[tried.asked], tried.met
-            reached = np.round(tried.score, 9) + _FAR * met
-            order = np.lexsort((-reached, whose))
-            first = order[rank_within(whose[order]) == 0]
-            first = first[reached[first] > score[active[whose[first]]]]
-            chosen = active[whose[first]]
-            rows[chosen], score[chosen] = versions[first], reached[first]
             done[active] = True
-            done[chosen] = met[first]
+            for part in slices(len(active), self._values * rows.shape[1], self.trials.cells_at_once):
+                some = active[part]
+                versions, whose = self._cells(rows[some])
+                tried = problem.evaluate(versions, owners[some[whose]], reserve=self.trials.reserve)
+                whose, versions, met = whose[tried.asked], tried.rows[tried.asked], tried.met
+                reached = np.round(tried.score, 9) + _FAR * met
+                order = np.lexsort((-reached, whose))
+                first = order[rank_within(whose[order]) == 0]
+                first = first[reached[first] > score[some[whose[first]]]]
+                chosen = some[whose[first]]
+                rows[chosen], score[chosen], done[chosen] = versions[first], reached[first], met[first]
         won = score > _FAR / 2
         return rows[won], owners[won]
 
@@ -188,28 +190,38 @@ class Starts:
         problem, region = self.trials.problem, self.trials.problem.region
         real = self.guard.crowd.values
         real = real[np.linspace(0, len(real) - 1, min(len(real), _CLIMBED)).astype(np.intp)]
-        owners = np.repeat(people, len(real))
-        rows = region.factuals[owners].copy()
-        rows[:, region.schema.free_columns] = np.tile(real[:, region.schema.free_columns], (len(people), 1))
-        tried = problem.evaluate(rows, owners, reserve=self.trials.reserve)
-        rows, owners, score = tried.rows[tried.asked], owners[tried.asked], np.round(tried.score, 9)
-        order = np.lexsort((-score, owners))
-        order = order[rank_within(owners[order]) < _ENOUGH // 2]
-        return np.concatenate((region.factuals[people], rows[order])), np.concatenate((people, owners[order]))
+        best = [(region.factuals[people], people)]
+        for part in slices(len(people), real.size, self.trials.cells_at_once):
+            owners = np.repeat(people[part], len(real))
+            rows = region.factuals[owners]
+            free = region.schema.free_columns
+            rows[:, free] = np.tile(real[:, free], (len(people[part]), 1))
+            tried = problem.evaluate(rows, owners, reserve=self.trials.reserve)
+            rows, owners, score = tried.rows[tried.asked], owners[tried.asked], np.round(tried.score, 9)
+            order = np.lexsort((-score, owners))
+            order = order[rank_within(owners[order]) < _ENOUGH // 2]
+            best.append((rows[order], owners[order]))
+        return np.concatenate([rows for rows, _ in best]), np.concatenate([owners for _, owners in best])
+
+    @cached_property
+    def _known(self) -> list[np.ndarray]:
+        """The values tried in each column: all levels, or some that real rows have."""
+        known = []
+        for feature, pool in zip(self.trials.problem.region.schema, self.scale.pools, strict=True):
+            some = pool[np.linspace(0, len(pool) - 1, _VALUES).astype(np.intp)] if len(pool) else np.empty(0)
+            known.append(np.arange(len(feature.levels)) if feature.levels else np.unique(some))
+        return known
+
+    @property
+    def _values(self) -> int:
+        return max(sum(len(self._known[j]) for j in self.trials.problem.region.schema.free_columns), 1)
 
     def _cells(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Versions of rows with one cell changed, over values that real people have."""
+        """Versions of rows with one cell changed, over values that real rows have."""
         region = self.trials.problem.region
         versions, whose = [], []
         for j in region.schema.free_columns:
-            feature, pool = region.schema.features[j], self.scale.pools[j]
-            known = (
-                np.arange(len(feature.levels))
-                if feature.levels
-                else np.unique(pool[np.linspace(0, len(pool) - 1, _VALUES).astype(np.intp)])
-                if len(pool)
-                else np.empty(0)
-            )
+            known = self._known[j]
             changed = np.repeat(rows, len(known), axis=0)
             changed[:, j] = np.tile(known, len(rows))
             versions.append(changed)

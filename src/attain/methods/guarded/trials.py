@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -19,6 +20,16 @@ _NATS: Final = 10.0
 """So many nats of density count as much as an outlier factor e times its limit."""
 _EXCESS: Final = 50.0
 """What being odd costs, per unit of excess: more than any change, so that a search first becomes usual, then easy."""
+
+
+CELLS_AT_ONCE: Final = 8_000_000
+"""The most cells of candidates in one array: 64 MB."""
+
+
+def slices(number: int, cells: int, most: int) -> Iterator[slice]:
+    """Consecutive parts of `number` items of so many cells each, such that no part has more cells than `most`."""
+    size = max(most // max(cells, 1), 1)
+    return (slice(start, min(start + size, number)) for start in range(0, number, size))
 
 
 @dataclass(frozen=True)
@@ -73,12 +84,13 @@ class Trials:
     limits: list[Limits]
     reserve: int
     keep: int
-    density: Density
+    density: Density | None
     surrogate: Surrogate
     space: MeasuringSpace
     most: np.ndarray
     """How many features each person may change. The region asks for less: who changes more exceeds a limit, and may
     come down to it."""
+    cells_at_once: int = CELLS_AT_ONCE
     vicinity: Vicinity | None = None
     level: np.ndarray = field(init=False)
     pool: Pool = field(init=False)
@@ -112,11 +124,12 @@ class Trials:
 
     def settled(self, points: Points) -> Points:
         """The points with what they lack in density added to their excess; those within all limits go into the pool."""
-        least = np.array([limit.density for limit in self.limits])[self.level[points.owners]]
-        asked = np.flatnonzero(np.isfinite(least))
-        lacking = np.zeros(len(points))
-        lacking[asked] = np.maximum(least[asked] - self.density(points.rows[asked]), 0.0) / _NATS
-        points = replace(points, excess=points.excess + np.round(lacking, 9))
+        if self.density is not None:
+            least = np.array([limit.density for limit in self.limits])[self.level[points.owners]]
+            asked = np.flatnonzero(np.isfinite(least))
+            lacking = np.zeros(len(points))
+            lacking[asked] = np.maximum(least[asked] - self.density(points.rows[asked]), 0.0) / _NATS
+            points = replace(points, excess=points.excess + np.round(lacking, 9))
         usual = np.flatnonzero(points.excess <= 0)
         self.pool.add(points.rows[usual], points.owners[usual], points.cost[usual])
         return points

@@ -107,9 +107,11 @@ class Vicinity:
         number = min(number, self._people.who.shape[1])
         points = self._space.transform(rows) - self._people.centre[owners]
         found = np.empty((len(rows), number), dtype=np.intp)
-        for i, (point, person) in enumerate(zip(points, owners, strict=True)):
-            squared = ((self._people.points[person] - point) ** 2).sum(axis=1) + self._people.copies[person]
-            found[i] = self._people.who[person, np.argsort(squared, kind="stable")[:number]]
+        for part in (slice(start, start + _TILES_AT_ONCE) for start in range(0, len(rows), _TILES_AT_ONCE)):
+            near = self._people.points[owners[part]]
+            squared = ((near - points[part, None]) ** 2).sum(axis=2) + self._people.copies[owners[part]]
+            order = np.argsort(squared, axis=1, kind="stable")[:, :number]
+            found[part] = np.take_along_axis(self._people.who[owners[part]], order, axis=1)
         return self._guard.people.values[found]
 
     def _position(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -216,6 +216,17 @@ class Answers:
     status: list[Status]
     figures: Mapping[str, np.ndarray] = field(default_factory=dict)
 
+    def subset(self, owners: np.ndarray) -> Answers:
+        """The answers of some rows of the batch, sorted; the owners are their positions among those."""
+        chosen = np.flatnonzero(np.isin(self.owners, owners))
+        return Answers(
+            self.rows[chosen],
+            np.searchsorted(owners, self.owners[chosen]),
+            self.sort_key[chosen],
+            [self.status[i] for i in owners],
+            {name: values[chosen] for name, values in self.figures.items()},
+        )
+
     def join(self, other: Answers, owners: np.ndarray) -> Answers:
         """With the answers of another search of some rows, whose positions here are `owners`."""
         status = list(self.status)
