@@ -96,6 +96,7 @@ def test_lightgbm_classifier_and_its_booster_on_a_categorical_frame_agree(mixed)
     np.testing.assert_array_equal(classifier.decide(table.values).met, model.predict(frame) == "good")
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # LightGBM 4.6 makes up names and warns
 def test_lightgbm_without_names_gets_arrays(numbers):
     model = small_lgbm().fit(numbers.array, numbers.three)
     probability = model.predict_proba(numbers.array)

@@ -316,13 +316,17 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("labels in a frame of one column", lambda: fit(people(), pd.DataFrame({"y": ["good", "bad"] * 3})), None),
     # other arguments
     ("a target there is not", lambda: fitted().explain(decide, people(), target="best"), ("target", "'best'")),
-    ("a schema that is none", lambda: fit(people(), schema={"income": "real"}), ("schema is a dict",)),  # type: ignore[arg-type]
+    (
+        "a schema that is none",
+        lambda: fit(people(), schema={"income": "real"}),
+        ("schema must be an attain.Schema", "got a dict"),
+    ),  # type: ignore[arg-type]
     (
         "constraints that are none",
         lambda: explain(people(), constraints=["income"]),
         ("constraints must be a dictionary",),
     ),
-    ("no options", lambda: explain(people(), n=0), ("n is 0",)),
+    ("no options", lambda: explain(people(), n=0), ("n must be an integer ≥ 1, got 0",)),
 ]
 
 

@@ -244,7 +244,8 @@ def test_a_missing_cell_in_a_column_of_objects_is_written_as_it_was_read(
         assert made.iloc[1] is marker or (isinstance(made.iloc[1], float) and isinstance(marker, float))
 
 
-@pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
+# pandas 2 knows no dtype "str": it would write a missing cell as the string "None".
+@pytest.mark.parametrize("dtype", ["object", *(["str"] if pd.__version__ >= "3" else []), "string", "category"])
 def test_a_missing_level_in_an_array_is_what_the_frame_itself_gives(dtype: str) -> None:
     for marker in (None, np.nan, pd.NA):
         frame = pd.DataFrame({"x": pd.Series(["a", marker], dtype=object).astype(dtype)})

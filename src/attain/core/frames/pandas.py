@@ -144,7 +144,7 @@ class Pandas(Library):
         elif isinstance(dtype, pd.CategoricalDtype):
             used = dict.fromkeys(domain.levels[int(cell)] for cell in cells)
             new = [level for level in used if level not in dtype.categories]
-            column = column.cat.add_categories(new) if new else column
+            column = column.cat.add_categories(new) if new else column.copy()  # pandas 2 would edit the caller's frame
         else:
             column = column.copy()
         objects = column.dtype == _OBJECT
