@@ -60,7 +60,7 @@ build: $(DEV) ## the wheel, installed into an empty environment and tried there
 	$(PYTHON) -m venv "$$place/venv"; \
 	"$$place/venv/bin/python" -m pip install --disable-pip-version-check --quiet \
 		--constraint constraints.txt "$$wheel"; \
-	cd "$$place" && "$$place/venv/bin/attain" demo
+	cd "$$place" && JAX_COMPILATION_CACHE_DIR="$$place/jax" "$$place/venv/bin/python" "$(CURDIR)/.ci/smoke.py"
 
 format: $(DEV) ## put the code into the project's form
 	$(BIN)/ruff format .
