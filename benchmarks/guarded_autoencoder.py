@@ -12,6 +12,8 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,8 @@ COLUMNS = {
 
 def measured(name: str, seed: int, rows: int) -> list[dict[str, Any]]:
     """The averages of one split: one entry per variant and classifier."""
+    warnings.simplefilter("ignore")
+    threadpool_limits(1)
     data = DATA[name]()
     train, test, y_train, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=seed, stratify=data.y)
     train, y_train = train.iloc[:MOST_TRAINING], y_train.iloc[:MOST_TRAINING]
@@ -101,10 +105,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=80, help="refused rows of each split")
     parser.add_argument("--seeds", type=int, default=2, help="splits of each data set")
+    parser.add_argument("--jobs", type=int, default=2, help="processes, one thread each")
     given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    with threadpool_limits(1):
-        found = [one for name in DATA for seed in range(given.seeds) for one in measured(name, seed, given.rows)]
+    splits = [(name, seed, given.rows) for name in DATA for seed in range(given.seeds)]
+    with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
+        found = [one for split in pool.map(measured, *zip(*splits, strict=True)) for one in split]
     keys = ["data", "classifier", "autoencoder"]
     mean = pd.DataFrame(found).groupby(keys, sort=False).mean().reset_index()
     lines = [
