@@ -6,7 +6,33 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from attain import GrowingSpheres
+from attain import CCHVAE, GrowingSpheres, Guarded
+from attain.methods import (
+    FACE,
+    REVISE,
+    ActionableRecourse,
+    BudgetedInverseClassification,
+    Explainer,
+    FeatureTweaking,
+    HillClimbingLocalSearch,
+    NearestUnlike,
+    Russell,
+    Wachter,
+)
+
+FAST = (
+    GrowingSpheres(),
+    ActionableRecourse(),
+    BudgetedInverseClassification(),
+    FACE(),
+    FeatureTweaking(),
+    HillClimbingLocalSearch(),
+    NearestUnlike(),
+    Russell(),
+    Wachter(),
+)
+SLOW = (CCHVAE(), Guarded(), REVISE())
+"""Those that train an autoencoder in every check."""
 
 DOES_NOT_APPLY = {
     "check_complex_data": "asks for scikit-learn's own words; complex numbers are refused in ours (hostile frames)",
@@ -17,13 +43,21 @@ DOES_NOT_APPLY = {
 """Checks of scikit-learn that cannot pass, and why."""
 
 
-def _checks() -> list[Any]:
-    generated = estimator_checks_generator(GrowingSpheres(), mark=None)
-    return [pytest.param(estimator, check, id=getattr(check, "func", check).__name__) for estimator, check in generated]
+def _checks(explainer: Explainer, *marks: Any) -> list[Any]:
+    generated = estimator_checks_generator(explainer, mark=None)
+    name = type(explainer).__name__
+    return [
+        pytest.param(explainer, check, id=f"{name}-{getattr(check, 'func', check).__name__}", marks=marks)
+        for explainer, check in generated
+    ]
 
 
-@pytest.mark.parametrize(("estimator", "check"), _checks())
-def test_a_check_of_scikit_learn(estimator: GrowingSpheres, check: Callable[[Any], None]) -> None:
+CHECKS = [check for explainer in FAST for check in _checks(explainer)]
+CHECKS += [check for explainer in SLOW for check in _checks(explainer, pytest.mark.slow)]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
+def test_a_check_of_scikit_learn(estimator: Explainer, check: Callable[[Any], None]) -> None:
     name = getattr(check, "func", check).__name__
     if name in DOES_NOT_APPLY:
         pytest.skip(DOES_NOT_APPLY[name])

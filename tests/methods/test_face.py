@@ -9,7 +9,7 @@ from sklearn.neighbors import KernelDensity
 
 from attain.core.errors import AttainError, ModelError
 from attain.methods import FACE, GrowingSpheres
-from attain.methods.face.graph import GaussianDensity, PeopleGraph, admissible_rows
+from attain.methods.face.graph import GaussianDensity, RowGraph, admissible_rows
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Feature, Schema
@@ -43,7 +43,7 @@ def test_the_density_is_that_of_scikit_learn_up_to_a_constant():
 def test_a_step_weighs_its_length_and_the_rarity_at_its_midpoint():
     values = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]])
     density = GaussianDensity(values, 1.0)
-    graph = PeopleGraph(PLANE, values, values, 2, density)
+    graph = RowGraph(PLANE, values, values, 2, density)
     unit = density.log(values).max()
     for start, end, weight in zip(graph.starts, graph.ends, graph.weights, strict=True):
         rarity = unit - density.log((values[[start]] + values[[end]]) / 2)[0]
@@ -163,7 +163,7 @@ def test_paths_are_found_again_after_json_and_only_with_the_same_constraints():
         fitted.paths(result, {"immutable": list(people.schema().names)})
     assert set(fitted.paths(tight, constraints)["person"]) == set(asked.index[tight.found])
     other = GrowingSpheres(people.schema(), figures=False, budget=300).fit(X, y)
-    with pytest.raises(AttainError, match="GrowingSpheres, which knows no paths"):
+    with pytest.raises(AttainError, match="GrowingSpheres, which has no paths"):
         fitted.paths(other.explain(model, asked.iloc[:1], target=people.DESIRED))
 
 

@@ -99,6 +99,19 @@ def test_the_loss_has_the_slope_it_says():
         assert check_grad(lambda s: loss.of(s)[0], lambda s: loss.slope(s), np.array([score])) < 1e-6
 
 
+def test_the_losses_do_not_depend_on_the_order_of_the_training_rows(line):
+    schema, frame, model, linear = line
+    more = pd.concat([frame + i * 1e-9 for i in range(10)], ignore_index=True)
+    losses = []
+    for X in (more, more.iloc[np.argsort(model.decision_function(more))]):
+        explainer = REVISE(schema, autoencoder=linear).fit(X)
+        goal = explainer._goal(model, True, None)
+        losses.append(explainer._inspect(goal, explainer._context(goal))[1:])
+    for shuffled, ordered in zip(*losses, strict=True):
+        assert ordered.spread == pytest.approx(shuffled.spread, rel=0.05)
+        assert ordered.boundary == pytest.approx(shuffled.boundary, abs=0.05)
+
+
 def test_the_loss_of_a_probability_is_that_of_its_log_odds():
     odds = np.array([-3.0, 0.5, 2.0, 2.5])
     met = np.array([False, False, True, True])

@@ -11,9 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from attain import Feature, Schema
+from attain import Feature, Schema, Status
 from attain.core.errors import ModelError
 from attain.methods import Russell
+from attain.methods.russell import russell_program
+from attain.methods.search.integer_program import Solution, solve
 
 FEATURES = (
     Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",), "value": (-8,)}),
@@ -81,6 +83,22 @@ def test_the_distance_is_what_brute_force_finds(rules: bool) -> None:
     found = np.full(len(DENIED), np.inf)
     found[result.owners] = result.option_figures["distance"]
     np.testing.assert_allclose(found, [_brute_force(p, rules) for _, p in DENIED.iterrows()], atol=1e-5)
+
+
+def test_distances_are_proven_unless_a_rule_or_the_solver_limits_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = Russell(Schema(FEATURES), figures=False).fit(X, Y)
+    assert (free.explain(MODEL, DENIED, target="yes").option_figures["proven"] == 1).all()
+    rules = ("if home = rents then late >= 9",)  # not linear: kept by rejection
+    ruled = Russell(Schema(FEATURES, rules=rules), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes")
+    assert (ruled.option_figures["proven"] == 0).any()
+    monkeypatch.setattr(russell_program, "solve", lambda *a, **k: solve(*a, **k)._replace(proven=False))
+    assert (free.explain(MODEL, DENIED, target="yes").option_figures["proven"] == 0).all()
+
+
+def test_a_limit_before_any_record_is_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(russell_program, "solve", lambda *a, **k: Solution(None, np.inf, False))
+    result = Russell(Schema(FEATURES), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes")
+    assert set(result.statuses) == {Status.OUT_OF_REACH}
 
 
 def test_each_option_differs_from_the_last_in_a_state_or_a_move() -> None:

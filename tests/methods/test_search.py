@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from attain.methods.search.moves import SWITCH, Moves, Scale
+from attain.methods.search.options import diverse_order
 from attain.methods.search.pool import Pool, first_of_each
+from attain.methods.search.ranked import ranks_between
 from attain.methods.search.sparsity import sparse
 from attain.methods.search.sphere import directions, volume_uniform_radii
-from attain.methods.search.streams import normals, person_key, streams, uniforms
+from attain.methods.search.streams import normals, row_key, streams, uniforms
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, Table
 
@@ -38,9 +40,9 @@ def test_radii_are_uniform_in_the_volume_of_the_shell() -> None:
 
 def test_a_person_has_a_stream_of_their_own() -> None:
     rows = np.array([[1.0, np.nan, 0.0], [1.0, np.nan, -0.0], [1.0, 2.0, 0.0]])
-    keys = [person_key(row, 7) for row in rows]
+    keys = [row_key(row, 7) for row in rows]
     assert keys[0] == keys[1] != keys[2]
-    assert person_key(rows[0], 8) != keys[0]
+    assert row_key(rows[0], 8) != keys[0]
     together, alone = normals(streams(rows, 7), (4,)), normals(streams(rows[[2]], 7), (4,))
     assert together[2].tobytes() == alone[0].tobytes()
     draws = uniforms(streams(np.arange(2000.0)[:, None], 0), (5,)).ravel()
@@ -158,3 +160,43 @@ def test_the_farthest_record_is_as_far_as_the_limits() -> None:
     assert moves.farthest[0] == pytest.approx(np.hypot(4 / 1, 4 / 2))
     endless = numbers(np.zeros((1, 2)))
     assert Moves(endless, Scale(endless.schema, np.eye(2)), seed=0).farthest[0] == np.inf
+
+
+OPTIONS = st.lists(st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2)] * 3), st.integers(0, 3)), max_size=30)
+
+
+@given(OPTIONS, st.integers(1, 4))
+def test_options_are_those_chosen_one_by_one(candidates: list[tuple[int, tuple[int, ...], int]], options: int) -> None:
+    frame = pd.DataFrame(np.zeros((3, 3), dtype=int), columns=list("abc"))
+    region = Region.of(Table.read(frame, Schema(tuple(Feature(name, "count") for name in "abc"))), Constraints(), None)
+    rows = np.array([row for _, row, _ in candidates], dtype=float).reshape(-1, 3)
+    owners = np.array([owner for owner, _, _ in candidates], dtype=np.intp)
+    cost = np.array([cost for _, _, cost in candidates], dtype=float)
+    expected: list[int] = []
+    for owner in range(3):
+        first, others, rows_seen, sets_seen = [], [], set(), set()
+        distinct = [
+            i
+            for i in np.flatnonzero(owners == owner)
+            if not (tuple(rows[i]) in rows_seen or rows_seen.add(tuple(rows[i])))
+        ]
+        for i in sorted(distinct, key=lambda i: cost[i]):
+            changed = tuple(rows[i] != 0)
+            (others if changed in sets_seen else first).append(int(i))
+            sets_seen.add(changed)
+        expected += (first + others)[:options]
+    assert diverse_order(rows, owners, cost, region, options).tolist() == expected
+
+
+def test_choosing_options_takes_time_in_proportion_to_the_rows() -> None:
+    n = 200_000
+    frame = pd.DataFrame(np.zeros((n, 1), dtype=int), columns=["a"])
+    region = Region.of(Table.read(frame, Schema((Feature("a", "count"),))), Constraints(), None)
+    # one owner per row: rescanning all rows for each would take minutes
+    order = diverse_order(np.ones((n, 1)), np.arange(n)[::-1], np.zeros(n), region, 1)
+    np.testing.assert_array_equal(order, np.arange(n)[::-1])
+
+
+def test_ranks_stop_where_no_candidates_are_left() -> None:
+    owners, ranks = ranks_between(np.array([0, 2, 3]), 2, 5, np.array([4, 9, 1, 9]))
+    assert list(zip(owners.tolist(), ranks.tolist(), strict=True)) == [(0, 2), (0, 3), (3, 2), (3, 3), (3, 4)]

@@ -15,7 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import Feature, Model, Schema
 from attain.core.errors import AttainError, ModelError
 from attain.methods import Wachter
-from attain.methods.wachter.wachter import absolute_deviation, boundary
+from attain.methods.search.boundary import boundary
+from attain.methods.wachter.wachter import absolute_deviation
 
 SCHEMA = Schema(tuple(Feature(name, "real", cost=cost) for name, cost in zip("abc", (1.0, 2.0, 1.0), strict=True)))
 
@@ -135,6 +136,21 @@ def test_the_boundary_is_0_where_that_fits_and_else_between():
     assert boundary(score, score > 1.5) == 1.5
     assert boundary(score, np.zeros(4, dtype=bool)) == 2.0
     assert boundary(score, np.ones(4, dtype=bool)) == -2.0
+
+
+@pytest.mark.parametrize("method", ["gradient", "search"])
+def test_the_score_aimed_at_does_not_depend_on_the_order_of_the_training_rows(method):
+    X, y = frame(6000)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    order = np.argsort(model.decision_function(X))
+    _, smooth_aim, aim = inspected(Wachter(SCHEMA, method=method).fit(X.iloc[order], y.iloc[order]), model)
+    _, expected_smooth, expected = inspected(Wachter(SCHEMA, method=method).fit(X, y), model)
+    np.testing.assert_allclose((smooth_aim, aim), (expected_smooth, expected), rtol=0.05)
+
+
+def inspected(explainer, model):
+    goal = explainer._goal(model, 1, None)
+    return explainer._inspect(goal, explainer._context(goal))
 
 
 def test_a_model_without_a_slope_is_refused_where_only_the_gradient_is_wanted():

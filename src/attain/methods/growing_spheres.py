@@ -1,4 +1,4 @@
-"""Growing Spheres (Laugel et al. 2017): the nearest record, in any direction, that turns the decision."""
+"""Growing Spheres (Laugel et al. 2017): the nearest record, in any direction, that flips the decision."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _SPARE_OPTIONS = 8
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GrowingSpheres(Explainer):
-    """The nearest record that turns the decision, searched in growing shells round the person.
+    """The nearest record that flips the decision, searched in growing shells round the row.
 
-    Takes any classifier. First a ball is shrunk until nothing in it turns the decision, then shells grow outward from
+    Takes any classifier. First a ball is shrunk until nothing in it flips the decision, then shells grow outward from
     it until something does; last, every change that is not needed is taken back (smallest first). Numbers are measured
     in standard deviations; another level counts √2. Candidates are put on their grid and into their levels before the
-    model is asked, so that rounding never undoes an answer. It looks at no data but their spread: answers may be
-    records that no real person has.
+    model is asked, so that rounding never undoes an answer. Of the training data it uses only the spread: answers may
+    be unlike any real row.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
-    columns, `max_changes`. Rules between features: by mending where that is easy, else by rejection.
+    columns, `max_changes`. Rules between features: by repair where that is easy, else by rejection.
 
     Departures from the publication: the last ball without an answer is remembered (the released code divides once
     more), shells are uniform in volume in any dimension, and shells widen with the radius (`growth`), so that the
@@ -42,25 +42,25 @@ class GrowingSpheres(Explainer):
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     samples
         Records tried in each ball or shell.
     radius
-        The first ball, in standard deviations.
+        The radius of the first ball, in standard deviations.
     step
-        The least width of a shell.
+        The least width of a shell, in standard deviations.
     growth
         The width of a shell as a share of its radius, where that is larger than `step`. 0 gives the published shells.
     sparsity
         Whether changes that are not needed are taken back.
     budget
-        The most rows the model is asked about per person.
+        The most rows the model is asked about for each row explained.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
-        The seed. Each person has random numbers of their own, so that batch and order do not matter.
+        The seed. Each row has its own stream of random numbers, so that batch and order do not matter.
 
     References
     ----------
@@ -102,7 +102,7 @@ class GrowingSpheres(Explainer):
 
 
 class _Shells:
-    """The search of one batch of people: a ball each that shrinks, then shells that grow."""
+    """The search of one batch: a ball round each row that shrinks, then shells that grow."""
 
     def __init__(self, settings: GrowingSpheres, problem: Problem) -> None:
         self.settings = settings
@@ -115,7 +115,7 @@ class _Shells:
         self.reserve: np.ndarray = np.maximum(np.minimum(wished, problem.ledger.budget // 2), problem.options)
 
     def shrink(self) -> np.ndarray:
-        """The radius of a ball round each person in which nothing was found."""
+        """The radius of a ball round each row in which nothing was found, (n,)."""
         radius = np.full(len(self.problem), float(self.settings.radius))
         active = np.arange(len(self.problem))
         while active.size:
@@ -125,7 +125,7 @@ class _Shells:
         return radius
 
     def grow(self, inner: np.ndarray) -> list[Status]:
-        """Shells outward, until something turns the decision, there is nowhere left to go, or the budget is spent."""
+        """Shells outward, until something flips the decision, there is nowhere left to go, or the budget is spent."""
         status = np.full(len(self.problem), Status.FOUND, dtype=object)
         pool = self.pool
         wanted = 1 if self.problem.options == 1 else 2 * self.problem.options
@@ -136,7 +136,7 @@ class _Shells:
             empty = pool.size[active] == 0
             status[active[empty & spent]] = Status.BUDGET_SPENT
             status[active[empty & beyond & ~spent]] = Status.OUT_OF_REACH
-            # a hit nearer than the next shell cannot be beaten by it
+            # the next shell cannot have a nearer hit
             done = (pool.nearest[active] <= inner[active]) & (pool.size[active] >= wanted)
             active = active[~(spent | beyond | done)]
             outer = inner[active] + np.maximum(self.settings.step, self.settings.growth * inner[active])
@@ -145,10 +145,10 @@ class _Shells:
             active = active[~(hit & (pool.size[active] >= wanted))]
         return list(status)
 
-    def _try(self, people: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-        """Judges records from one shell for each of these people; says for whom one turned the decision."""
-        rows, owners = self.moves.draw(people, inner, outer, self.settings.samples)
-        tried = self.problem.evaluate(rows, owners, reserve=self.reserve)
-        rows, owners = tried.rows[tried.hits], owners[tried.hits]
-        self.pool.add(rows, owners, self.moves.distances(rows, owners))
-        return np.isin(people, owners)
+    def _try(self, owners: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
+        """Draws records from one shell for each owner; returns which owners have a hit."""
+        rows, whose = self.moves.draw(owners, inner, outer, self.settings.samples)
+        tried = self.problem.evaluate(rows, whose, reserve=self.reserve)
+        rows, whose = tried.rows[tried.hits], whose[tried.hits]
+        self.pool.add(rows, whose, self.moves.distances(rows, whose))
+        return np.isin(owners, whose)

@@ -16,6 +16,8 @@ from attain import Feature, Schema, Status
 from attain.core.errors import AttainError
 from attain.methods import ActionableRecourse, GrowingSpheres
 from attain.methods.recourse import flip_set
+from attain.methods.recourse.actions import Choices, Program, Row
+from attain.methods.search.integer_program import Solution, solve
 
 FEATURES = (
     Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",)}),
@@ -155,6 +157,42 @@ def test_large_ties_leave_linear_rules_to_the_integer_program(monkeypatch: pytes
     cost, _ = _costs(explainer)
     expected = [_brute_force(person, "total", rules=True)[0] for _, person in DENIED.iterrows()]
     np.testing.assert_allclose(cost, expected, atol=1e-6)
+
+
+def test_answers_are_proven_unless_the_solver_reached_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
+    explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False).fit(X, Y)
+    proven = explainer.explain(MODEL, DENIED, target="yes", n=2)
+    assert (proven.option_figures["proven"] == 1).all()
+    monkeypatch.setattr(flip_set, "solve", lambda *a, **k: solve(*a, **k)._replace(proven=False))
+    stopped = explainer.explain(MODEL, DENIED, target="yes", n=2)
+    assert stopped.statuses == proven.statuses
+    assert (stopped.option_figures["proven"] == 0).all()
+
+
+def test_a_limit_before_any_answer_is_not_called_no_recourse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
+    explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False).fit(X, Y)
+    expected = explainer.explain(MODEL, DENIED, target="yes").statuses
+    monkeypatch.setattr(flip_set, "solve", lambda *a, **k: Solution(None, np.inf, False))
+    stopped = explainer.explain(MODEL, DENIED, target="yes").statuses
+    assert Status.FOUND in expected
+    assert stopped == tuple(Status.OUT_OF_REACH if one is Status.FOUND else one for one in expected)
+
+
+def test_items_after_a_part_that_was_given_up_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    choices = [_choices(0, [0.0, 1.0], [0.0, 1.0]), _choices(1, [0.0, 1.5], [0.0, 1.0])]
+    program = Program(choices, [Row((np.zeros(2), np.zeros(2)), -np.inf, 1.0)], need=1.0, most=2, reach=None)
+    monkeypatch.setattr(flip_set, "_MOST_REJECTED", 1)
+    every = flip_set.FlipSet(program, "total", lambda item: True).distinct()
+    assert [(set(item.changed), item.proven) for item in every] == [({0}, True), ({1}, True), ({0, 1}, True)]
+    some = flip_set.FlipSet(program, "total", lambda item: item.changed != {1}).distinct()
+    assert [(set(item.changed), item.proven) for item in some] == [({0}, True), ({0, 1}, False)]
+
+
+def _choices(column: int, cost: list[float], gain: list[float]) -> Choices:
+    cells = np.arange(len(cost), dtype=float)[:, None]
+    return Choices(np.array([column]), cells, cells > 0, np.array(cost), np.array(gain))
 
 
 def test_a_flip_set_lists_the_cheapest_item_of_each_set_of_features() -> None:

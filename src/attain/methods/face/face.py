@@ -1,4 +1,4 @@
-"""FACE (Poyiadzi et al. 2020): a feasible path over real people to one of the desired class."""
+"""FACE (Poyiadzi et al. 2020): a feasible path over real rows to one of the desired class."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
-from attain.methods.face.graph import GaussianDensity, PeopleGraph, admissible_rows
+from attain.methods.face.graph import GaussianDensity, RowGraph, admissible_rows
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse_order
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.ranked import ranked_hits
+from attain.methods.search.ranked import ranked_hits, ranks_between
 from attain.models import GoalLike
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.reference import distinct
@@ -29,61 +29,61 @@ Kernel = Literal["kde", "knn"]
 
 _STEPS_AT_ONCE = 10_000_000
 _BLOCK = 25
-"""End points tried first, the nearest by path; more follow where none of them will do."""
+"""End points tried first, the nearest by path; more follow where none of them flips the decision."""
 _CENTRES = 1_000
-"""The most people a kernel density is made of."""
+"""The most rows a kernel density is made of."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FACE(Explainer):
-    """The nearest real person of the desired class along a path of real people, through regions where many are.
+    """The nearest real row of the desired class along a path of real rows, through regions of high density.
 
-    Takes any classifier; `least_probability` needs one that gives probabilities. Training people are joined to their
+    Takes any classifier; `least_probability` needs one that gives probabilities. Training rows are joined to their
     nearest neighbours in the measuring space; a step weighs its length times −log of the density at its midpoint. The
-    shortest path from a person to somebody whom the model gives what is asked for, and who is no outlier, is what they
-    could follow. The answer is its end with the cells that may not change put back, if that still turns the decision;
-    else the next end is tried.
+    path is the shortest to a row for which the model decides as requested and where the density is not too low. The
+    answer is its end with the cells that may not change put back, if that still flips the decision; else the next end
+    is tried.
 
-    **Its answers and paths hold real people's values.** The figure `copies_a_person` is 1 where an answer's free cells
-    are exactly those of a training row; `endpoint` is the training row, by position, that the path leads to;
+    **Its answers and paths contain real people's values.** The figure `copies_a_person` is 1 where an answer's free
+    cells are exactly those of a training row; `endpoint` is the training row, by position, that the path leads to;
     `path_length` its weight. `paths(result)` gives the steps.
 
     Keeps on every step of the path: immutable levels and special codes (the same), immutable numbers (within
     `tolerance`), directions of the schema (no step back), bounds, ranges, transitions and the constraints of the call
-    (relative to the person). Keeps in the answer, by construction: all of them exactly, and steps, missing cells,
-    derived columns. Rules between features: by mending where that is easy, else by rejection. `max_changes`: by
+    (relative to the row explained). Keeps in the answer, by construction: all of them exactly, and steps, missing
+    cells, derived columns. Rules between features: by repair where that is easy, else by rejection. `max_changes`: by
     rejection.
 
-    Departures from the publication: the density has the unit in which its largest value at a person is 1, and no step
-    weighs less than its length, so that weights are never negative; t_d is a quantile; numbers that cannot change are
-    held within a tolerance along the path, as nobody else has exactly the same, and exactly in the answer.
+    Departures from the publication: the density is scaled so that its largest value at a row is 1, and no step weighs
+    less than its length, so that weights are never negative; t_d is a quantile; numbers that cannot change are held
+    within a tolerance along the path, as no other row has exactly the same, and exactly in the answer.
 
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     neighbours
-        How many of the nearest people each one is joined to.
+        How many of its nearest rows each row is joined to.
     density
         `kde`: a Gaussian kernel density at the midpoint of a step; `knn`: from the length of the step alone.
     bandwidth
-        Of the kernel, in the measuring space; Scott's rule where it is None.
+        Of the kernel, in the measuring space; None applies Scott's rule.
     least_probability
         t_p: the least probability of the target at the end of a path; None asks for the decision only.
     least_density
-        t_d: the end of a path is denser than this share of the training people.
+        t_d: the end of a path is denser than this share of the training rows.
     tolerance
-        How far a number that cannot change may lie from the person's own along the path, in standard deviations.
+        How far a number that cannot change may lie from the row's own along the path, in standard deviations.
     max_rows
-        The most training people in the graph; a random part of them where there are more.
+        The most training rows in the graph; where there are more, a random sample of them.
     budget
-        The most rows the model is asked about per person.
+        The most rows the model is asked about for each row explained.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
-        The seed for choosing people, where there are more than the graph or the kernel density takes.
+        The seed of the samples, where there are more rows than the graph or the kernel density takes.
 
     References
     ----------
@@ -126,7 +126,7 @@ class FACE(Explainer):
             centres = points[random.choice(len(points), min(_CENTRES, len(points)), replace=False)]
             density = GaussianDensity(centres, self.bandwidth)
         self.rows_ = first
-        self.graph_ = PeopleGraph(self.schema_, values[first], points, self.neighbours, density)
+        self.graph_ = RowGraph(self.schema_, values[first], points, self.neighbours, density)
         self.spread_ = Scale(self.schema_, values).spread
         self._copies = Copies(values[:, self.schema_.free_columns])
 
@@ -156,11 +156,8 @@ class FACE(Explainer):
         order = np.argsort(lengths, axis=1, kind="stable")
         available = np.isfinite(lengths).sum(axis=1)
 
-        def ends(people: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            ranks = np.tile(np.arange(start, min(stop, order.shape[1])), len(people))
-            owners = np.repeat(people, len(ranks) // len(people))
-            reached = ranks < available[owners]
-            owners, ranks = owners[reached], ranks[reached]
+        def ends(active: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            owners, ranks = ranks_between(active, start, stop, available)
             return self.graph_.values[order[owners, ranks]], owners, ranks
 
         rows, owners, ranks, _, status = ranked_hits(
@@ -177,30 +174,30 @@ class FACE(Explainer):
         return Answers(rows[kept], owners[kept], cost[kept], status, figures)
 
     def paths(self, result: Counterfactuals, constraints: Constraints | Mapping[str, Any] | None = None) -> Frame:
-        """The path of every option: one row a step, with the columns person, option, step and the features.
+        """The path of every option: one row per step, with the columns person, option, step and the features.
 
-        Step 0 is the person's own record, then come real people's as they are, and last the answer. Pass the
+        Step 0 is the row explained, then come real rows as they are, and last the answer. Pass the
         constraints with which `result` was made, if there were any; the result may have come back from JSON.
         """
         self._check_fitted()
         missing = {"endpoint", "path_length"} - set(result.option_figures)
         if missing:
-            raise AttainError(f"result was made by {result.method}, which knows no paths; pass one of FACE")
+            raise AttainError(f"result was made by {result.method}, which has no paths; pass a result of FACE")
         region = Region.of(result.table, Constraints.of(constraints), self.observed_)
         places = np.searchsorted(self.rows_, result.option_figures["endpoint"], sorter=np.argsort(self.rows_))
         vertices = np.argsort(self.rows_)[np.minimum(places, len(self.rows_) - 1)]
         steps: list[tuple[int, int, int, np.ndarray]] = []
-        people = np.unique(result.owners)
+        owners = np.unique(result.owners)
         size = self._batch_size(1, None)
-        for start in range(0, len(people), size):
-            some = people[start : start + size]
+        for start in range(0, len(owners), size):
+            some = owners[start : start + size]
             lengths, before = self._routes(region.subset(some))
             for option in np.flatnonzero(np.isin(result.owners, some)):
                 place = int(np.searchsorted(some, result.owners[option]))
                 if not abs(lengths[place, vertices[option]] - result.option_figures["path_length"][option]) < 1e-5:
                     raise AttainError(
-                        "constraints are not those with which result was made, or this explainer is not the one: the "
-                        "path cannot be found again; pass the same constraints"
+                        "the path of result was not found again: it was made by another explainer or with other "
+                        "constraints; pass the same constraints"
                     )
                 steps += self._steps(result, int(option), before[place], int(vertices[option]))
         return self._listed(result, steps)
@@ -208,24 +205,24 @@ class FACE(Explainer):
     def _steps(
         self, result: Counterfactuals, option: int, before: np.ndarray, vertex: int
     ) -> list[tuple[int, int, int, np.ndarray]]:
-        """(person, option, step, record) from the person's own record to the answer."""
+        """(owner, option, step, record) from the row explained to the answer."""
         on_the_way: list[np.ndarray] = []
         vertex = int(before[vertex])
         while vertex >= 0:
             on_the_way.insert(0, self.graph_.values[vertex])
             vertex = int(before[vertex])
-        person = int(result.owners[option])
-        rank = int((result.owners[:option] == person).sum()) + 1
-        records = [result.table.values[person], *on_the_way, result.rows[option]]
-        return [(person, rank, step, record) for step, record in enumerate(records)]
+        owner = int(result.owners[option])
+        rank = int((result.owners[:option] == owner).sum()) + 1
+        records = [result.table.values[owner], *on_the_way, result.rows[option]]
+        return [(owner, rank, step, record) for step, record in enumerate(records)]
 
     def _listed(self, result: Counterfactuals, steps: list[tuple[int, int, int, np.ndarray]]) -> Frame:
         table = result.table
-        people = np.array([person for person, *_ in steps], dtype=np.intp)
+        owners = np.array([owner for owner, *_ in steps], dtype=np.intp)
         records = np.array([record for *_, record in steps]).reshape(len(steps), len(table.schema))
         leading = {
-            "person": [table.labels[person] for person in people],
+            "person": [table.labels[owner] for owner in owners],
             "option": [rank for _, rank, *_ in steps],
             "step": [step for _, _, step, _ in steps],
         }
-        return table.layout.library.with_leading(table.take(people, records), leading)
+        return table.layout.library.with_leading(table.take(owners, records), leading)

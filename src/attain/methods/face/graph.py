@@ -1,4 +1,4 @@
-"""A graph of real people: who is near whom, and how dense it is between them."""
+"""A graph of real rows: which are near each other, and how high the density is between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attain.tables import Region, ordinary
 _TILE = 4096
 _SPARE = 8
 _SHORTEST = 1e-9
-"""No step has length 0, which a sparse graph would take for no step."""
+"""No step has length 0, which in a sparse graph means no step."""
 _DECIMALS = 9
 
 
@@ -38,23 +38,23 @@ class GaussianDensity:
             padded = np.concatenate((some, np.zeros((_TILE - len(some), some.shape[1]))))
             squares = np.maximum((padded**2).sum(axis=1)[:, None] + size - 2 * padded @ self._centres.T, 0.0)
             result[start : start + _TILE] = logsumexp(squares / (-2 * self.bandwidth**2), axis=1)[: len(some)]
-        # products round differently in other company; nothing may hang on their last bits
+        # products round differently in another batch; nothing may depend on their last bits
         return np.round(result, _DECIMALS)
 
 
-class PeopleGraph:
-    """Each person joined to their nearest others, both ways, with weights that are long where few people are.
+class RowGraph:
+    """Each row joined to its nearest others, both ways, with weights that are large where the density is low.
 
-    A step from a to b weighs ‖a − b‖ (1 + max(u − log p, 0)): the density p at its midpoint, and u the largest one
-    at a person, so that a step among many weighs its length and no weight is negative. Without a kernel density, p is
-    the nearest neighbour estimate from the length of the step itself, ∝ ‖a − b‖^(−dimensions).
+    A step from a to b weighs ‖a − b‖ (1 + max(u − log p, 0)): the density p at its midpoint, and u the largest log p
+    at a row, so that no weight is negative. Without a kernel density, p is the nearest neighbour estimate from the
+    length of the step itself, ∝ ‖a − b‖^(−dimensions).
 
     Attributes
     ----------
     values, points
-        The people, in original units and in the measuring space.
+        The n rows, in original units (n, d) and in the measuring space (n, p).
     height
-        The logarithm of the density at each person.
+        The logarithm of the density at each row, (n,).
     starts, ends, weights
         The steps. Steps against a direction of the schema are left out.
     """
@@ -85,7 +85,7 @@ class PeopleGraph:
     def _largest(self, lengths: np.ndarray) -> float:
         if self._density is not None:
             return float(self.height.max())
-        # the very shortest steps are twins, not crowds
+        # the very shortest steps join near-duplicates; they do not show a high density
         return -self.points.shape[1] * float(np.log(np.quantile(lengths, 0.01))) if len(lengths) else 0.0
 
     def _weights(self, starts: np.ndarray, ends: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -97,7 +97,7 @@ class PeopleGraph:
         return lengths * (1.0 + np.maximum(self._unit - log_density, 0.0))
 
     def _along(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Which steps go against no direction of the schema."""
+        """Which steps agree with the directions of the schema."""
         good = np.ones(len(before), dtype=bool)
         for j, feature in enumerate(self._schema):
             if feature.direction != "any" and not feature.immutable:
@@ -107,39 +107,39 @@ class PeopleGraph:
         return good
 
     def routes(self, region: Region, factuals: np.ndarray, admissible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Each person's shortest way to everybody in the graph: lengths and the vertex before, (people, n).
+        """The shortest paths from m rows to all n vertices: lengths, and the vertex before each, (m, n).
 
-        `factuals` are the people's points; each starts with steps to the nearest of those `admissible` (people, n), and
-        goes on through them alone. −1 stands for the person's own place as the vertex before. One graph with a block
-        for each person holds them all, so that one call of Dijkstra's algorithm finds all ways.
+        `factuals` are the m points; each starts with steps to the nearest of its `admissible` vertices (m, n), and goes
+        on through them alone. A vertex before of −1 is the row itself. One graph with a block for each row has them
+        all, so that one call of Dijkstra's algorithm finds every path.
         """
-        people, n = admissible.shape
-        person, vertex = self._links(region, factuals, admissible)
-        linked = self._weights(factuals[person], self.points[vertex], _lengths(factuals[person], self.points[vertex]))
-        owner, edge = np.nonzero(admissible[:, self.starts] & admissible[:, self.ends])
+        m, n = admissible.shape
+        owner, vertex = self._links(region, factuals, admissible)
+        linked = self._weights(factuals[owner], self.points[vertex], _lengths(factuals[owner], self.points[vertex]))
+        block, edge = np.nonzero(admissible[:, self.starts] & admissible[:, self.ends])
         width = n + 1
-        rows = np.concatenate((owner * width + self.starts[edge], person * width + n))
-        columns = np.concatenate((owner * width + self.ends[edge], person * width + vertex))
+        rows = np.concatenate((block * width + self.starts[edge], owner * width + n))
+        columns = np.concatenate((block * width + self.ends[edge], owner * width + vertex))
         weights = np.concatenate((self.weights[edge], linked))
-        graph = csr_matrix((weights, (rows, columns)), shape=(people * width, people * width))
-        sources = np.arange(people) * width + n
+        graph = csr_matrix((weights, (rows, columns)), shape=(m * width, m * width))
+        sources = np.arange(m) * width + n
         lengths, before, _ = dijkstra(graph, indices=sources, return_predecessors=True, min_only=True)
-        before = before.reshape(people, width)[:, :n] - (np.arange(people) * width)[:, None]
-        return np.round(lengths.reshape(people, width)[:, :n], _DECIMALS), np.where(before == n, -1, before)
+        before = before.reshape(m, width)[:, :n] - (np.arange(m) * width)[:, None]
+        return np.round(lengths.reshape(m, width)[:, :n], _DECIMALS), np.where(before == n, -1, before)
 
     def _links(self, region: Region, factuals: np.ndarray, admissible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The first steps: from each person to the nearest admissible others, along the schema's directions."""
+        """The first steps: from each row to its nearest admissible vertices, along the schema's directions."""
         squares = (self.points**2).sum(axis=1) - 2 * factuals @ self.points.T
         squares[~admissible] = np.inf
         keep = min(self._neighbours + _SPARE, len(self))
         vertex = np.sort(np.argpartition(squares, keep - 1, axis=1)[:, :keep], axis=1).ravel()
-        person = np.repeat(np.arange(len(factuals)), keep)
-        lengths = _lengths(factuals[person], self.points[vertex])
-        good = admissible[person, vertex] & self._along(region.factuals[person], self.values[vertex])
-        order = np.lexsort((vertex, np.where(good, lengths, np.inf), person)).reshape(len(factuals), keep)
+        owner = np.repeat(np.arange(len(factuals)), keep)
+        lengths = _lengths(factuals[owner], self.points[vertex])
+        good = admissible[owner, vertex] & self._along(region.factuals[owner], self.values[vertex])
+        order = np.lexsort((vertex, np.where(good, lengths, np.inf), owner)).reshape(len(factuals), keep)
         nearest = order[:, : self._neighbours].ravel()
         nearest = nearest[good[nearest]]
-        return person[nearest], vertex[nearest]
+        return owner[nearest], vertex[nearest]
 
 
 def _lengths(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -147,11 +147,11 @@ def _lengths(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 def admissible_rows(region: Region, values: np.ndarray, spread: np.ndarray, tolerance: float) -> np.ndarray:
-    """Which rows each person could become, (people, n), cell by cell.
+    """Which of n rows each of m rows could become, (m, n), cell by cell.
 
     A level or special code that may not change is the same. A number that may not change lies within `tolerance`
-    standard deviations of the person's own. What may change lies where the person may go. Of a cell that the person's
-    record does not have, and of derived columns, nothing is asked.
+    standard deviations of the row's own. What may change lies within its limits. Cells that are missing in the row, and
+    derived columns, are not compared.
     """
     result = np.ones((len(region), len(values)), dtype=bool)
     for j, feature in enumerate(region.schema):

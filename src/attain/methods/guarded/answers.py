@@ -92,5 +92,5 @@ def _easiest_shift(easiest: Answers | None, owners: np.ndarray, people: int) -> 
     """The least total shift of any answer of each owner, in percentiles; NaN where it is not known."""
     shift = np.full(people, np.nan)
     if easiest is not None:
-        shift[easiest.owners] = np.round(easiest.figures["cost"], 6)
+        shift[easiest.owners] = np.where(easiest.figures["proven"], np.round(easiest.figures["cost"], 6), np.nan)
     return shift[owners]

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from attain.methods.recourse.actions import Actions, Grid
+from attain.methods.recourse.actions import ActionGrid, Actions
 from attain.methods.recourse.exact import ExactRecourse
 from attain.methods.search.problem import Answers, Problem
 from attain.models.structure.encoding import StructureError
@@ -24,7 +24,7 @@ class Easiest:
 
     def __init__(self, schema: Schema, values: np.ndarray, percentiles: Percentiles) -> None:
         self._values, self._percentiles = values, percentiles
-        self._grid = Grid(schema, values, "observed")
+        self._grid = ActionGrid(schema, values, "observed")
         self._grid.points = [_thinned(points) for points in self._grid.points]
 
     def search(self, problem: Problem) -> Answers | None:

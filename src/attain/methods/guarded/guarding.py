@@ -12,7 +12,7 @@ from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.pool import rank_within
-from attain.methods.search.streams import person_key
+from attain.methods.search.streams import row_key
 from attain.models import GoalLike
 from attain.population.guard import LEAST, Guard, Setting
 from attain.population.reference import Reference
@@ -80,9 +80,7 @@ def held_out(values: np.ndarray, labels: np.ndarray | None, seed: int) -> np.nda
     order = np.lexsort((label, same))
     copy = np.empty(len(values), dtype=np.intp)
     copy[order] = rank_within(same[order])
-    drawn = [
-        person_key(row if not k else np.append(row, k), seed ^ _STREAM) for row, k in zip(values, copy, strict=True)
-    ]
+    drawn = [row_key(row if not k else np.append(row, k), seed ^ _STREAM) for row, k in zip(values, copy, strict=True)]
     return np.array(drawn, dtype=object) < HELD_OUT * 2**128
 
 

@@ -1,4 +1,4 @@
-"""The moves of least risk that a budget of costs can buy, and the least budget that turns the decision."""
+"""The moves of least risk that a budget of costs can buy, and the least budget that flips the decision."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attain.methods.lash.descent import descend
 from attain.methods.lash.projection import project
-from attain.methods.lash.relaxation import Relaxation, roundings, switched
-from attain.methods.search.costs import Costs, switches
-from attain.methods.search.options import diverse
+from attain.methods.relaxed.relaxed_search import Limits, RelaxedSearch, Step
+from attain.methods.search.costs import Costs
 from attain.methods.search.pool import Pool
-from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.sparsity import sparse
+from attain.methods.search.problem import Problem
 from attain.models.structure.linear import LinearScore
-from attain.models.structure.smooth import Smooth
 
 if TYPE_CHECKING:
     from attain.methods.lash.budgeted_inverse import BudgetedInverseClassification
@@ -23,136 +19,77 @@ if TYPE_CHECKING:
 _LEAST_SHARE = 1e-3
 """The smallest budget tried, as a share of what the largest moves cost."""
 _OTHERS = 64
-"""Training people whose values are tried as a second start."""
+"""Training rows whose values are tried as a second start."""
+_FIRST, _LARGEST = 10.0, 1000.0
+"""L at the start, and the value from which a step is taken even if the risk rises, as published."""
 _NEGLIGIBLE = 1e-9
 
 
-class BudgetSearch:
-    """The search of one batch of people."""
+class BudgetSearch(RelaxedSearch):
+    """The search of one batch: projected gradient descent on the risk −s(t) within a budget of costs."""
+
+    figure, shrink, counts_refused, keeps_best, warm = "cost", 1 / 1.5, False, True, False
 
     def __init__(self, settings: BudgetedInverseClassification, problem: Problem) -> None:
+        region, indirect = problem.region, settings.indirect_
+        super().__init__(
+            problem,
+            problem.inspected,
+            Costs(region, settings.unit_, settings.directions, None if indirect is None else indirect.columns),
+            settings.scale_.pools,
+            iterations=settings.iterations,
+            sparsity=settings.cost_budget is None and indirect is None,
+            most_cost=settings.cost_budget,
+            followers=None if indirect is None else indirect.within(region, settings.keep_residual),
+        )
         self.settings = settings
-        self.problem = problem
-        region = problem.region
-        indirect = settings.indirect_
-        followers = np.empty(0, dtype=np.intp) if indirect is None else indirect.columns
-        self.smooth: Smooth = problem.inspected
-        self.costs = Costs(region, settings.unit_, directions=settings.directions, uncharged=followers)
-        self.movable = self.costs.slides.copy()
-        self.movable[:, followers] = False
-        self.switches = switches(region, settings.scale_.pools)
 
-    def answers(self) -> Answers:
-        """One answer a person and round; in each round the main change of the last answer is ruled out."""
-        problem, region = self.problem, self.problem.region
-        pools: list[Pool] = []
-        people = np.arange(len(problem))
-        for _ in range(1 if problem.options == 1 else problem.options + 1):
-            pool = Pool(len(problem), len(region.schema), 1)
-            self._round(people, pool)
-            pools.append(pool)
-            people = pool.owners
-            main = self.costs.cells(pool.rows, people).argmax(axis=1)
-            self.movable[people, main] = False
-        rows, owners = np.concatenate([p.rows for p in pools]), np.concatenate([p.owners for p in pools])
-        if self.settings.cost_budget is None and self.settings.indirect_ is None:
-            rows = sparse(rows, owners, self.costs.cells(rows, owners), region, problem.accepts)
-        ranking = self.costs.of(rows, owners)
-        if self.settings.cost_budget is not None:
-            ranking = np.concatenate([pool.distances for pool in pools])
-        status = problem.statuses(owners)
-        rows, owners, ranking = diverse(rows, owners, ranking, region, problem.options)
-        return Answers(rows, owners, ranking, status, {"cost": self.costs.of(rows, owners)})
+    def _elsewhere(self, missed: np.ndarray, pool: Pool) -> np.ndarray:
+        if isinstance(self.smooth, LinearScore):  # it has no other local optimum
+            return missed
+        self.start[missed] = self._toward_others(missed)
+        missed = self._search(missed, self.problem.region.factuals, pool)
+        self.start[:] = 0.0
+        return missed
 
-    def _round(self, people: np.ndarray, pool: Pool) -> None:
-        """Numbers and ordered levels first; for whom that is not enough, from another start; then other states too."""
-        region, limit = self.problem.region, self.settings.cost_budget
-        self.start = np.zeros(region.factuals.shape)
-        missed = self._search(people, region.factuals, pool)
-        if not isinstance(self.smooth, LinearScore):  # which has no second hill
-            self.start[missed] = self._toward_others(missed)
-            missed = self._search(missed, region.factuals, pool)
-            self.start[missed] = 0.0
-        base = switched(missed, self.smooth, region, self.costs, self.switches, np.inf if limit is None else limit)
-        differ = region.changed(base[missed], missed).any(axis=1)
-        self._search(missed[differ], base, pool)
-
-    def _search(self, people: np.ndarray, base: np.ndarray, pool: Pool) -> np.ndarray:
-        """Fills the pool with answers that move from the base rows; says for whom there is none."""
-        settings = self.settings
-        relaxation = Relaxation(
-            self.smooth, self.problem.region, base, settings.unit_, settings.indirect_, settings.keep_residual
-        )
-        limit = np.zeros(len(self.problem))
-        if settings.cost_budget is not None:
-            limit[people] = settings.cost_budget - self.costs.of(base[people], people)
-            hit = self._try(relaxation, people, np.maximum(limit, 0.0), pool)
-            return np.asarray(people[~hit])
-        most = np.maximum(self.costs.upper * self.costs.rise, -self.costs.lower * self.costs.fall)
-        high = np.where(self.movable, most, 0.0).sum(axis=1) + _NEGLIGIBLE
-        hit = self._try(relaxation, people, high, pool)
-        missed, people = people[~hit], people[hit]
-        low = _LEAST_SHARE * high
-        for _ in range(settings.bisections):
-            # halved by ratio, since what is enough may be a small share of what is possible
-            middle = np.sqrt(low * high)
-            hit = self._try(relaxation, people, middle, pool)
-            high[people[hit]], low[people[~hit]] = middle[people[hit]], middle[people[~hit]]
-        return np.asarray(missed)
-
-    def _try(self, relaxation: Relaxation, people: np.ndarray, limit: np.ndarray, pool: Pool) -> np.ndarray:
-        """Solves for these limits, puts the moves on the grid and asks the model; says for whom it turned."""
-        region, problem = self.problem.region, self.problem
-        moves = self._moves(relaxation, people, limit, self.movable)
-        reached = relaxation.rows(moves, people)
-        crowded = region.changed(reached, people).sum(axis=1) > region.max_changes[people]
-        if crowded.any():
-            some = people[crowded]
-            worth = np.abs(relaxation.slope(moves[crowded], some)[1] * moves[crowded])
-            spare = region.max_changes[some] - (region.changed(reached[crowded], some) & (worth == 0)).sum(axis=1)
-            rank = np.argsort(np.argsort(-worth, axis=1, kind="stable"), axis=1)
-            movable = self.movable.copy()
-            movable[some] &= rank < spare[:, None]
-            reached[crowded] = relaxation.rows(self._moves(relaxation, some, limit, movable), some)
-        rows, owners = roundings(reached, people, region)
-        most = np.inf if self.settings.cost_budget is None else self.settings.cost_budget + _NEGLIGIBLE
-        tried = problem.evaluate(rows, owners, where=lambda rows: self.costs.of(rows, owners) <= most, distinct=owners)
-        rows, owners = tried.rows[tried.hits], owners[tried.hits]
-        cost = self.costs.of(rows, owners) if self.settings.cost_budget is None else -tried.score[tried.met]
-        pool.add(rows, owners, cost)
-        return np.isin(people, owners)
-
-    def _moves(self, relaxation: Relaxation, people: np.ndarray, limit: np.ndarray, movable: np.ndarray) -> np.ndarray:
-        """The moves of least risk within each person's limit."""
+    def _search(self, owners: np.ndarray, base: np.ndarray, pool: Pool) -> np.ndarray:
+        self._move_from(base)
         costs = self.costs
-        lower, upper = np.where(movable, costs.lower, 0.0), np.where(movable, costs.upper, 0.0)
+        if self.most_cost is not None:
+            limit = self.most_cost - costs.of(base, np.arange(len(base)))
+            hit, _ = self._try(owners, np.maximum(limit, 0.0), pool)
+            return np.asarray(owners[~hit])
+        most = np.maximum(costs.upper * costs.rise, -costs.lower * costs.fall)
+        high = np.where(self.movable, most, 0.0).sum(axis=1) + _NEGLIGIBLE
+        hit, _ = self._try(owners, high, pool)
+        self._bisect(owners[hit], _LEAST_SHARE * high, high, self.settings.bisections, pool)
+        return np.asarray(owners[~hit])
 
-        def projection(moves: np.ndarray, who: np.ndarray) -> np.ndarray:
-            return project(moves, lower[who], upper[who], costs.fall[who], costs.rise[who], limit[who])
+    def _loss(self, score: np.ndarray, gradient: np.ndarray, level: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return -score, -gradient
 
-        def risk(moves: np.ndarray, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            score, gradient = relaxation.slope(moves, who)
-            return -score, -gradient
+    def _prox(self, point: np.ndarray, limits: Limits, level: np.ndarray, inverse_step: np.ndarray) -> np.ndarray:
+        return project(point, *limits, level)
 
-        start = projection(self.start[people], people)
-        return descend(risk, projection, start, people, self.settings.iterations, self.settings.tolerance)
+    def _first(self, value: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        return np.full(len(value), _FIRST)
 
-    def _toward_others(self, people: np.ndarray) -> np.ndarray:
-        """For each of these people the moves to that one of some training people's values which scores best."""
-        costs, region = self.costs, self.problem.region
-        values = self.settings.table_.values
+    def _judged(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
+        rose = (step.after > step.before) & (step.inverse_step < _LARGEST)
+        return ~rose, np.abs(step.after - step.before) <= self.settings.tolerance * np.abs(step.before)
+
+    def _importance(self, moves: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        return np.abs(self.relaxation.slope(moves, owners)[1] * moves)
+
+    def _toward_others(self, owners: np.ndarray) -> np.ndarray:
+        """For each owner, the moves (m, d) to the values of that training row, of some, which scores best."""
+        values, own = self.settings.table_.values, self.problem.region.factuals[owners]
         some = np.random.default_rng(self.problem.seed).permutation(len(values))[:_OTHERS]
-        relaxation = Relaxation(
-            self.smooth, region, region.factuals, costs.unit, self.settings.indirect_, self.settings.keep_residual
-        )
-        best, highest = np.zeros((len(people), len(region.schema))), np.full(len(people), -np.inf)
-        lower, upper = (
-            np.where(self.movable, costs.lower, 0.0)[people],
-            np.where(self.movable, costs.upper, 0.0)[people],
-        )
+        lower, upper, _, _ = self._limits(owners, self.movable)
+        best, highest = np.zeros(own.shape), np.full(len(owners), -np.inf)
         for other in values[some]:
-            moves = np.clip(np.nan_to_num((other - region.factuals[people]) / costs.unit), lower, upper)
-            score = relaxation.slope(moves, people)[0]
+            moves = np.clip(np.nan_to_num((other - own) / self.costs.unit), lower, upper)
+            score = self.relaxation.slope(moves, owners)[0]
             better = score > highest
             best[better], highest[better] = moves[better], score[better]
         return best

@@ -8,25 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.checks import check_choice, check_integer, check_number
+from attain.core.checks import check_integer, check_number
 from attain.core.errors import AttainError, ModelError
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
 from attain.methods.lash.budget_search import BudgetSearch
-from attain.methods.lash.relaxation import IndirectFeatures
-from attain.methods.search.costs import units
+from attain.methods.lash.indirect import IndirectFeatures
+from attain.methods.search.costs import check_directions, units
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike
 from attain.models.structure.smooth import Smooth, smooth_score
 from attain.schema import Direction
 
-_PEOPLE_AT_ONCE = 1_000
+_ROWS_AT_ONCE = 1_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BudgetedInverseClassification(Explainer):
-    """The change that lowers the risk most within a budget of costs, or the least budget that turns the decision.
+    """The change that lowers the risk most within a budget of costs, or the least budget that flips the decision.
 
     Takes classifiers whose score has a known slope: support vector machines with a Gaussian or linear kernel, logistic
     regression and other linear models, alone or in scikit-learn pipelines whose steps scale, fill in or encode single
@@ -34,52 +34,51 @@ class BudgetedInverseClassification(Explainer):
 
     Moves are measured as shares of each feature's range in the training data and cost that share times the feature's
     `cost`. A projected gradient method finds the moves of least risk within a budget. With a number as `cost_budget`
-    that is done once, as published, which need not turn the decision; without, the least budget that turns it is found
+    that is done once, as published, which need not flip the decision; without, the least budget that flips it is found
     by bisection. Features named in `indirect` are not moved: they follow the others by kernel regression over the
-    training people, free of charge. The method starts at the person; where a score that is not linear leads it into a
-    dead end, it starts once more at the values of that one of 64 training people which scores best.
+    training rows, at no cost. The method starts at the row itself; where a score that is not linear has other local
+    optima, it starts once more at the values of the best of 64 training rows.
 
     Ordered levels are relaxed to their positions. Levels without an order, special codes and missing cells stay fixed
-    in the gradient method; only where that does not turn the decision, those switches that raise the score are made
-    first, the most gain for its cost first, each at the cost of a whole range.
+    in the gradient method; only where that does not flip the decision, the switches that raise the score are made
+    first, the most gain per cost first, each at the cost of a whole range.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
     columns. `max_changes`: by keeping the moves that matter most and solving again, else by rejection. Rules between
-    features: by mending where that is easy, else by rejection.
+    features: by repair where that is easy, else by rejection.
 
-    Departures from the publication and its released code: directions come from the schema, and where it names none
-    both ways are tried and charged (the published second setting, in which one way is free, is `directions`); the
-    projection is exact; indirect features are estimated where the person is, not where they were one step before; an
-    indirect feature moves by what its estimate moves (`keep_residual`), so that doing nothing changes nothing; the best
-    move met is kept, not the last; answers are on their grid, and within `cost_budget` there too.
+    Departures from the publication and its released code: directions come from the schema, and where it has none
+    both are tried and have a cost (the published second setting, in which one is free, is `directions`); the projection
+    is exact; indirect features are estimated at the current moves, not at those one step before; an indirect feature
+    moves by as much as its estimate (`keep_residual`), so that no move changes nothing; the best move on the way is
+    kept, not the last; answers are on their grid, and within `cost_budget` there too.
 
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     cost_budget
-        The most a change may cost; None looks for the least that turns the decision. It has nothing to do with
-        `budget`.
+        The most a change may cost; None looks for the least that flips the decision. Unrelated to `budget`.
     indirect
         Names of ordered features that follow the others.
     widths
-        The kernel's width σ for indirect features, as a share of the range: one number, or one a feature. Where none
-        is given it is chosen by leaving one out.
+        The kernel's width σ for indirect features, as a share of the range: one number, or one per feature. None
+        chooses it by leave-one-out cross-validation.
     keep_residual
         Whether an indirect feature keeps its distance from its estimate. False puts the estimate itself in its place,
         as published, also where nothing else changes.
     directions
-        For each feature named, the direction that costs; the other is free of charge where the schema allows it.
+        For each feature named, the direction that has a cost; the other is free where the schema allows it.
     iterations, tolerance
         The most steps of the gradient method, and the relative change of the risk at which it ends.
     bisections
         How often the range of budgets is halved.
     budget
-        The most rows the model is asked about per person. The gradient method itself does not ask it.
+        The most rows the model is asked about for each row explained. The gradient method itself does not ask it.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
         The seed; it only chooses the training rows an indirect feature is estimated from, where there are many.
 
@@ -117,25 +116,20 @@ class BudgetedInverseClassification(Explainer):
         for width in widths:
             if width is not None:
                 check_number("widths", width, above=0)
-        for name, direction in (self.directions or {}).items():
-            check_choice(f"directions[{name!r}]", direction, ("increase", "decrease"))
+        check_directions(self.directions)
 
     def _prepare(self) -> None:
-        for name in self.directions or {}:
-            if not self.schema_[name].ordered:
-                raise AttainError(f"directions names {name!r}, whose levels have no order")
+        check_directions(self.directions, self.schema_)
         self.unit_ = units(self.schema_, self.observed_)
         self.scale_ = Scale(self.schema_, self.table_.values)
         columns = np.array([self._indirect_column(name) for name in self.indirect], dtype=np.intp)
         self.indirect_: IndirectFeatures | None = None
         if len(columns):
-            given = self.widths
-            widths = (
-                given if isinstance(given, Mapping) else {} if given is None else dict.fromkeys(self.indirect, given)
-            )
-            self.indirect_ = IndirectFeatures.fit(
-                self.space_, self.table_.values, self.unit_, columns, widths, self._seed
-            )
+            widths = self.widths or {}
+            if not isinstance(widths, Mapping):
+                widths = dict.fromkeys(self.indirect, widths)
+            values = self.table_.values
+            self.indirect_ = IndirectFeatures.fit(self.space_, values, self.unit_, columns, widths, self._seed)
 
     def _indirect_column(self, name: str) -> int:
         feature = self.schema_[name]
@@ -157,7 +151,7 @@ class BudgetedInverseClassification(Explainer):
             ) from error
 
     def _batch_size(self, n: int, inspected: Any) -> int:
-        return _PEOPLE_AT_ONCE
+        return _ROWS_AT_ONCE
 
     def _search(self, problem: Problem) -> Answers:
         return BudgetSearch(self, problem).answers()

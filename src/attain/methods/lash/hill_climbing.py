@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attain.core.checks import check_choice, check_integer, check_number
-from attain.core.errors import AttainError
+from attain.core.checks import check_integer, check_number
 from attain.methods.base import Explainer
-from attain.methods.lash.climb import Climb
-from attain.methods.search.costs import Costs, units
+from attain.methods.search.climb import Climb
+from attain.methods.search.costs import Costs, check_directions, units
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.schema import Direction
@@ -20,51 +19,50 @@ _ROWS_AT_ONCE = 200_000
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HillClimbingLocalSearch(Explainer):
-    """The change that lowers the risk most within a budget of costs, or a cheap one that turns the decision.
+    """The change that lowers the risk most within a budget of costs, or a cheap one that flips the decision.
 
     Takes any classifier; it only asks for scores. A change costs its share of the feature's range in the training data,
     times the feature's `cost`; another level, special code or filled cell counts a whole range.
 
-    It climbs from the person's own record, cell by cell: each turn tries every cell at several distances up and down
-    and in every other state, and takes the move that gains most score for its cost. Random starts, the free cells of
-    training people chosen by chance, stand beside that. A local search then improves what turned the decision: changes
-    are taken back wholly or in part, or exchanged for cheaper ones, while the decision stays turned. With a number as
-    `cost_budget` it climbs to the best score within that budget, as published, which need not turn the decision.
+    It climbs from the row itself, cell by cell: each turn tries every cell at several distances up and down and in
+    every other state, and takes the move that gains most score per cost. Random training rows' free cells are further
+    starts. A local search then improves what flipped the decision: changes are taken back wholly or in part, or
+    exchanged for cheaper ones, while the decision stays flipped. With a number as `cost_budget` it climbs to the best
+    score within that budget, as published, which need not flip the decision.
 
-    A model that gives labels only, or a score that is flat round the person, offers no slope to climb: then the answer
-    comes from the random starts and the local search alone, and people may be missed for whom an answer exists.
+    With a model that gives labels only, or a score that is constant round the row, there is nothing to climb: then
+    answers come from the random starts and the local search alone, and some that exist may be missed.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
-    columns. Rules between features: by mending where that is easy, else by rejection; `max_changes` by rejection of
-    moves that would go beyond it, so that a start with too many changes is no start.
+    columns. Rules between features: by repair where that is easy, else by rejection; `max_changes`:
+    by rejection of moves and starts that change more.
 
     The publication describes the method in outline; the neighbourhood, the starts and the rule of gain for cost are
-    this package's own, and no equality with the authors' program is claimed. Directions come from the schema; where it
-    names none both ways are tried and charged.
+    this package's own, and its answers need not equal those of the authors' program. Directions come from the schema;
+    where it has none, both are tried and have a cost.
 
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     cost_budget
-        The most a change may cost; None looks for a cheap one that turns the decision. It has nothing to do with
-        `budget`.
+        The most a change may cost; None looks for a cheap one that flips the decision. Unrelated to `budget`.
     directions
-        For each feature named, the direction that costs; the other is free of charge where the schema allows it.
+        For each feature named, the direction that has a cost; the other is free where the schema allows it.
     starts
-        Random starts tried at a time, for each person.
+        Random starts tried at a time, for each row.
     restarts
-        How often a person without an answer gets new random starts.
+        How often a row without an answer gets new random starts.
     turns
         The most moves of one climb, and of one local search.
     budget
-        The most rows the model is asked about per person.
+        The most rows the model is asked about for each row explained.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
-        The seed. Each person has random numbers of their own, so that batch and order do not matter.
+        The seed. Each row has its own stream of random numbers, so that batch and order do not matter.
 
     References
     ----------
@@ -89,13 +87,10 @@ class HillClimbingLocalSearch(Explainer):
         check_integer("starts", self.starts, 0)
         check_integer("restarts", self.restarts, 0)
         check_integer("turns", self.turns, 1)
-        for name, direction in (self.directions or {}).items():
-            check_choice(f"directions[{name!r}]", direction, ("increase", "decrease"))
+        check_directions(self.directions)
 
     def _prepare(self) -> None:
-        for name in self.directions or {}:
-            if not self.schema_[name].ordered:
-                raise AttainError(f"directions names {name!r}, whose levels have no order")
+        check_directions(self.directions, self.schema_)
         self.unit_ = units(self.schema_, self.observed_)
         self.scale_ = Scale(self.schema_, self.table_.values)
 

@@ -1,4 +1,4 @@
-"""Nadaraya–Watson regression: a feature estimated as the weighted mean of the people nearby, and its slope."""
+"""Nadaraya–Watson regression: a feature estimated as the weighted mean of nearby rows, and its slope."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class KernelRegression:
     Attributes
     ----------
     points, targets
-        The people it looks at, (N, q), and their values, (N,).
+        The training points, (N, q), and their values, (N,).
     width
         σ, the kernel's width.
     """
@@ -29,7 +29,7 @@ class KernelRegression:
 
     @classmethod
     def fit(cls, points: np.ndarray, targets: np.ndarray, width: float | None = None) -> KernelRegression:
-        """The regression; without a width, the one with the least squared error when each is left out in turn."""
+        """The regression; without a width, the one with the least leave-one-out squared error."""
         if width is None:
             some = slice(0, _ROWS_FOR_WIDTH)
             width = min(_WIDTHS, key=lambda trial: left_out_error(points[some], targets[some], trial))
@@ -67,6 +67,6 @@ def _distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _weights(distances: np.ndarray, width: float) -> np.ndarray:
-    """Kernel weights that sum to 1; the nearest person counts even where all are far."""
+    """Kernel weights that sum to 1; shifted by the least distance, so that they never all vanish."""
     weights = np.exp((distances.min(axis=1, keepdims=True) - distances) / (2 * width**2))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -10,9 +10,9 @@ def project(
 ) -> np.ndarray:
     """The nearest t to each point with lower ≤ t ≤ upper and Σ rise·max(t, 0) + fall·max(−t, 0) ≤ limit.
 
-    Rows are separate problems; lower ≤ 0 ≤ upper. The solution keeps the point's signs, and its sizes are
-    min(max(|y| − λ·cost, 0), room) with one λ ≥ 0 a row. The cost of that is a falling broken line in λ, whose corners
-    are sorted, so that λ is found exactly.
+    All arrays are (m, d), `limit` is (m,); each row is a problem of its own, with lower ≤ 0 ≤ upper. The solution keeps
+    the point's signs, and its sizes are min(max(|y| − λ·cost, 0), room) with one λ ≥ 0 per row. Its total cost is a
+    decreasing piecewise linear function of λ, whose corners are sorted, so that λ is found exactly.
     """
     size = np.abs(point)
     room = np.where(point > 0, upper, -lower)
@@ -29,7 +29,7 @@ def _price(size: np.ndarray, room: np.ndarray, cost: np.ndarray, limit: np.ndarr
     """λ, for rows in which λ = 0 costs more than the limit."""
     charged = cost > 0
     divisor = np.where(charged, cost, 1.0)
-    # Each charged cell lets the cost fall, by cost² per unit of λ, from where it leaves its room to where it is 0.
+    # the total falls by cost² per unit of λ, from where a cell leaves its bound to where it is 0
     starts = np.where(charged, np.maximum(size - room, 0.0) / divisor, 0.0)
     stops = np.where(charged, size / divisor, 0.0)
     corners = np.concatenate((starts, stops), axis=1)

@@ -1,4 +1,4 @@
-"""Nearest unlike neighbours: real people of the desired class, and what of their record a person needs."""
+"""Nearest unlike neighbours: real rows of the desired class, and the part of them that flips the decision."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ _SPARE_OPTIONS = 4
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NearestUnlike(Explainer):
-    """The part of the nearest real people's records that turns the decision: the simplest strong baseline.
+    """The part of the nearest real rows that flips the decision: the simplest strong baseline.
 
-    Takes any classifier. The training people nearest to the person, whom the model gives what is asked for (and who are
-    labelled so, where labels were given), lend their values. Cells that may not change, or not that way, stay the
-    person's own; what still turns the decision is an answer. The one with the least total shift goes through reversion:
-    changes are taken back, the one that costs the least score per percentile point first, until none can be.
+    Takes any classifier. The values come from the nearest training rows for which the model decides as requested (and
+    which are labelled so, where labels were given). Cells that may not change, or not that way, keep their own values;
+    what still flips the decision is an answer. The one with the least total shift goes through reversion: changes are
+    taken back, the one that loses the least score per percentile point first, until none can be.
 
-    **Its answers hold real people's values.** The figure `copies_a_person` is 1 where an answer's free cells are
+    **Its answers contain real people's values.** The figure `copies_a_person` is 1 where an answer's free cells are
     exactly those of a training row.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
-    columns. Rules between features: by mending where that is easy, else by rejection. `max_changes`: by taking back the
+    columns. Rules between features: by repair where that is easy, else by rejection. `max_changes`: by taking back the
     smallest shifts first, else by rejection.
 
-    Where none of the nearest `neighbours` will do, it goes on to farther ones, so that a person without an answer is
-    one whom no real record within the budget helps.
+    Where none of the nearest `neighbours` flips the decision, farther ones are tried: a row without an answer is one
+    for which no real row within the budget gives one.
 
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     neighbours
-        How many of the nearest people are tried before the best of them is chosen.
+        How many of the nearest rows are tried before the best of them is chosen.
     reversion
         Whether changes that are not needed are taken back.
     budget
-        The most rows the model is asked about per person.
+        The most rows the model is asked about for each row explained.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
-        Not used: nothing here is random.
+        Not used: the method is deterministic.
 
     References
     ----------
@@ -93,10 +93,10 @@ class NearestUnlike(Explainer):
         region, reference = problem.region, problem.inspected
         answers = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
 
-        def neighbours(people: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            nearest = reference.nearest(region.factuals[people], stop)[1][:, start:]
-            owners = np.repeat(people, nearest.shape[1])
-            ranks = np.tile(np.arange(start, start + nearest.shape[1]), len(people))
+        def neighbours(some: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            nearest = reference.nearest(region.factuals[some], stop)[1][:, start:]
+            owners = np.repeat(some, nearest.shape[1])
+            ranks = np.tile(np.arange(start, start + nearest.shape[1]), len(some))
             return self._fewer(reference.values[nearest.ravel()], owners, problem), owners, ranks
 
         available = np.full(len(problem), len(reference))
@@ -118,7 +118,7 @@ class NearestUnlike(Explainer):
         return total_shift(shifts, problem.region.schema.free_columns)
 
     def _fewer(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
-        """The rows with only the largest shifts kept, for people who may change only so many features."""
+        """The rows with only their largest shifts kept, at most `max_changes` of them."""
         region = problem.region
         if (region.max_changes >= len(region.schema)).all():
             return rows

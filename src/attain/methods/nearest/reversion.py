@@ -1,4 +1,4 @@
-"""Reversion: changes given back one by one, the one that costs the least score per percentile first."""
+"""Reversion: changes are taken back one by one, the one that loses the least score per percentile point first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reverted(
 ) -> np.ndarray:
     """The answers with changes taken back until no single one can be.
 
-    In each round every change of every answer is taken back alone; of those that still turn the decision, the one with
+    In each round every change of every answer is taken back alone; of those that still flip the decision, the one with
     the least score lost per percentile point gained stays taken back. `reserve` rows of each budget are kept.
     """
     rows, scores = rows.copy(), scores.copy()
@@ -43,7 +43,7 @@ def reverted(
         own = region.factuals[owners[answer]]
         gain = _total(percentiles, own, rows[answer], free) - _total(percentiles, own, trial, free)
         rate = (scores[answer] - score) / np.maximum(gain, _LEAST_GAIN)
-        # a model's last bits depend on the rows beside it, and must not decide between equal rates
+        # a model's last bits depend on the batch, and must not decide between equal rates
         order = np.lexsort((-gain, np.round(rate, 9), answer))
         first = order[rank_within(answer[order]) == 0]
         active = answer[first]

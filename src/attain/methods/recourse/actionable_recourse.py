@@ -1,4 +1,4 @@
-"""Actionable Recourse (Ustun, Spangher, Liu 2019): the cheapest actions that turn a linear classifier's decision."""
+"""Actionable Recourse (Ustun, Spangher, Liu 2019): the cheapest actions that flip a linear classifier's decision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from attain.core.checks import check_choice, check_integer
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
-from attain.methods.recourse.actions import Actions, Cost, Grid
+from attain.methods.recourse.actions import ActionGrid, Actions, RecourseCost
 from attain.methods.recourse.exact import ExactRecourse, RulesCheck
 from attain.methods.recourse.flip_set import Item
 from attain.methods.recourse.local_linear import LocalSearch
@@ -21,28 +21,30 @@ from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
 from attain.models import GoalLike
-from attain.models.structure.encoding import StructureError
+from attain.models.structure.encoding import Encoding, StructureError
 from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
 
 _PROPOSED = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
-_PEOPLE_AT_ONCE = 1_000
+_ROWS_AT_ONCE = 1_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ActionableRecourse(Explainer):
-    """The cheapest change of features that turns a linear classifier's decision, proven to be the cheapest.
+    """The cheapest change of features that flips a linear classifier's decision, proven to be the cheapest.
 
-    Each free feature has actions: the values it may take, with a cost in percentiles of the training people and a gain
-    in score. One action a feature is chosen so that the gain is enough and the cost least. Takes every classifier:
+    Each free feature has actions: the values it may take, with a cost in percentiles of the training rows and a gain
+    in score. One action per feature is chosen so that the gain is enough and the cost least. Takes every classifier:
 
     - linear ones with two classes are recognised inside scikit-learn pipelines (`models.structure.linear`), and their
-      answers are exact optima over the grid. Where no allowed change can turn the decision, the status says
-      `NO_RECOURSE`. That is certain for every value that the schema, the constraints and the range of the training data
-      allow, on the grid or not; where it cannot be shown, the status is `OUT_OF_REACH`.
-    - for any other a local linear model is fitted to each person (`attain.methods.recourse.local_linear`), each item is
-      verified on the real classifier, and nothing is certified.
+      answers are exact optima over the grid. The figure `proven` is 1 for these; it is 0 where the solver of rules
+      between many features reached its limit (10,000 nodes, or 50 choices rejected), so that a cheaper answer may
+      exist. Where no allowed change can flip the decision, the status is `NO_RECOURSE`. That is certain for every value
+      that the schema, the constraints and the range of the training data allow, on the grid or not; where it cannot be
+      shown, the status is `OUT_OF_REACH`.
+    - for any other a local linear model is fitted round each row (`attain.methods.recourse.local_linear`), each item is
+      verified on the real classifier, and nothing is proven: there is no figure `proven`.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes and missing
     cells (states with actions of their own), `max_changes`, and rules between features and derived columns, which give
@@ -51,13 +53,13 @@ class ActionableRecourse(Explainer):
 
     Departures from the publication: percentiles by the empirical distribution instead of a kernel estimate (`kde` gives
     that), values within the range of the training data instead of their 1st to 99th percentile, a changed level counts
-    like one feature and costs 1, the local cost keeps 1 − Q at half a person or more so that it stays finite, and
-    programs without conditions between features are solved by an exact knapsack, faster than by HiGHS.
+    like one feature and costs 1, the local cost keeps 1 − Q at 1 / 2n or more so that it stays finite, and programs
+    without conditions between features are solved by an exact knapsack, faster than by HiGHS.
 
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     cost
         What is least: `total`, the sum of the shifts in percentiles; `max`, the largest of them, and then the total;
         `local`, the sum of |log((1 − Q(x̃)) / (1 − Q(x)))|, which counts steps more towards the top. Each feature's cost
@@ -65,23 +67,23 @@ class ActionableRecourse(Explainer):
     percentiles
         `ecdf`, the distribution function that TS and MS are reported by, or `kde`, a kernel estimate.
     grid
-        `observed`: each number may become what it is for some training person. `exact`: also the last value before the
-        next such one. With `ecdf`, that makes the least total (or maximum) the least TS (or MS) of all allowed records,
-        a bound for every other method. A whole number: so many equal steps over the range of the training data. The
-        first and last value that the person may reach are always among them.
+        `observed`: each number may become what it is in some training row. `exact`: also the last value before the next
+        such one. With `ecdf`, that makes the least total (or maximum) the least TS (or MS) of all allowed records, a
+        bound for every other method. An integer: this many equal steps over the range of the training data. The first
+        and last value that the row may reach are always among them.
     flip_set
         How several options differ. `distinct`: no two change the same set of features. `exclusive`: no feature changes
         in two of them.
     samples
-        Records drawn round each person for a local linear model; linear classifiers need none.
+        Records drawn round each row for a local linear model; linear classifiers need none.
     budget
-        The most rows the model is asked about per person.
+        The most rows the model is asked about for each row explained.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
-        The seed of the local models. Linear classifiers need no chance.
+        The seed of the local models. Not used for linear classifiers.
 
     References
     ----------
@@ -90,7 +92,7 @@ class ActionableRecourse(Explainer):
 
     citation = "ustun2019actionable"
 
-    cost: Cost = "total"
+    cost: RecourseCost = "total"
     percentiles: Literal["ecdf", "kde"] = "ecdf"
     grid: Literal["observed", "exact"] | int = "observed"
     flip_set: Literal["distinct", "exclusive"] = "distinct"
@@ -100,7 +102,7 @@ class ActionableRecourse(Explainer):
         super()._check_parameters()
         check_integer("samples", self.samples, 2)
         for name, value, known in (
-            ("cost", self.cost, get_args(Cost)),
+            ("cost", self.cost, get_args(RecourseCost)),
             ("percentiles", self.percentiles, ("ecdf", "kde")),
             ("flip_set", self.flip_set, ("distinct", "exclusive")),
         ):
@@ -112,14 +114,15 @@ class ActionableRecourse(Explainer):
 
     def _prepare(self) -> None:
         values = self.table_.values
-        self.grid_ = Grid(self.schema_, values, self.grid)
+        self.grid_ = ActionGrid(self.schema_, values, self.grid)
         self.cost_percentiles_ = (
             self.percentiles_ if self.percentiles == "ecdf" else Percentiles.fit(self.schema_, values, method="kde")
         )
         self.scale_ = Scale(self.schema_, values)
+        self.encoding_ = Encoding.learn(self.space_.transform, self.schema_, values).filled(values)
 
     def _batch_size(self, n: int, inspected: Any) -> int:
-        return _PEOPLE_AT_ONCE
+        return _ROWS_AT_ONCE
 
     def _inspect(self, goal: GoalLike, context: ModelContext) -> LinearScore | None:
         """The model as a linear score; None where it is not linear."""
@@ -137,7 +140,7 @@ class ActionableRecourse(Explainer):
 
     def _search_locally(self, problem: Problem, actions: Actions, exact: ExactRecourse) -> Answers:
         region = problem.region
-        search = LocalSearch(problem, actions, self.space_, self.scale_, self.samples)
+        search = LocalSearch(problem, actions, self.encoding_, self.scale_, self.samples)
 
         def propose(i: int, model: LinearScore, needs: Sequence[float]) -> Iterator[Item]:
             program = actions.program(i, model, 0.0)

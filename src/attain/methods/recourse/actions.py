@@ -1,8 +1,15 @@
-"""The actions a person may take: for each free feature, or group of features tied by a rule, what each costs and gains.
+"""The actions of a row: for each free feature, or group of features tied by a rule, what each costs and gains.
 
-Features that a rule between features or a derived column ties together are one group, whose joint actions are written
-out and checked one by one: so any rule, and any derived column, is kept exactly. Where that would be too many, the
-features stay apart: linear rules become rows for the solver, everything else is left to rejection.
+An action a of feature j writes the cell v. For a linear score w and the percentile Q_j of the training rows,
+
+    gain[a] = w_j(v) − w_j(x_j)        cost[a] = weight_j · |Q_j(v) − Q_j(x_j)| + 1e-9,
+
+with weight_j the feature's cost, and 1 in place of the difference where v or x_j has no percentile. The first action of
+a group is to stay: it costs and gains 0.
+
+Features that a rule or a derived column ties together are one group, whose joint actions are written out and checked
+one by one: so any rule, and any derived column, is kept exactly. Where they would be too many, the features stay apart:
+linear rules become rows for the solver, everything else is left to rejection.
 """
 
 from __future__ import annotations
@@ -14,13 +21,13 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
+from attain.methods.search.linear_rules import LinearRule, linear_rules
 from attain.models.structure.linear import LinearScore
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema
-from attain.schema.expressions import Comparison, Expression
 from attain.tables import NOT_A_RULE, Region, on_grid, ordinary, snapped, unchanged
 
-Cost: TypeAlias = Literal["total", "max", "local"]
+RecourseCost: TypeAlias = Literal["total", "max", "local"]
 
 _MOST_JOINT: Final = 60_000
 """The most joint actions of one group that are written out."""
@@ -30,7 +37,17 @@ _PER_CHANGE: Final = 1e-9
 
 @dataclass(frozen=True)
 class Choices:
-    """The actions of one group: the cells they write, (a, m), which of them change, and their cost and gain."""
+    """The A actions of one group of m features.
+
+    Attributes
+    ----------
+    columns
+        The features, (m,).
+    cells, moved
+        The cells that each action writes, and which of them are changes, (A, m).
+    cost, gain
+        What each costs and adds to the score, (A,).
+    """
 
     columns: np.ndarray
     cells: np.ndarray
@@ -44,7 +61,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Row:
-    """A linear condition on which actions are chosen: Σ of one coefficient a group lies between low and high."""
+    """A linear condition on the actions a_g that are chosen: low ≤ Σ_g coefficients[g][a_g] ≤ high."""
 
     coefficients: tuple[np.ndarray, ...]
     low: float
@@ -53,9 +70,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Program:
-    """One person's problem: one action from each group, enough gain, few changes, and the conditions between groups.
+    """One row's problem: one action from each group, a gain of `need`, at most `most` changes, and further conditions.
 
-    `reach` is the largest gain that any allowed change can have, on the grid or not; infinite where that is not known.
+    `reach` has the actions whose largest gain bounds that of every allowed change, on the grid or not; None where no
+    such bound is known.
     """
 
     choices: list[Choices]
@@ -65,7 +83,7 @@ class Program:
     reach: list[Choices] | None
 
 
-class Grid:
+class ActionGrid:
     """The values that numbers may take, column by column, from the training data.
 
     `observed`: the training values. `exact`: also the last value before each of them, up to which the distribution
@@ -73,7 +91,7 @@ class Grid:
     """
 
     def __init__(self, schema: Schema, values: np.ndarray, grid: str | int) -> None:
-        self.people = len(values)
+        self.n_rows = len(values)
         self.points = [
             _points(values[ordinary(feature, values[:, j]), j], feature.step, grid) if feature.numeric else np.empty(0)
             for j, feature in enumerate(schema)
@@ -96,9 +114,9 @@ def _points(known: np.ndarray, step: float | None, grid: str | int) -> np.ndarra
 
 
 class Actions:
-    """Writes the program of each person of a region, for one score."""
+    """Writes the program of each row of a region, for one score."""
 
-    def __init__(self, region: Region, grid: Grid, percentiles: Percentiles, cost: Cost) -> None:
+    def __init__(self, region: Region, grid: ActionGrid, percentiles: Percentiles, cost: RecourseCost) -> None:
         self._region = region
         self._grid = grid
         self._percentiles = percentiles
@@ -109,12 +127,12 @@ class Actions:
         self._known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
 
     def _ends_of(self, j: int) -> np.ndarray:
-        """The first and the last value of column j that each person may reach."""
+        """The first and the last value of column j that each row may reach, (2, n)."""
         low, high, step = self._region.low[:, j], self._region.high[:, j], self._region.schema.features[j].step
         return np.stack((snapped(low, step, low, high), snapped(high, step, low, high)))
 
     def program(self, i: int, score: LinearScore, need: float) -> Program:
-        """The program of person i who lacks `need` in score."""
+        """The program of row i, which lacks `need` in score."""
         region = self._region
         single = {int(j): self._single(i, int(j), score) for j in region.schema.free_columns if not region.frozen[i, j]}
         choices: list[Choices] = []
@@ -151,7 +169,7 @@ class Actions:
         return _ties(self._region.schema)
 
     def _single(self, i: int, j: int, score: LinearScore) -> Choices:
-        """Staying, and every other cell that column j may hold."""
+        """Staying, and every other cell that column j of row i may hold."""
         region, feature = self._region, self._region.schema.features[j]
         own = region.factuals[i, j]
         if feature.numeric:
@@ -170,7 +188,7 @@ class Actions:
         return some.where(~np.isnan(gain))
 
     def _numbers(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers and codes that column j may hold for person i, and their percentiles."""
+        """The numbers and codes that column j of row i may hold, and their percentiles."""
         region, feature = self._region, self._region.schema.features[j]
         own, codes = region.factuals[i, j], list(feature.special)
         allowed = region.states[j][i] if codes else None
@@ -187,7 +205,7 @@ class Actions:
         return np.concatenate([cells for cells, _ in parts]), np.concatenate([standing for _, standing in parts])
 
     def _within(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """The grid between person i's limits, their ends, and the percentiles: the same for all of equal limits."""
+        """The grid within the limits of row i, their ends, and the percentiles; shared by rows with equal limits."""
         region = self._region
         key = (j, np.array([region.low[i, j], region.high[i, j], *self._ends[j][:, i]]).tobytes())
         if key not in self._known:
@@ -200,25 +218,26 @@ class Actions:
         return self._known[key]
 
     def _cost(self, i: int, j: int, standing: np.ndarray) -> np.ndarray:
-        """What each change of column j costs: its way in percentiles, or 1 where it has none."""
+        """What each change of column j of row i costs."""
         way = self._way(self._standing[i, j], standing)
         return np.asarray(way * self._region.cost[i, j] + _PER_CHANGE)
 
     def _way(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """|after − before|, or the difference of log(1 − Q) for the local cost; 1 where one is not known."""
         if self._kind == "local":
-            least = 0.5 / self._grid.people
+            least = 0.5 / self._grid.n_rows
             way = np.abs(np.log(np.maximum(1 - before, least)) - np.log(np.maximum(1 - after, least)))
         else:
             way = np.abs(after - before)
         return np.asarray(np.where(np.isnan(way), 1.0, way))
 
     def costs(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """What each row costs its person, cell by cell; 0 where a cell stays."""
+        """What each cell of each row costs, (m, d); 0 where it stays."""
         way = self._way(self._standing[owners], self._percentiles.of(rows)) * self._region.cost[owners]
         return np.where(self._region.changed(rows, owners), way, 0.0)
 
     def cost(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """What each row costs its person: the largest of its cells' costs, or their sum."""
+        """What each row costs, (m,): the largest of its cells' costs, or their sum."""
         costs = self.costs(rows, owners)
         return np.asarray(costs.max(axis=1, initial=0.0) if self._kind == "max" else costs.sum(axis=1))
 
@@ -231,13 +250,13 @@ class Actions:
         moved = picks.T > 0
         cost = np.column_stack([some.cost[pick] for some, pick in zip(members, picks, strict=True)])
         gain = np.sum([some.gain[pick] for some, pick in zip(members, picks, strict=True)], axis=0)
-        people = np.full(len(cells), i)
-        rows = region.factuals[people]
+        owners = np.full(len(cells), i)
+        rows = region.factuals[owners]
         rows[:, columns] = cells
-        final = region.final_form(rows, people)
+        final = region.final_form(rows, owners)
         whole = unchanged(final[:, columns], cells).all(axis=1)
         whole &= moved.sum(axis=1) <= region.max_changes[i]
-        broken = region.violations(final, people)
+        broken = region.violations(final, owners)
         for kind in (*NOT_A_RULE, *tie.rules):
             whole &= ~broken[kind]
         for j in tie.derived:
@@ -247,10 +266,10 @@ class Actions:
 
     def _with_derived(self, i: int, tie: _Tie, single: Choices, score: LinearScore) -> Choices:
         """A tied feature by itself: the gain includes what derived columns do when nothing else moves."""
-        people = np.full(len(single.cost), i)
-        rows = self._region.factuals[people]
+        own = np.repeat(self._region.factuals[[i]], len(single.cost), axis=0)
+        rows = own.copy()
         rows[:, single.columns] = single.cells
-        rows = self._region.book.derive(rows, self._region.factuals[people])
+        rows = self._region.book.derive(rows, own)
         gain = single.gain.copy()
         for j in tie.derived:
             gain += score.weight(j, rows[:, j]) - score.weight(j, self._region.factuals[[i], j])
@@ -322,7 +341,7 @@ class _Tie:
     columns: tuple[int, ...]
     derived: tuple[int, ...]
     rules: tuple[str, ...]
-    linear: tuple[tuple[dict[int, float], float, float], ...]
+    linear: tuple[LinearRule, ...]
 
 
 def _ties(schema: Schema) -> list[_Tie]:
@@ -346,31 +365,6 @@ def _ties(schema: Schema) -> list[_Tie]:
     for columns, reasons in groups:
         texts = tuple(reason for reason in reasons if isinstance(reason, str))
         derived = tuple(reason for reason in reasons if isinstance(reason, int))
-        linear = [
-            row
-            for text in texts
-            if parsed[text].condition is None
-            for comparison in parsed[text].consequence.comparisons
-            if (row := linear_rule(comparison, schema)) is not None
-        ]
-        ties.append(_Tie(tuple(sorted(columns)), derived, texts, tuple(linear)))
+        linear = tuple(condition for text in texts for condition in linear_rules(parsed[text], schema))
+        ties.append(_Tie(tuple(sorted(columns)), derived, texts, linear))
     return ties
-
-
-def linear_rule(comparison: Comparison, schema: Schema) -> tuple[dict[int, float], float, float] | None:
-    """Weights by column, and between what their sum must lie; None where the comparison is no such thing."""
-    left = comparison.left.linear()
-    right = comparison.right.linear() if isinstance(comparison.right, Expression) else ({}, comparison.right.value)
-    if left is None or right is None or comparison.operator == "≠":
-        return None
-    names = comparison.names
-    weights = {schema.position(name): left[0].get(name, 0.0) - right[0].get(name, 0.0) for name in names}
-    if any(schema.features[j].derived is not None for j in weights):
-        return None
-    side = right[1] - left[1]
-    slack = 1e-9 * max(1.0, abs(side))
-    if comparison.operator == "=":
-        return weights, side - slack, side + slack
-    if comparison.operator in ("<=", "<"):
-        return weights, -math.inf, side + (slack if comparison.operator == "<=" else -slack)
-    return weights, side - (slack if comparison.operator == ">=" else -slack), math.inf

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from attain.methods.recourse.actions import Actions, Cost, Program
-from attain.methods.recourse.flip_set import Check, Item, certainly_none, flip_set
+from attain.methods.recourse.actions import Actions, Program, RecourseCost
+from attain.methods.recourse.flip_set import Check, FlipSet, Item, certainly_none
 from attain.methods.search.problem import Answers, Problem
 from attain.models.structure.linear import LinearScore, decision_scores
 from attain.results.status import Status
@@ -31,7 +31,7 @@ class ExactRecourse:
         Whether no feature may change in two options of a row; if not, their sets of features differ.
     """
 
-    cost: Cost = "total"
+    cost: RecourseCost = "total"
     exclusive: bool = False
 
     def search(self, problem: Problem, actions: Actions, score: LinearScore) -> Answers:
@@ -68,11 +68,15 @@ class ExactRecourse:
             waiting = np.array([i for i in sorted(refused) if status[i] is not Status.FOUND], dtype=np.intp)
         rows, owners = written(problem, items)
         cost = np.round(actions.cost(rows, owners), 9)
-        return Answers(rows, owners, np.array([item.cost for _, item in items]), status, {"cost": cost})
+        proven = np.array([item.proven for _, item in items], dtype=np.float64)
+        return Answers(
+            rows, owners, np.array([item.cost for _, item in items]), status, {"cost": cost, "proven": proven}
+        )
 
     def flip_set(self, program: Program, check: Check) -> Iterator[Item]:
         """The items of one row, cheapest first."""
-        return flip_set(program, self.cost, exclusive=self.exclusive, check=check)
+        items = FlipSet(program, self.cost, check)
+        return items.exclusive() if self.exclusive else items.distinct()
 
 
 class RulesCheck:

@@ -1,8 +1,12 @@
-"""Flip sets: the cheapest choice of actions that turns the decision, then the cheapest that changes other features.
+"""Flip sets: the cheapest choice of actions that flips the decision, then the cheapest that change other features.
 
-One choice is found by the exact knapsack of `knapsack`, or by mixed-integer programming (HiGHS) where
-conditions between groups remain. Further ones come from splitting what is left into parts, each with some features that
-must change and some that must not, and always opening the part with the cheapest choice.
+A choice takes one action a_g from each group g:
+
+    minimise Σ_g cost[g, a_g]   subject to   Σ_g gain[g, a_g] ≥ need,   Σ_g changes[g, a_g] ≤ most,
+
+and, where groups depend on each other, further linear conditions. Without those it is solved by the exact knapsack of
+`knapsack`, with them by HiGHS. Further choices come from splitting what is left into parts, each with some features
+that must change and some that must not (Lawler's procedure), and always opening the part with the cheapest choice.
 """
 
 from __future__ import annotations
@@ -11,67 +15,116 @@ import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
-from attain.methods.recourse.actions import Choices, Cost, Program, Row
+from attain.methods.recourse.actions import Choices, Program, RecourseCost, Row
 from attain.methods.recourse.knapsack import Group, cheapest, least_limit, most_gain
+from attain.methods.search.integer_program import solve
 
 Check: TypeAlias = Callable[["Item"], bool]
-"""Whether a choice is an answer; asked only where the program does not say so itself."""
+"""Whether a choice is an answer; asked only where the program has conditions between groups."""
+Features: TypeAlias = frozenset[int]
 
 _MOST_REJECTED: Final = 50
+"""How many choices of one part may fail their check before the part is given up."""
 _SLACK: Final = 1e-9
-_NODES: Final = 10_000
-"""The most nodes HiGHS may open; then its best choice so far is taken."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """One choice of actions: the columns it writes, the cells, which columns change, and its cost."""
+    """One choice of actions.
+
+    Attributes
+    ----------
+    columns, cells
+        What it writes where.
+    changed
+        The columns that change.
+    cost
+        What the items of a row are ordered by: the total, or the largest and then the total.
+    proven
+        Whether no cheaper item is left, as shown by the solver.
+    """
 
     columns: np.ndarray
     cells: np.ndarray
-    changed: frozenset[int]
+    changed: Features
     cost: float
-    """What the items of a person are ordered by: the total, or the largest and then the total."""
+    proven: bool = True
 
 
-def flip_set(program: Program, cost: Cost, *, exclusive: bool, check: Check) -> Iterator[Item]:
-    """Items that change different sets of features, cheapest first; with `exclusive`, no feature in two of them."""
-    if exclusive:
-        used: frozenset[int] = frozenset()
-        while (item := _cheapest(_part(program, frozenset(), used), cost, check)) is not None:
-            yield item
+class _Chosen(NamedTuple):
+    """The action of each group, None where there is no choice; `proven` where the solver has shown that."""
+
+    actions: list[int] | None
+    proven: bool = True
+
+
+class FlipSet:
+    """The items of one program, cheapest first.
+
+    Once a part was left unsolved because of a limit, a cheaper item may hide there: later items are not `proven`.
+    """
+
+    def __init__(self, program: Program, cost: RecourseCost, check: Check) -> None:
+        self._program, self._cost, self._check = program, cost, check
+        self._complete = True
+
+    def exclusive(self) -> Iterator[Item]:
+        """Items of which no two change the same feature."""
+        used: Features = frozenset()
+        while (item := self._cheapest(frozenset(), used)) is not None:
+            yield replace(item, proven=self._complete)
             if not item.changed:
                 return
             used |= item.changed
-        return
-    number = count()
-    heap: list[tuple[float, int, Item, frozenset[int], frozenset[int]]] = []
 
-    def open_part(required: frozenset[int], forbidden: frozenset[int]) -> None:
-        item = _cheapest(_part(program, required, forbidden), cost, check)
-        if item is not None:
-            heapq.heappush(heap, (item.cost, next(number), item, required, forbidden))
+    def distinct(self) -> Iterator[Item]:
+        """Items that change different sets of features."""
+        number = count()
+        heap: list[tuple[float, int, Item, Features, Features]] = []
 
-    columns = [int(j) for some in program.choices for j in some.columns]
-    open_part(frozenset(), frozenset())
-    while heap:
-        _, _, item, required, forbidden = heapq.heappop(heap)
-        yield item
-        for j in columns:
-            if j in required or j in forbidden:
-                continue
-            if j in item.changed:
-                open_part(required, forbidden | {j})
-                required |= {j}
-            else:
-                open_part(required | {j}, forbidden)
-                forbidden |= {j}
+        def open_part(required: Features, forbidden: Features) -> None:
+            item = self._cheapest(required, forbidden)
+            if item is not None:
+                heapq.heappush(heap, (item.cost, next(number), item, required, forbidden))
+
+        columns = [int(j) for some in self._program.choices for j in some.columns]
+        open_part(frozenset(), frozenset())
+        while heap:
+            _, _, item, required, forbidden = heapq.heappop(heap)
+            yield replace(item, proven=self._complete)
+            for j in columns:
+                if j in required or j in forbidden:
+                    continue
+                if j in item.changed:
+                    open_part(required, forbidden | {j})
+                    required |= {j}
+                else:
+                    open_part(required | {j}, forbidden)
+                    forbidden |= {j}
+
+    def _cheapest(self, required: Features, forbidden: Features) -> Item | None:
+        """The cheapest item in which these features change and those do not."""
+        program = _part(self._program, required, forbidden)
+        if program is None or any(not len(some.cost) for some in program.choices):
+            return None
+        solver = _by_programming if program.rows else _by_knapsack
+        for _ in range(_MOST_REJECTED):
+            actions, proven = solver(program, self._cost)
+            self._complete &= proven
+            if actions is None:
+                return None
+            item = _item(program, actions, self._cost)
+            if not program.rows or self._check(item):
+                return item
+            program = _without(program, actions)
+        self._complete = False
+        return None
 
 
 def certainly_none(program: Program) -> bool:
@@ -82,7 +135,7 @@ def certainly_none(program: Program) -> bool:
     return most_gain(groups, np.inf, program.most) < program.need - _SLACK * max(1.0, abs(program.need))
 
 
-def _part(program: Program, required: frozenset[int], forbidden: frozenset[int]) -> Program | None:
+def _part(program: Program, required: Features, forbidden: Features) -> Program | None:
     """The program in which these features must change and those must not; None where a group has no action left."""
     if not required and not forbidden:
         return program
@@ -101,62 +154,48 @@ def _part(program: Program, required: frozenset[int], forbidden: frozenset[int])
     return replace(program, choices=choices, rows=rows)
 
 
-def _cheapest(program: Program | None, cost: Cost, check: Check) -> Item | None:
-    if program is None or any(not len(some.cost) for some in program.choices):
-        return None
-    if not program.rows:
-        chosen = _by_knapsack(program, cost)
-        return None if chosen is None else _item(program, chosen, cost)
-    for _ in range(_MOST_REJECTED):
-        chosen = _by_programming(program, cost)
-        if chosen is None:
-            return None
-        item = _item(program, chosen, cost)
-        if check(item):
-            return item
-        cut = tuple(np.arange(len(some.cost)) == action for some, action in zip(program.choices, chosen, strict=True))
-        row = Row(tuple(part.astype(np.float64) for part in cut), -np.inf, len(chosen) - 1.0)
-        program = replace(program, rows=[*program.rows, row])
-    return None
+def _without(program: Program, chosen: list[int]) -> Program:
+    """The program with a cut: not all of these actions together."""
+    cut = [(np.arange(len(some.cost)) == a).astype(float) for some, a in zip(program.choices, chosen, strict=True)]
+    return replace(program, rows=[*program.rows, Row(tuple(cut), -np.inf, len(chosen) - 1.0)])
 
 
 def _group(choices: Choices) -> Group:
     return Group(choices.cost, choices.gain, choices.moved.sum(axis=1))
 
 
-def _by_knapsack(program: Program, cost: Cost) -> list[int] | None:
+def _by_knapsack(program: Program, cost: RecourseCost) -> _Chosen:
     groups = [_group(some) for some in program.choices]
-    if cost != "max":
-        return cheapest(groups, program.need, program.most)
-    limit = least_limit(groups, program.need, program.most)
-    if limit is None:
-        return None
-    within = [np.flatnonzero(group.cost <= limit) for group in groups]
-    least = [
-        Group(group.cost[keep], group.gain[keep], group.changes[keep])
-        for group, keep in zip(groups, within, strict=True)
-    ]
-    chosen = cheapest(least, program.need, program.most)
-    assert chosen is not None
-    return [int(keep[action]) for keep, action in zip(within, chosen, strict=True)]
+    within = [np.arange(len(group.cost)) for group in groups]
+    if cost == "max":
+        limit = least_limit(groups, program.need, program.most)
+        if limit is None:
+            return _Chosen(None)
+        within = [np.flatnonzero(group.cost <= limit) for group in groups]
+        groups = [group.where(keep) for group, keep in zip(groups, within, strict=True)]
+    chosen = cheapest(groups, program.need, program.most)
+    return _Chosen(None if chosen is None else [int(keep[a]) for keep, a in zip(within, chosen, strict=True)])
 
 
-def _by_programming(program: Program, cost: Cost) -> list[int] | None:
-    """The same choice by HiGHS: a binary variable for each action; the largest cost is one more variable."""
+def _by_programming(program: Program, cost: RecourseCost) -> _Chosen:
+    """The same choice by HiGHS; for the largest cost, first the least limit, then the least total within it."""
     costs = np.concatenate([some.cost for some in program.choices])
     if cost != "max":
         return _programmed(program, costs, None)
     first = _programmed(program, np.zeros(len(costs)), costs)
-    if first is None:
-        return None
-    limit = max(some.cost[action] for some, action in zip(program.choices, first, strict=True))
-    return _programmed(program, np.where(costs > limit + _SLACK, np.inf, costs), None) or first
+    if first.actions is None:
+        return first
+    limit = max(some.cost[action] for some, action in zip(program.choices, first.actions, strict=True))
+    second = _programmed(program, np.where(costs > limit + _SLACK, np.inf, costs), None)
+    if second.actions is None:
+        return _Chosen(first.actions, False)
+    return _Chosen(second.actions, first.proven and second.proven)
 
 
-def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | None) -> list[int] | None:
+def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | None) -> _Chosen:
+    """One binary variable for each action; with `largest`, one more variable that no chosen action's cost exceeds."""
     sizes = [len(some.cost) for some in program.choices]
-    total = sum(sizes)
-    extra = 0 if largest is None else 1
+    total, extra = sum(sizes), 0 if largest is None else 1
     groups = np.repeat(np.arange(len(sizes)), sizes)
     gain = np.concatenate([some.gain for some in program.choices])
     changes = np.concatenate([some.moved.sum(axis=1) for some in program.choices]).astype(np.float64)
@@ -171,20 +210,19 @@ def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | N
         below[:, total] = -1.0
         conditions.append(LinearConstraint(below.tocsr(), -np.inf, 0))
     allowed = np.isfinite(objective)
-    result = milp(
+    solution = solve(
         np.append(np.where(allowed, objective, 0.0), np.ones(extra)),
-        integrality=np.append(np.ones(total), np.zeros(extra)),
-        bounds=Bounds(np.zeros(total + extra), np.append(allowed.astype(np.float64), np.full(extra, np.inf))),
-        constraints=conditions,
-        options={"mip_rel_gap": 0.0, "node_limit": _NODES},
+        conditions,
+        upper=np.append(allowed.astype(np.float64), np.full(extra, np.inf)),
+        integral=np.append(np.ones(total), np.zeros(extra)),
     )
-    if result.x is None:
-        return None
-    ends = np.cumsum(sizes)
-    return [int(np.argmax(result.x[end - size : end])) for size, end in zip(sizes, ends, strict=True)]
+    if solution.x is None:
+        return _Chosen(None, solution.proven)
+    parts = np.split(solution.x[:total], np.cumsum(sizes)[:-1])
+    return _Chosen([int(np.argmax(part)) for part in parts], solution.proven)
 
 
-def _item(program: Program, chosen: list[int], cost: Cost) -> Item:
+def _item(program: Program, chosen: list[int], cost: RecourseCost) -> Item:
     pairs = list(zip(program.choices, chosen, strict=True))
     columns = np.concatenate([some.columns for some, _ in pairs])
     cells = np.concatenate([some.cells[action] for some, action in pairs])

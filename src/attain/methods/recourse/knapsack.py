@@ -1,8 +1,11 @@
 """The multiple-choice knapsack, solved exactly: one action from each group, enough gain, the least cost.
 
-Only actions on a group's frontier of cost and gain can be in an optimum. Groups are added one by one; a partial choice
-is kept unless another costs no more and gains no less, or unless even the linear relaxation of the groups to come
-cannot bring it below the best complete choice known. A narrow first pass finds that one, the second is exhaustive.
+    minimise Σ_g cost[g, a_g]   subject to   Σ_g gain[g, a_g] ≥ need,   Σ_g changes[g, a_g] ≤ most
+
+Only actions on a group's Pareto frontier of cost and gain can be in an optimum. Dynamic programming adds the groups one
+by one. A partial choice (cost c, gain v) is dropped where another costs no more and gains no less, and where
+c + bound(need − v) is not below the best complete choice known; the bound is the linear relaxation of the groups to
+come, a convex piecewise linear function. A first pass with a beam finds that choice, the second is exhaustive.
 """
 
 from __future__ import annotations
@@ -20,17 +23,21 @@ _EQUAL: Final = 1e-12
 
 @dataclass(frozen=True)
 class Group:
-    """The actions of one group of features: what each costs, gains, and how many features it changes."""
+    """The A actions of one group: what each costs, what it gains, and how many features it changes, (A,) each."""
 
     cost: np.ndarray
     gain: np.ndarray
     changes: np.ndarray
 
+    def where(self, keep: np.ndarray) -> Group:
+        """Some of the actions."""
+        return Group(self.cost[keep], self.gain[keep], self.changes[keep])
+
 
 def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
     """One action of each group: the least total cost with a total gain of `need` and at most `most` changes.
 
-    None where there is none.
+    None where no choice meets both.
     """
     if not groups:
         return [] if need <= 0 else None
@@ -44,9 +51,9 @@ def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
         for group, some in zip(groups, affordable, strict=True)
     ]
     order = sorted(range(len(groups)), key=lambda g: -float(np.ptp(groups[g].gain[kept[g]])))
-    stages = [
-        Group(groups[g].cost[kept[g]], groups[g].gain[kept[g]], groups[g].changes[kept[g]] * counted) for g in order
-    ]
+    stages = [groups[g].where(kept[g]) for g in order]
+    if not counted:
+        stages = [Group(stage.cost, stage.gain, np.zeros_like(stage.changes)) for stage in stages]
     bounds = _suffix_bounds(stages)
     changes = most if counted else 0
     first = _pass(stages, bounds, need, changes, np.inf, _BEAM)
@@ -62,7 +69,7 @@ def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
 def _alone(groups: list[Group], need: float, most: int) -> float:
     """What the cheapest action costs that gains enough alone, where all other groups can stay as they are.
 
-    Nothing dearer can be part of a cheaper choice.
+    No action that costs more can be part of a cheaper choice.
     """
     if not all(group.cost[0] == group.gain[0] == group.changes[0] == 0 for group in groups):
         return np.inf

@@ -1,7 +1,7 @@
-"""A linear model of any classifier in the neighbourhood of one person, and the search by it.
+"""A linear model of any classifier in the neighbourhood of one row, and the search by it.
 
-Records are drawn round the person and scored. A weighted ridge regression in the measuring space, through the person's
-own score, says which cells help. The flip set of that model is a proposal: each item is asked of the real classifier,
+Records are drawn round the row and scored. A weighted ridge regression in the measuring space, through the row's own
+score, says which cells help. The flip set of that model is a proposal: each item is asked of the real classifier,
 and what it answers goes into the next round's regression.
 """
 
@@ -20,16 +20,15 @@ from attain.methods.search.pool import Pool, first_of_each
 from attain.methods.search.problem import Problem
 from attain.models.structure.encoding import Encoding
 from attain.models.structure.linear import LinearScore
-from attain.population.space import MeasuringSpace
 
 Propose = Callable[[int, LinearScore, Sequence[float]], Iterator[Item]]
-"""(person, their local model, scores to gain) → for each of these the first items of a flip set."""
+"""(row, its local model, scores to gain) → for each of these the first items of a flip set."""
 
 _RADII: Final = (1.0, 3.0)
 """Half of the records are drawn from each of these balls, in standard deviations."""
 _ROUNDS: Final = 4
 _OVERSHOOTS: Final = (1.0, 1.5, 2.5, 4.0)
-"""A local model is trusted less far out: items are also asked for that gain more than it says is needed."""
+"""A local model is less accurate farther out: items are also proposed that gain more than it says is needed."""
 _RIDGE: Final = 1e-3
 _WIDTH: Final = 0.75
 """The kernel's width, as a share of the root of the dimension."""
@@ -37,12 +36,15 @@ _EDGE: Final = 1e-4
 
 
 class LocalSearch:
-    """The search of one batch of people by local linear models; `pool` holds what turned the decision."""
+    """The search of one batch by local linear models; `pool` holds what flipped the decision.
 
-    def __init__(self, problem: Problem, actions: Actions, space: MeasuringSpace, scale: Scale, samples: int) -> None:
+    `encoding` is the measuring space, as a sum over cells.
+    """
+
+    def __init__(self, problem: Problem, actions: Actions, encoding: Encoding, scale: Scale, samples: int) -> None:
         self._problem = problem
         self._actions = actions
-        self._space = space
+        self._encoding = encoding
         self._samples = samples
         self._moves = Moves(problem.region, scale, problem.seed)
         keep = 4 * problem.options
@@ -55,21 +57,20 @@ class LocalSearch:
 
     def run(self, propose: Propose) -> None:
         """Draws, then proposes and asks in rounds, while the budget lasts."""
-        people = np.arange(len(self._problem))
+        waiting = np.arange(len(self._problem))
         self._ask_own()
         for radius in _RADII:
-            rows, owners = self._moves.draw(
-                people, np.zeros(len(people)), np.full(len(people), radius), self._samples // len(_RADII)
-            )
-            self._ask(rows, owners)
+            inner, outer = np.zeros(len(waiting)), np.full(len(waiting), radius)
+            self._ask(*self._moves.draw(waiting, inner, outer, self._samples // len(_RADII)))
         for _ in range(_ROUNDS):
             scored, before = self._transformed(), self.pool.nearest.copy()
-            proposals = [row for i in people for row in self._proposals(int(i), scored, propose)]
+            proposals = [row for i in waiting for row in self._proposals(int(i), scored, propose)]
             if not proposals:
                 return
             self._ask(np.array([row for row, _ in proposals]), np.array([i for _, i in proposals]))
-            # who has an answer that another round did not better is done
-            people = people[np.isinf(self.pool.nearest[people]) | (self.pool.nearest[people] < before[people])]
+            # an answer that another round did not improve is final
+            nearest = self.pool.nearest[waiting]
+            waiting = waiting[np.isinf(nearest) | (nearest < before[waiting])]
 
     def _ask(self, rows: np.ndarray, owners: np.ndarray) -> None:
         """Asks about rows that are new, allowed and affordable, and remembers the answers."""
@@ -101,7 +102,7 @@ class LocalSearch:
         return unseen
 
     def _transformed(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """All scored rows as points, their scores on a scale without ends, and the score that meets the goal."""
+        """All scored rows as points, their scores (log-odds where these are bounded), and the score that is needed."""
         goal, score = self._problem.goal, self._score
         wanted = goal.margin if goal.probability is None else min(goal.probability + goal.margin, 1.0)
         low = -1.0 if goal.probability is None else 0.0
@@ -110,7 +111,7 @@ class LocalSearch:
         if (score >= low).all() and (score <= 1.0).all():
             chances = np.clip((np.append(score, wanted) - low) / (1.0 - low), _EDGE, 1 - _EDGE)
             score, wanted = logit(chances[:-1]), float(logit(chances[-1]))
-        return self._space.transform(self._rows), score, wanted
+        return self._encoding.encode(self._rows), score, wanted
 
     def _proposals(
         self, i: int, scored: tuple[np.ndarray, np.ndarray, float], propose: Propose
@@ -119,9 +120,9 @@ class LocalSearch:
         mine = np.flatnonzero(self._owners == i)
         if len(mine) < 2:
             return
-        own = mine[0]  # the person's own row was asked first
+        own = mine[0]  # the row itself was asked first
         slopes = _slopes(points[mine] - points[own], score[mine] - score[own])
-        model = linear_in_space(self._space, slopes)
+        model = LinearScore(self._encoding.compose_linear(slopes[:, None], np.zeros(1)), threshold=0.0)
         lacking = max(wanted - float(score[own]), _EDGE)
         for item in propose(i, model, [overshoot * lacking for overshoot in _OVERSHOOTS]):
             row = self._problem.region.factuals[i].copy()
@@ -130,42 +131,9 @@ class LocalSearch:
 
 
 def _slopes(points: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """The ridge regression through the origin, near points weighted more."""
+    """The ridge regression through the origin, (p,): (XᵀWX + ρI)⁻¹ XᵀWy with W = exp(−‖x‖² / 2w²)."""
     width = _WIDTH * np.sqrt(points.shape[1])
     weight = np.exp(-(points**2).sum(axis=1) / (2 * width**2))
     weighted = points * weight[:, None]
     normal = points.T @ weighted + _RIDGE * weight.sum() * np.eye(points.shape[1])
     return np.linalg.solve(normal, weighted.T @ score)
-
-
-def linear_in_space(space: MeasuringSpace, slopes: np.ndarray) -> LinearScore:
-    """A linear function of the measuring space as weights of cells; only differences between rows mean something."""
-    schema = space.schema
-    per_unit, missing = np.zeros(len(schema)), np.zeros(len(schema))
-    offset = np.zeros(len(schema))
-    scaled = len(space.scaled)
-    per_unit[space.scaled] = slopes[:scaled] / space.scale
-    offset[space.scaled] = slopes[:scaled] * space.mean / space.scale
-    levels, special = [], []
-    for j, feature in enumerate(schema):
-        mine = np.flatnonzero(space.indicated == j)
-        weights = dict(zip(space.states[mine].tolist(), slopes[scaled + mine].tolist(), strict=True))
-        # a cell that is no point on the scale sits at the mean
-        if feature.ordered and not feature.numeric:
-            levels.append(per_unit[j] * np.arange(len(feature.levels)))
-        else:
-            levels.append(np.array([weights[float(k)] for k in range(len(feature.levels))]))
-        special.append(np.array([offset[j] + weights[code] for code in feature.special]))
-        missing[j] = offset[j] + sum(slopes[scaled + k] for k in mine if np.isnan(space.states[k]))
-    numeric = np.array([feature.numeric for feature in schema])
-    return LinearScore(
-        Encoding(
-            schema,
-            constant=np.zeros(1),
-            slopes=np.where(numeric, per_unit, 0.0)[:, None],
-            levels=tuple(weights[:, None] for weights in levels),
-            special=tuple(weights[:, None] for weights in special),
-            missing=missing[:, None],
-        ),
-        threshold=0.0,
-    )

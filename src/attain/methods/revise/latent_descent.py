@@ -1,4 +1,7 @@
-"""Gradient descent in latent space, many people at once: loss of the score plus λ times the distance, by Adam."""
+"""Gradient descent in latent space, many rows at once: loss of the score plus λ times the distance, by Adam.
+
+Adam is written out in NumPy: rows leave the batch one by one, and float64 keeps answers independent of it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attain.methods.lash.relaxation import Relaxation
+from attain.methods.relaxed.relaxation import Relaxation
+from attain.methods.search.boundary import boundary
 from attain.methods.search.costs import Costs
 from attain.methods.search.latent_space import Latent
 from attain.methods.search.options import diverse
@@ -15,7 +19,6 @@ from attain.methods.search.pool import Pool
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sphere import sphere
 from attain.methods.search.streams import streams
-from attain.methods.wachter.wachter import boundary
 from attain.models.structure.smooth import Smooth
 from attain.tables import ordinary
 
@@ -26,11 +29,11 @@ _MOMENTS = (0.9, 0.999)
 _NEGLIGIBLE = 1e-8
 _SPARE_OPTIONS = 4
 _WEAKER = 10.0
-"""λ is divided by this for people without an answer."""
+"""λ is divided by this for rows without an answer."""
 _PATIENCE, _BETTER = 25, 1e-3
-"""A descent ends after so many steps without a nearer answer or an objective that is better by this share."""
+"""A descent ends after this many steps without a nearer answer or an objective that is better by this share."""
 _WIDER, _NARROWER = 1.5, 0.8
-"""Differences are taken wider where a score is flat, and narrower again where it is not."""
+"""Factors on the width of the differences: where the score is flat, and where it is not."""
 _LEAST, _FLAT = 1e-7, 1e-12
 """Probabilities below the first count as it, and scores that differ by less than the second as equal."""
 _DECIMALS = 9
@@ -38,10 +41,10 @@ _DECIMALS = 9
 
 
 class Loss:
-    """log(1 + e^−t) with t how far a score lies beyond the boundary, in standard deviations of people's scores.
+    """log(1 + e^−t), with t the distance of a score beyond the boundary in standard deviations of training scores.
 
-    `ends` are the least and largest value of a score that is a probability, or a lead in probability: it is put on the
-    scale of log-odds, where it does not level off far from the boundary.
+    `ends` are the least and largest value of a score that is a probability, or a lead in probability: it is transformed
+    to log-odds, which do not level off far from the boundary.
     """
 
     def __init__(self, score: np.ndarray, met: np.ndarray, ends: tuple[float, float] | None = None) -> None:
@@ -70,11 +73,11 @@ class Loss:
 
 
 Objective = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
-"""(codes, whose each is, λ) → the objective and its gradient in the codes; what turns the decision goes to the pool."""
+"""(codes (m, k), owners, λ) → the objective (m,) and its gradient (m, k); what flips the decision goes to the pool."""
 
 
 class LatentDescent:
-    """The search of one batch of people; `unit` is how far counts as 1 in each column."""
+    """The search of one batch; `unit` is how far counts as 1 in each column, (d,)."""
 
     def __init__(self, settings: REVISE, problem: Problem, latent: Latent, unit: np.ndarray) -> None:
         self.settings = settings
@@ -86,7 +89,7 @@ class LatentDescent:
         self.pool = Pool(len(problem), len(problem.region.schema), keep)
         self.spent = np.zeros(len(problem), dtype=bool)
         self.generators = streams(problem.region.factuals, problem.seed)
-        # a code outside the range of the training people's may stay, and come back
+        # a code outside the range of the training codes may stay, and come back
         self.low, self.high = np.minimum(latent.low, latent.codes), np.maximum(latent.high, latent.codes)
         self.width = np.full(len(problem), settings.width)
         self.widest = np.maximum((self.high - self.low).max(axis=1), settings.width)
@@ -104,42 +107,42 @@ class LatentDescent:
         decode_vjp = self.latent.decode_vjp
         assert decode_vjp is not None
 
-        def objective(codes: np.ndarray, people: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
-            decoded = self.latent.decode(codes, people)
-            rows = self.problem.region.final_form(decoded, people)
-            self._ask(rows, people)
-            value, slope = self._slope(smooth, loss, decoded, rows, people, weight)
-            return value, decode_vjp(codes, people, slope)
+        def objective(codes: np.ndarray, owners: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+            decoded = self.latent.decode(codes, owners)
+            rows = self.problem.region.final_form(decoded, owners)
+            self._ask(rows, owners)
+            value, slope = self._slope(smooth, loss, decoded, rows, owners, weight)
+            return value, decode_vjp(codes, owners, slope)
 
         self._descend(objective, questions=1)
 
     def follow_scores(self, loss: Loss) -> None:
-        """Descends along a gradient estimated from scores at pairs of codes on opposite sides of the person's."""
+        """Descends along ∇ ≈ k / (2 p h) Σᵢ (F(z + h uᵢ) − F(z − h uᵢ)) uᵢ, from p pairs of codes at directions uᵢ."""
         number = self.settings.pairs
 
-        def objective(codes: np.ndarray, people: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+        def objective(codes: np.ndarray, owners: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
             active = self.latent.active
-            own = [self.generators[i] for i in people]
-            steps = np.zeros((len(people), number, codes.shape[1]))
+            own = [self.generators[i] for i in owners]
+            steps = np.zeros((len(owners), number, codes.shape[1]))
             steps[:, :, active] = sphere(own, number, int(active.sum()), 2)
-            offsets = steps * self.width[people, None, None]
+            offsets = steps * self.width[owners, None, None]
             places = np.concatenate((np.zeros_like(steps[:, :1]), offsets, -offsets), axis=1) + codes[:, None, :]
-            places = np.clip(places, self.low[people, None], self.high[people, None])
-            owners = np.repeat(people, 2 * number + 1)
-            rows = self.problem.region.final_form(self.latent.decode(places.reshape(len(owners), -1), owners), owners)
-            lost = loss.of(self._ask(rows, owners)).reshape(len(people), -1)
-            value = lost + weight * self.costs.of(rows, owners).reshape(lost.shape)
+            places = np.clip(places, self.low[owners, None], self.high[owners, None])
+            whose = np.repeat(owners, 2 * number + 1)
+            rows = self.problem.region.final_form(self.latent.decode(places.reshape(len(whose), -1), whose), whose)
+            lost = loss.of(self._ask(rows, whose)).reshape(len(owners), -1)
+            value = lost + weight * self.costs.of(rows, whose).reshape(lost.shape)
             rise = value[:, 1 : number + 1] - value[:, number + 1 :]
             flat = (lost == lost[:, :1]).all(axis=1)
-            slope = (rise[:, :, None] * steps).sum(axis=1) * active.sum() / (2 * number * self.width[people, None])
+            slope = (rise[:, :, None] * steps).sum(axis=1) * active.sum() / (2 * number * self.width[owners, None])
             factor = np.where(flat, _WIDER, _NARROWER)
-            self.width[people] = np.clip(self.width[people] * factor, self.settings.width, self.widest[people])
+            self.width[owners] = np.clip(self.width[owners] * factor, self.settings.width, self.widest[owners])
             return value[:, 0], np.asarray(slope)
 
         self._descend(objective, questions=2 * number + 1)
 
     def _descend(self, objective: Objective, questions: int) -> None:
-        """Adam from the code of each person without an answer, for one λ after the other."""
+        """Adam from the code of each row without an answer, for one λ after the other."""
         weight = self.settings.weight
         for _ in range(self.settings.rounds):
             waiting = np.flatnonzero(self.pool.size == 0)
@@ -148,20 +151,20 @@ class LatentDescent:
             self._adam(objective, waiting, weight, questions)
             weight /= _WEAKER
 
-    def _adam(self, objective: Objective, people: np.ndarray, weight: float, questions: int) -> None:
+    def _adam(self, objective: Objective, owners: np.ndarray, weight: float, questions: int) -> None:
         latent, ledger = self.latent, self.problem.ledger
-        codes = latent.codes[people]
-        low, high = self.low[people], self.high[people]
+        codes = latent.codes[owners]
+        low, high = self.low[owners], self.high[owners]
         first, second = np.zeros_like(codes), np.zeros_like(codes)
-        least, since = np.full(len(people), np.inf), np.zeros(len(people), dtype=np.int64)
-        active = np.arange(len(people))
+        least, since = np.full(len(owners), np.inf), np.zeros(len(owners), dtype=np.int64)
+        active = np.arange(len(owners))
         for step in range(1, self.settings.iterations + 1):
-            poor = ledger.spent[people[active]] + questions + self.problem.options > ledger.budget
-            self.spent[people[active[poor]]] = True
+            poor = ledger.spent[owners[active]] + questions + self.problem.options > ledger.budget
+            self.spent[owners[active[poor]]] = True
             active = active[~poor]
             if not active.size:
                 break
-            some = people[active]
+            some = owners[active]
             nearest = self.pool.nearest[some]
             value, slope = objective(codes[active], some, weight)
             slope = np.where(latent.active, slope, 0.0)
@@ -176,7 +179,7 @@ class LatentDescent:
             active = active[since[active] < _PATIENCE]
 
     def _ask(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The scores of rows in final form; those that are allowed and turn the decision go into the pool."""
+        """The scores of rows in final form; those that are allowed and flip the decision go into the pool."""
         met, score = self.problem.ask(rows, owners)
         hits = np.flatnonzero(met)
         hits = hits[self.problem.region.admits(rows[hits], owners[hits])]
@@ -189,7 +192,7 @@ class LatentDescent:
         loss: Loss,
         decoded: np.ndarray,
         rows: np.ndarray,
-        people: np.ndarray,
+        owners: np.ndarray,
         weight: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The objective, and its gradient in the decoded cells, (n, d).
@@ -197,15 +200,15 @@ class LatentDescent:
         Numbers are taken as decoded, within their limits; all other cells, which have no slope, in final form.
         """
         region, costs = self.problem.region, self.costs
-        slides = costs.slides[people] & ~np.isnan(decoded)
+        slides = costs.slides[owners] & ~np.isnan(decoded)
         for j, feature in enumerate(region.schema):
             slides[:, j] &= feature.numeric & ordinary(feature, decoded[:, j]) & ordinary(feature, rows[:, j])
-        low, high = region.low[people], region.high[people]
+        low, high = region.low[owners], region.high[owners]
         base = region.factuals.copy()
-        base[people] = np.where(slides, np.clip(decoded, low, high), rows)
-        score, gradient = Relaxation(smooth, region, base, self.unit).slope(np.zeros(rows.shape), people)
-        moved = np.sign(base[people] - region.factuals[people])
-        price = np.where(moved > 0, costs.rise[people], np.where(moved < 0, -costs.fall[people], 0.0))
+        base[owners] = np.where(slides, np.clip(decoded, low, high), rows)
+        score, gradient = Relaxation(smooth, region, base, self.unit).slope(np.zeros(rows.shape), owners)
+        moved = np.sign(base[owners] - region.factuals[owners])
+        price = np.where(moved > 0, costs.rise[owners], np.where(moved < 0, -costs.fall[owners], 0.0))
         whole = (loss.slope(score)[:, None] * gradient + weight * price) / self.unit
-        value = loss.of(score) + weight * costs.of(base[people], people)
+        value = loss.of(score) + weight * costs.of(base[owners], owners)
         return value, np.where(slides & (decoded >= low) & (decoded <= high), whole, 0.0)

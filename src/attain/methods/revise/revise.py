@@ -12,14 +12,13 @@ from attain.core.errors import AttainError
 from attain.methods.context import ModelContext
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
 from attain.methods.revise.latent_descent import LatentDescent, Loss
+from attain.methods.search.boundary import Probe
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Answers, Problem
-from attain.models import GoalLike, probe_rows
+from attain.models import GoalLike
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 
-_PEOPLE_AT_ONCE = 2_000
-_BOUNDARY_ROWS = 2_000
-"""Training rows from which the boundary in the score is read."""
+_ROWS_AT_ONCE = 2_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -29,26 +28,26 @@ class REVISE(LatentExplainer):
     Takes any classifier. Where the slope of its score is known (linear models and Gaussian or linear support vector
     machines, also in scikit-learn pipelines whose steps scale, fill in or encode single columns; torch modules; JAX
     functions), the gradient is exact, through the decoder's typical values; levels and special codes change with the
-    code but have no slope. Else, and for people whom that leads nowhere, the gradient is estimated from scores at pairs
-    of codes on opposite sides. Adam descends from each person's code, all people at once. Every record on the way is
-    put into final form and asked about; the nearest that turns the decision is the answer.
+    code but have no slope. Else, and for rows that stay without an answer, the gradient is estimated from scores at
+    pairs of codes on opposite sides. Adam descends from each row's code, all rows at once. Every record on the way is
+    put into final form and asked about; the nearest that flips the decision is the answer.
 
-    The loss is logistic, in standard deviations of the training people's scores beyond the boundary (probabilities are
+    The loss is logistic, in standard deviations of the training rows' scores beyond the boundary (probabilities are
     put on the scale of log-odds). Distances are shares of each feature's range in the training data, weighted by the
     feature's `cost`; another level, special code or filled cell counts 1.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
-    columns, `max_changes`. Rules between features: by mending where that is easy, else by rejection.
+    columns, `max_changes`. Rules between features: by repair where that is easy, else by rejection.
 
     Departures from the publication: the decoder is conditional on the immutable features, so that they stay as they are
-    while the rest fits them; codes stay within the range of the training people's; the search goes on after the first
-    answer as long as nearer ones come; who has none at the end is tried again with a smaller λ, and never gets their
-    own record as an answer.
+    while the rest fits them; codes stay within the range of the training codes; the search goes on after the first
+    answer as long as nearer ones come; rows without an answer are tried again with a smaller λ; the row itself is
+    never an answer.
 
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     autoencoder
         Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; `"chvae"` is a `CHVAE` with
         default parameters. It is cloned and fitted with the schema, unless it is fitted already.
@@ -58,20 +57,20 @@ class REVISE(LatentExplainer):
     weight
         λ, the weight of the distance.
     rounds
-        How many λ are tried, each a tenth of the one before, for people without an answer.
+        How many λ are tried, each a tenth of the one before, for rows without an answer.
     iterations, learning_rate
         Of Adam, for each λ.
     pairs, width
-        Of the estimate: pairs of codes a step, and how far each is from the person's at first, in latent units. Where
-        the score is flat, pairs move apart.
+        Of the estimate: pairs of codes per step, and their first distance from the current code, in latent units. It
+        grows where the score is flat.
     budget
-        The most rows the model is asked about per person. The exact gradient itself does not ask it.
+        The most rows the model is asked about for each row explained. The exact gradient itself does not ask it.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
-        The seed of training and of the pairs. Each person has random numbers of their own.
+        The seed of training and of the pairs. Each row has its own stream of random numbers.
 
     References
     ----------
@@ -111,13 +110,11 @@ class REVISE(LatentExplainer):
         smooth = None
         if hasattr(self.autoencoder_, "decode_vjp"):
             smooth = smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
-        some = probe_rows(self.table_.values, _BOUNDARY_ROWS)
-        met, judged, _ = goal.judge(some)
-        own = Loss(judged, met, _ends(goal, judged))
-        return smooth, None if smooth is None else Loss(smooth.score(some), met), own
+        rows, met, score = Probe.of(goal, self.table_.values)
+        return smooth, None if smooth is None else Loss(smooth.score(rows), met), Loss(score, met, _ends(goal, score))
 
     def _batch_size(self, n: int, inspected: Any) -> int:
-        return _PEOPLE_AT_ONCE
+        return _ROWS_AT_ONCE
 
     def _search(self, problem: Problem) -> Answers:
         unit = units(self.schema_, self.observed_)
@@ -131,7 +128,7 @@ class REVISE(LatentExplainer):
 
 
 def _ends(goal: GoalLike, score: np.ndarray) -> tuple[float, float] | None:
-    """Between what a probability, or a lead in probability, lies; None for other scores."""
+    """The range of a probability, or of a lead in probability; None for other scores."""
     if goal.probability is not None:
         return 0.0, 1.0
     return (-1.0, 1.0) if np.abs(score).max() <= 1 else None

@@ -1,7 +1,15 @@
-"""The mixed polytope of one person: each feature is a number within a range or one of its states, never a mixture.
+"""The mixed polytope of one row: each feature is a number within a range or one of its states, never a mixture.
 
-For each free feature one binary variable a state (its own cell, another value, each special code or level it may go
-to), one of which is 1, and for numbers how far the value moves up and down, in units of the feature's spread.
+For each free feature j there is one binary variable d_js per state s (its own cell, another value, each special code or
+level it may take), and where it may take another value, two moves u_j, v_j ≥ 0:
+
+    Σ_s d_js = 1        x_j = centre_j · d_j,value + unit_j (u_j − v_j)        u_j / up_j + v_j / down_j ≤ d_j,value
+
+Moves are integers where the feature has a step, which is then the unit. The program is
+
+    minimise Σ_js cost_js d_js + Σ_j (unit_j / spread_j) (u_j + v_j)   subject to   gain ≥ need,
+
+at most `max_changes` features away from their own state, and the linear rules.
 """
 
 from __future__ import annotations
@@ -10,12 +18,13 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
-from attain.methods.recourse.actions import linear_rule
+from attain.methods.search.integer_program import Solution, solve
+from attain.methods.search.linear_rules import LinearRule, is_linear, linear_rules
 from attain.models.structure.linear import LinearScore
-from attain.schema import Rule, Schema
+from attain.schema import Schema
 from attain.tables import Region, ordinary, snapped
 
 OWN = "own"
@@ -23,22 +32,15 @@ VALUE = "value"
 State = str | float
 Terms = dict[int, float]
 
-_NODES = 10_000
-"""The most nodes HiGHS may open; then its best record so far is taken."""
 _MULTIPLE = 1e-9
-"""How far from a whole number a limit may lie, in steps, and still count as one."""
-
-
-def in_program(rule: Rule, schema: Schema) -> bool:
-    """Whether a rule is linear, so that the program keeps it."""
-    return rule.condition is None and all(linear_rule(c, schema) is not None for c in rule.consequence.comparisons)
+"""How far from an integer a limit may lie, in steps, and still count as one."""
 
 
 class Spread:
-    """How much a unit of change is, from the training data: the MAD of numbers and orders, and of indicators.
+    """The unit of change of each column: the MAD of its numbers or positions, and of the indicators of its states.
 
-    Where the MAD is 0, as it is for most indicators, 0.6745 standard deviations stand in, which is the MAD of a normal
-    distribution; where that is 0 too, 1 for a column and one person's share for an indicator.
+    Where the MAD is 0, as it is for most indicators, it is replaced by 0.6745 standard deviations, the MAD of a normal
+    distribution; where that is 0 too, by 1 for a column, and for an indicator as if one training row differed.
     """
 
     def __init__(self, schema: Schema, values: np.ndarray) -> None:
@@ -75,7 +77,7 @@ class _Feature:
 
 
 class MixedPolytope:
-    """The program of one person: `solve` gives the nearest record that gains enough under the restrictions given."""
+    """The program of row i: `solve` gives the nearest record that gains enough under the restrictions given."""
 
     def __init__(self, region: Region, i: int, score: LinearScore, spread: Spread) -> None:
         self._region, self._i, self._score, self._spread = region, i, score, spread
@@ -88,11 +90,9 @@ class MixedPolytope:
         stays = {feature.states[OWN]: 1.0 for feature in self._features.values()}
         self._conditions.append((stays, len(stays) - float(region.max_changes[i]), math.inf))
         for rule in region.schema.parsed_rules:
-            if in_program(rule, region.schema):
-                for comparison in rule.consequence.comparisons:
-                    row = linear_rule(comparison, region.schema)
-                    assert row is not None
-                    self._add_rule(*row)
+            if is_linear(rule, region.schema):
+                for linear in linear_rules(rule, region.schema):
+                    self._add_rule(linear)
 
     def _variable(self, cost: float, high: float, whole: bool) -> int:
         self._cost.append(cost)
@@ -129,9 +129,9 @@ class MixedPolytope:
         return self._spread.states[j][level]
 
     def _add_value(self, made: _Feature, j: int, own: float | None, before: float, leaving: float) -> None:
-        """Another number: centre · d + unit · (up − down) within the limits; up and down count steps where there are.
+        """The state “another number” and its moves; see the formulas at the top of this file.
 
-        The centre is the person's own value, or the median where they have none; on the grid and within the limits.
+        The centre is the row's own value, or the median where it has none; on the grid and within the limits.
         """
         region, step = self._region, self._region.schema.features[j].step
         low, high = float(region.low[self._i, j]), float(region.high[self._i, j])
@@ -172,9 +172,10 @@ class MixedPolytope:
                     slope += float(self._score.slopes[k] * change[k] / self._spread.scale[j])
         return slope
 
-    def _add_rule(self, weights: dict[int, float], low: float, high: float) -> None:
-        """A linear rule as a condition on the cells; a missing or special cell lifts it."""
+    def _add_rule(self, rule: LinearRule) -> None:
+        """A linear rule as a condition on the cells; a missing or special cell lifts it (big-M)."""
         region = self._region
+        weights, low, high = rule
         terms: Terms = {}
         fixed, most, lifting = 0.0, 1.0, []
         for j, weight in weights.items():
@@ -223,25 +224,22 @@ class MixedPolytope:
         """The variable of the state that column j has in a row."""
         return self._features[j].states[self.state(j, row)]
 
-    def solve(self, need: float, restricted: frozenset[int]) -> tuple[np.ndarray, float] | None:
-        """The nearest record that gains `need` with these variables at 0, and its distance; None for none."""
+    def solve(self, need: float, restricted: frozenset[int]) -> tuple[np.ndarray, Solution] | None:
+        """The nearest record that gains `need` with these variables at 0, and the solution; None for none."""
         rows = [(self._gain, need, math.inf), *self._conditions]
         entries = [(r, variable, value) for r, (terms, _, _) in enumerate(rows) for variable, value in terms.items()]
         places, variables, coefficients = (np.array(part) for part in zip(*entries, strict=True))
         matrix = csr_array((coefficients, (places, variables)), shape=(len(rows), len(self._cost)))
         high = np.array(self._high)
         high[list(restricted)] = 0.0
-        result = milp(
+        solution = solve(
             np.array(self._cost),
-            integrality=np.array(self._whole, dtype=np.int64),
-            bounds=Bounds(np.zeros(len(high)), high),
-            constraints=LinearConstraint(matrix, [low for _, low, _ in rows], [top for _, _, top in rows]),
-            # with presolve, HiGHS may print a line of its own, where a program reads our output
-            options={"mip_rel_gap": 0.0, "presolve": False, "node_limit": _NODES},
+            [LinearConstraint(matrix, [low for _, low, _ in rows], [top for _, _, top in rows])],
+            upper=high,
+            integral=np.array(self._whole),
+            presolve=False,  # with it, HiGHS may print a line of its own, where a program reads our output
         )
-        if result.x is None:
-            return None
-        return self._row(np.asarray(result.x)), float(result.fun)
+        return None if solution.x is None else (self._row(solution.x), solution)
 
     def _row(self, solution: np.ndarray) -> np.ndarray:
         row: np.ndarray = self._region.factuals[self._i].copy()

@@ -1,4 +1,4 @@
-"""What a change costs in inverse classification: its share of the feature's range, times the feature's cost."""
+"""What a change costs: its size in units of the column, times the feature's cost."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from attain.core.checks import check_choice
+from attain.core.errors import AttainError
 from attain.schema import Direction, Schema
 from attain.tables import Region, ordinary
 
@@ -17,8 +19,16 @@ def units(schema: Schema, observed: tuple[np.ndarray, np.ndarray]) -> np.ndarray
     return np.where(levels > 0, levels, np.where(span > 0, span, 1.0))
 
 
+def check_directions(directions: Mapping[str, Direction] | None, schema: Schema | None = None) -> None:
+    """Refuses an unknown direction and, with a schema, one of a feature without an order."""
+    for name, direction in (directions or {}).items():
+        check_choice(f"directions[{name!r}]", direction, ("increase", "decrease"))
+        if schema is not None and not schema[name].ordered:
+            raise AttainError(f"directions names {name!r}, whose levels have no order")
+
+
 def sliding(region: Region) -> np.ndarray:
-    """Cells that move along a scale: ordered, free, and holding an ordinary value."""
+    """Cells that move along a scale, (n, d): ordered, free, and holding an ordinary value."""
     slides = ~region.frozen
     for j, feature in enumerate(region.schema):
         slides[:, j] &= ordinary(feature, region.factuals[:, j]) if feature.ordered else False
@@ -26,12 +36,12 @@ def sliding(region: Region) -> np.ndarray:
 
 
 class Costs:
-    """The costs of the changes of one batch of people.
+    """The costs of the changes of n rows.
 
     Attributes
     ----------
     unit
-        The range of each column, (d,).
+        How far counts as 1 in each column, (d,): its range, for example.
     slides
         Cells that move along a scale, (n, d).
     lower, upper
@@ -44,7 +54,6 @@ class Costs:
         self,
         region: Region,
         unit: np.ndarray,
-        *,
         directions: Mapping[str, Direction] | None = None,
         uncharged: np.ndarray | None = None,
     ) -> None:
@@ -67,7 +76,7 @@ class Costs:
                 cost[:, uncharged] = 0.0
 
     def cells(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """What each cell's change costs."""
+        """What each cell's change costs, (m, d)."""
         on_scale = self.slides[owners]
         for j, feature in enumerate(self._region.schema):
             if feature.special:
@@ -78,12 +87,12 @@ class Costs:
         return np.where(changed, np.where(on_scale, along, self._switch[owners]), 0.0)
 
     def of(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """What each row costs its person."""
+        """What each row costs, (m,)."""
         return np.asarray(self.cells(rows, owners).sum(axis=1))
 
 
 def switches(region: Region, pools: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Every way to switch one cell into another state: whose, in which column, and to what.
+    """Every way to switch one cell into another state: its owner, its column and its value, sorted in this order.
 
     States are levels without an order, special codes, and an ordinary value where there was none: then a quartile of
     the training data (`pools` holds the sorted ordinary cells of each column).
@@ -94,21 +103,22 @@ def switches(region: Region, pools: list[np.ndarray]) -> tuple[np.ndarray, np.nd
         stateless = free & ~ordinary(feature, own)
         if not feature.numeric:
             allowed = region.levels(j) & (stateless if feature.ordered else free)[:, None]
-            people, levels = np.nonzero(allowed & (np.arange(allowed.shape[1]) != own[:, None]))
-            parts.append((people, j, levels.astype(np.float64)))
+            owners, levels = np.nonzero(allowed & (np.arange(allowed.shape[1]) != own[:, None]))
+            parts.append((owners, j, levels.astype(np.float64)))
             continue
         if feature.special:
             allowed = region.states[j] & free[:, None]
             codes = np.array(list(feature.special))
-            people, places = np.nonzero(allowed[:, :-1] & (codes != own[:, None]))
-            parts.append((people, j, codes[places]))
+            owners, places = np.nonzero(allowed[:, :-1] & (codes != own[:, None]))
+            parts.append((owners, j, codes[places]))
             stateless &= allowed[:, -1]
         if stateless.any() and len(pools[j]):
             quartiles = np.unique(np.quantile(pools[j], (0.25, 0.5, 0.75), method="nearest"))
-            people = np.flatnonzero(stateless)
-            parts.append((np.repeat(people, len(quartiles)), j, np.tile(quartiles, len(people))))
-    people = np.concatenate([people for people, _, _ in parts]) if parts else np.empty(0, dtype=np.intp)
-    columns = np.concatenate([np.full(len(people), j) for people, j, _ in parts]) if parts else np.empty(0, np.intp)
-    values = np.concatenate([values for _, _, values in parts]) if parts else np.empty(0)
-    order = np.lexsort((values, columns, people))
-    return people[order].astype(np.intp), columns[order].astype(np.intp), values[order]
+            owners = np.flatnonzero(stateless)
+            parts.append((np.repeat(owners, len(quartiles)), j, np.tile(quartiles, len(owners))))
+    parts.append((np.empty(0, dtype=np.intp), 0, np.empty(0)))
+    owners = np.concatenate([owners for owners, _, _ in parts])
+    columns = np.concatenate([np.full(len(owners), j) for owners, j, _ in parts])
+    values = np.concatenate([values for _, _, values in parts])
+    order = np.lexsort((values, columns, owners))
+    return owners[order], columns[order], values[order]

@@ -1,4 +1,4 @@
-"""Moves from a person's record, in any direction, over numbers, levels, special codes and missing cells alike."""
+"""Moves from a row in any direction, over numbers, levels, special codes and missing cells alike."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import math
 
 import numpy as np
 
+from attain.methods.search.costs import sliding
 from attain.methods.search.sphere import directions, volume_uniform_radii
 from attain.methods.search.streams import normals, streams, uniforms
 from attain.schema import Schema
-from attain.tables import Region
+from attain.tables import Region, ordinary
 
 SWITCH = math.sqrt(2.0)
-"""How far away another level, special code or filled cell is: in indicators, one falls and one rises."""
+"""The distance of another level, special code or filled cell: one indicator falls and another rises by 1."""
 
 
 class Scale:
-    """How far is far in each column of the training data.
+    """The scale of each column of the training data.
 
     Attributes
     ----------
@@ -27,19 +28,14 @@ class Scale:
     """
 
     def __init__(self, schema: Schema, values: np.ndarray) -> None:
-        self.pools = [_ordinary_cells(schema, values, j) for j in range(len(schema))]
+        self.pools = [np.sort(values[ordinary(feature, values[:, j]), j]) for j, feature in enumerate(schema)]
         deviations = np.array([float(cells.std()) if cells.size else 0.0 for cells in self.pools])
         ordered = np.array([feature.ordered for feature in schema])
         self.spread = np.where(ordered & (deviations > 0), deviations, 1.0)
 
 
-def _ordinary_cells(schema: Schema, values: np.ndarray, j: int) -> np.ndarray:
-    cells, special = values[:, j], list(schema.features[j].special)
-    return np.sort(cells[~np.isnan(cells) & ~np.isin(cells, special)])
-
-
 def fewest_changes(rows: np.ndarray, owners: np.ndarray, region: Region, scale: Scale) -> np.ndarray:
-    """The rows with only their largest changes kept, where a person may change fewer features than they do."""
+    """The rows with only their largest changes kept, where fewer features may change."""
     if (region.max_changes >= len(region.schema)).all():
         return rows
     movable = ~region.frozen[owners] & ~(rows == region.factuals[owners])
@@ -53,18 +49,25 @@ def fewest_changes(rows: np.ndarray, owners: np.ndarray, region: Region, scale: 
 
 
 class Moves:
-    """Draws records in shells round each person, and measures how far a record is from its person.
+    """Draws records in shells round n rows, and measures how far a record is from its row.
 
     Each searched cell is one dimension. An ordered cell moves along its scale, in standard deviations. A cell that can
     be in another state (a level, a special code, a value where there was none) switches where its coordinate is nearer
-    to √2, where the other states are, than to 0.
+    to √2, the distance of the other states, than to 0.
+
+    Attributes
+    ----------
+    dimensions
+        The number of searched cells of each row, (n,).
+    farthest
+        The distance from each row to the farthest record it may reach, (n,).
     """
 
     def __init__(self, region: Region, scale: Scale, seed: int) -> None:
         self._region = region
         self._scale = scale
         self._generators = streams(region.factuals, seed)
-        self._slides = self._sliding()
+        self._slides = sliding(region)
         self._states = {j: states for j in region.schema.free_columns if (states := self._other_states(j)) is not None}
         self._switches = np.zeros(region.frozen.shape, dtype=bool)
         for j, states in self._states.items():
@@ -72,19 +75,8 @@ class Moves:
         self.dimensions: np.ndarray = (self._slides | self._switches).sum(axis=1)
         self.farthest = self._farthest()
 
-    def _sliding(self) -> np.ndarray:
-        """Cells that move along a scale: ordered, free, and holding an ordinary value."""
-        region = self._region
-        slides = ~region.frozen & ~np.isnan(region.factuals)
-        for j, feature in enumerate(region.schema):
-            if not feature.ordered:
-                slides[:, j] = False
-            elif feature.special:
-                slides[:, j] &= ~np.isin(region.factuals[:, j], list(feature.special))
-        return slides
-
     def _other_states(self, j: int) -> np.ndarray | None:
-        """Which other states each person's cell may switch to: levels, or special codes and then an ordinary value."""
+        """The other states of each cell of column j, (n, K): levels, or special codes and then an ordinary value."""
         feature, own = self._region.schema.features[j], self._region.factuals[:, j]
         if feature.numeric and not feature.special:
             return np.isnan(own)[:, None]
@@ -100,36 +92,35 @@ class Moves:
         return states
 
     def _farthest(self) -> np.ndarray:
-        """The distance from each person to the farthest record they may reach."""
         region = self._region
         reach = np.maximum(region.high - region.factuals, region.factuals - region.low) / self._scale.spread
         reach = np.maximum(np.where(self._slides, reach, 0.0), np.where(self._switches, SWITCH, 0.0))
         return np.sqrt((reach**2).sum(axis=1)) + 1e-9
 
     def draw(
-        self, people: np.ndarray, inner: np.ndarray, outer: np.ndarray, samples: int
+        self, owners: np.ndarray, inner: np.ndarray, outer: np.ndarray, samples: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Records uniform in volume in each person's shell, not yet in final form, and whose each is."""
-        generators = [self._generators[i] for i in people]
+        """Records uniform in volume in the shell of each owner, not yet in final form, and the owner of each."""
+        generators = [self._generators[i] for i in owners]
         d = len(self._region.schema)
-        normal = normals(generators, (samples, d)) * self._active(generators, people, samples)
+        normal = normals(generators, (samples, d)) * self._active(generators, owners, samples)
         uniform = uniforms(generators, (samples, 1 + d))
-        counts = np.minimum(self.dimensions, self._region.max_changes)[people, None]
+        counts = np.minimum(self.dimensions, self._region.max_changes)[owners, None]
         radius = volume_uniform_radii(uniform[:, :, 0], inner[:, None], outer[:, None], counts)
         move = directions(normal) * radius[:, :, None]
-        rows = np.repeat(self._region.factuals[people, None, :], samples, axis=1)
-        slides = self._slides[people, None, :]
+        rows = np.repeat(self._region.factuals[owners, None, :], samples, axis=1)
+        slides = self._slides[owners, None, :]
         rows = np.where(slides, rows + move * self._scale.spread, rows)
         for j, states in self._states.items():
-            switched = (np.abs(move[:, :, j]) > SWITCH / 2) & self._switches[people, j, None]
+            switched = (np.abs(move[:, :, j]) > SWITCH / 2) & self._switches[owners, j, None]
             if switched.any():
-                self._switch(rows, j, states[people], switched, uniform[:, :, 1 + j])
-        return rows.reshape(-1, d), np.repeat(people, samples)
+                self._switch(rows, j, states[owners], switched, uniform[:, :, 1 + j])
+        return rows.reshape(-1, d), np.repeat(owners, samples)
 
-    def _active(self, generators: list[np.random.Generator], people: np.ndarray, samples: int) -> np.ndarray:
-        """Which dimensions each draw moves in: all, or a random few where the person may change only so many."""
-        movable = (self._slides | self._switches)[people]
-        most = self._region.max_changes[people]
+    def _active(self, generators: list[np.random.Generator], owners: np.ndarray, samples: int) -> np.ndarray:
+        """Which dimensions each draw moves in: all, or `max_changes` random ones."""
+        movable = (self._slides | self._switches)[owners]
+        most = self._region.max_changes[owners]
         limited = np.flatnonzero(most < movable.sum(axis=1))
         active = np.repeat(movable[:, None, :], samples, axis=1)
         if limited.size:
@@ -156,7 +147,7 @@ class Moves:
         rows[:, :, j] = np.where(switched, cells, rows[:, :, j])
 
     def sizes(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """How far each searched cell is from its person's own: in standard deviations, or √2 for another state."""
+        """How far each searched cell is from its owner's, (m, d): in standard deviations, or √2 for another state."""
         own = self._region.factuals[owners]
         slide = np.abs(rows - own) / self._scale.spread
         on_scale = self._slides[owners]
@@ -166,5 +157,5 @@ class Moves:
         return np.where(self._region.changed(rows, owners), np.where(on_scale, slide, SWITCH), 0.0)
 
     def distances(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """How far each record is from its person."""
+        """How far each record is from its owner, (m,)."""
         return np.sqrt((self.sizes(rows, owners) ** 2).sum(axis=1))

@@ -1,4 +1,4 @@
-"""The nearest hits of each person, while a search goes on."""
+"""The nearest hits of each row, while a search goes on."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 
 
 class Pool:
-    """Keeps, for each of n people, the `keep` nearest distinct rows that were added."""
+    """Keeps, for each of n owners, the `keep` nearest distinct rows that were added."""
 
-    def __init__(self, people: int, features: int, keep: int) -> None:
+    def __init__(self, n_owners: int, features: int, keep: int) -> None:
         self.keep = keep
-        self._rows = np.empty((people, keep, features))
-        self._distances = np.full((people, keep), np.inf)
-        self.size = np.zeros(people, dtype=np.intp)
-        self.nearest = np.full(people, np.inf)
+        self._rows = np.empty((n_owners, keep, features))
+        self._distances = np.full((n_owners, keep), np.inf)
+        self.size = np.zeros(n_owners, dtype=np.intp)
+        self.nearest = np.full(n_owners, np.inf)
 
     def add(self, rows: np.ndarray, owners: np.ndarray, distances: np.ndarray) -> None:
-        """Takes in rows, each with its owner and its distance from them; only those owners' entries are looked at."""
+        """Adds rows, each with its owner and its distance from it."""
         if not len(rows):
             return
         touched = np.unique(owners)
@@ -46,7 +46,7 @@ class Pool:
 
     @property
     def owners(self) -> np.ndarray:
-        """Whose each row is."""
+        """The owner of each row."""
         return np.repeat(np.arange(len(self.size)), self.size)
 
     @property

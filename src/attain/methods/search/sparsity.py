@@ -1,4 +1,4 @@
-"""Taking back what an answer does not need (the feature selection of Growing Spheres)."""
+"""Takes back the changes that an answer does not need (the feature selection of Growing Spheres)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from attain.tables import Region
 
 Accept = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""(rows, whose candidate each is) → which rows are answers."""
+"""(rows, their owners) → which rows are answers."""
 
 
 def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, region: Region, accept: Accept) -> np.ndarray:
@@ -27,12 +27,10 @@ def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, region: Regi
         trial = rows[active].copy()
         trial[np.arange(len(active)), columns] = region.factuals[owners[active], columns]
         trial = region.final_form(trial, owners[active])
-        # taking back one change may bring another back with it, through a rule; a row that did not change is no trial
-        fewer = region.changed(trial, owners[active]).sum(axis=1) < region.changed(rows[active], owners[active]).sum(
-            axis=1
-        )
-        fewer &= region.changed(trial, owners[active]).any(axis=1)
-        taken = np.flatnonzero(fewer)
+        # a rule may take back other changes too, or put this one back in place
+        left = region.changed(trial, owners[active]).sum(axis=1)
+        before = region.changed(rows[active], owners[active]).sum(axis=1)
+        taken = np.flatnonzero((left < before) & (left > 0))
         accepted = accept(trial[taken], owners[active][taken])
         rows[active[taken[accepted]]] = trial[taken[accepted]]
     return rows

@@ -16,7 +16,7 @@ RADII = ("uniform", "volume")
 
 
 def check_norm(norm: object, radius: object) -> None:
-    """Refuses a norm or a radius that is not one of the known."""
+    """Refuses an unknown norm or radius."""
     if norm not in NORMS or isinstance(norm, bool):
         raise AttainError(f"norm must be 1, 2 or infinity, got {norm!r}")
     if radius not in RADII:
@@ -30,7 +30,7 @@ def directions(normal: np.ndarray) -> np.ndarray:
 
 
 def sphere(generators: Sequence[np.random.Generator], samples: int, dimensions: int, norm: float) -> np.ndarray:
-    """Points uniform on the surface of the unit sphere, (people, samples, dimensions), from each person's own stream.
+    """Points uniform on the surface of the unit sphere, (n, samples, dimensions), one stream per row.
 
     A Gaussian scaled to length 1 is uniform for l₂ only. l₁: exponential magnitudes scaled to sum 1, with random signs.
     l∞: a random face of the cube, uniform on it.

@@ -1,4 +1,4 @@
-"""Feature tweaking (Tolomei et al. 2017): the cheapest way into a leaf that turns a tree ensemble's decision."""
+"""Feature tweaking (Tolomei et al. 2017): the cheapest way into a leaf that flips a tree ensemble's decision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attain.methods.search.moves import Moves, Scale
 from attain.methods.search.options import diverse
 from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.ranked import ranked_hits
+from attain.methods.search.ranked import ranked_hits, ranks_between
 from attain.methods.search.sparsity import sparse
 from attain.methods.tweaking.tree_paths import Paths
 from attain.models import GoalLike
@@ -22,18 +22,18 @@ from attain.models.structure.trees import read_ensemble
 from attain.population.percentiles import total_shift
 from attain.results.status import Status
 
-Cost = Literal["euclidean", "changes", "total_shift"]
+TweakCost = Literal["euclidean", "changes", "total_shift"]
 
 _CELLS_AT_ONCE = 4_000_000
 _BLOCK = 64
-"""Tweaks tried first, the cheapest ones; more follow where none of them turns the decision."""
+"""Tweaks tried first, the cheapest ones; more follow where none of them flips the decision."""
 _BOOSTED_TWEAKS = 25
 _LEAST_RATE = 1e-9
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FeatureTweaking(Explainer):
-    """The cheapest tweak that leads into a leaf of the desired class and turns the whole ensemble.
+    """The cheapest tweak that leads into a leaf of the desired class and flips the decision of the whole ensemble.
 
     Takes tree ensembles: decision trees, random forests and extra trees of scikit-learn, as published; and boosted ones
     (GradientBoosting and HistGradientBoosting of scikit-learn, XGBoost, LightGBM). All may stand last in a pipeline
@@ -42,8 +42,8 @@ class FeatureTweaking(Explainer):
 
     For every tree that does not decide for the target, and every leaf of it that does, the record is changed just so
     far that it gets there: ε standard deviations beyond a threshold, or to the middle of an interval narrower than
-    twice that. In a boosted ensemble a leaf qualifies when it adds more to the target than the leaf the person is in.
-    Every tweak is verified with the whole ensemble, the cheapest first; what turns it at the least cost is the answer.
+    twice that. In a boosted ensemble a leaf qualifies when it adds more to the target than the leaf the row is in.
+    Every tweak is verified with the whole ensemble, the cheapest first; the cheapest hit is the answer.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions and missing cells, by leaving
     out paths that need what is forbidden; levels stay levels, as conditions on indicators are read as conditions on the
@@ -57,7 +57,7 @@ class FeatureTweaking(Explainer):
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     epsilon
         How far beyond a threshold a value goes, in standard deviations of the training data.
     cost
@@ -66,13 +66,13 @@ class FeatureTweaking(Explainer):
     tweaks
         How many tweaks may be combined. By default one for trees and forests, as published, and 25 for boosted ones.
     budget
-        The most rows the model is asked about per person.
+        The most rows the model is asked about for each row explained.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
-        Not used: nothing here is random.
+        Not used: the method is deterministic.
 
     References
     ----------
@@ -83,13 +83,13 @@ class FeatureTweaking(Explainer):
     citation = "tolomei2017interpretable"
 
     epsilon: float = 0.1
-    cost: Cost = "euclidean"
+    cost: TweakCost = "euclidean"
     tweaks: int | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("epsilon", self.epsilon, above=0)
-        check_choice("cost", self.cost, get_args(Cost))
+        check_choice("cost", self.cost, get_args(TweakCost))
         if self.tweaks is not None:
             check_integer("tweaks", self.tweaks, 1)
 
@@ -115,7 +115,7 @@ class FeatureTweaking(Explainer):
 
 
 class _Tweaks:
-    """The search of one batch of people."""
+    """The search of one batch."""
 
     def __init__(self, settings: FeatureTweaking, problem: Problem, paths: Paths) -> None:
         self._settings, self._problem, self._paths = settings, problem, paths
@@ -133,7 +133,7 @@ class _Tweaks:
         return 2 * value[:, k] - value.sum(axis=1)
 
     def paid(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """What each row costs its person."""
+        """What each row costs, (m,)."""
         region = self._problem.region
         if self._settings.cost == "changes":
             return region.changed(rows, owners).sum(axis=1).astype(np.float64)
@@ -142,27 +142,24 @@ class _Tweaks:
             return total_shift(shifts, region.schema.free_columns)
         return self._moves.distances(rows, owners)
 
-    def _ways(self, starts: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _ways(self, starts: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The starts as the trees see them, what each leaf costs from there and what it gains, (n, L)."""
         encoded = self._paths.ensemble.encode(starts)
         boxes = self._paths.boxes
-        cost = self._paths.costs(starts, encoded, self._problem.region.subset(people), self._settings.cost)
+        cost = self._paths.costs(starts, encoded, self._problem.region.subset(owners), self._settings.cost)
         gain = self._worth[boxes.leaf] - self._worth[self._nodes.leaves(encoded)][:, boxes.tree]
         cost[gain <= 0] = np.inf
         return encoded, cost, gain
 
     def single(self) -> tuple[np.ndarray, np.ndarray, list[Status]]:
-        """One tweak a person, the cheapest first, as published."""
-        region, people = self._problem.region, np.arange(len(self._problem))
-        encoded, cost, _ = self._ways(region.factuals, people)
+        """One tweak per row, the cheapest first, as published."""
+        region = self._problem.region
+        encoded, cost, _ = self._ways(region.factuals, np.arange(len(self._problem)))
         order = np.argsort(cost, axis=1, kind="stable")
         available = np.isfinite(cost).sum(axis=1)
 
         def candidates(active: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            ranks = np.tile(np.arange(start, min(stop, order.shape[1])), len(active))
-            owners = np.repeat(active, len(ranks) // len(active))
-            reached = ranks < available[owners]
-            ranks, owners = ranks[reached], owners[reached]
+            owners, ranks = ranks_between(active, start, stop, available)
             leaves = order[owners, ranks]
             return self._paths.tweaked(region.factuals[owners], encoded[owners], leaves, region, owners), owners, ranks
 
@@ -171,7 +168,7 @@ class _Tweaks:
         return hits.rows, hits.owners, hits.status
 
     def combined(self, most: int, status: list[Status]) -> tuple[np.ndarray, np.ndarray]:
-        """Several tweaks one after the other, for people whom none alone helps: each the best gain for its cost."""
+        """Several tweaks one after the other, where none alone is enough: each the best gain per cost."""
         problem, region = self._problem, self._problem.region
         active = np.flatnonzero([one is Status.OUT_OF_REACH for one in status])
         active = active[problem.affordable(active)]
@@ -193,29 +190,29 @@ class _Tweaks:
             met, score = found.met, found.score
             rate = (score - scores[place]) / cost
             better = np.flatnonzero((rate > _LEAST_RATE) & ~np.isin(place, place[met]))
-            # a model's last bits depend on the rows beside it, and must not decide between equal rates
+            # a model's last bits depend on the batch, and must not decide between equal rates
             better = better[np.lexsort((-np.round(rate[better], 9), place[better]))]
             better = better[rank_within(place[better]) == 0]
             active, starts, scores = active[place[better]], tried[better], score[better]
         return self._needed(np.concatenate(rows), np.concatenate(owners))
 
-    def _promising(self, starts: np.ndarray, people: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _promising(self, starts: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The next tweaks worth trying: rows in final form, which start each is from, and what it costs from there."""
         region = self._problem.region
-        encoded, cost, gain = self._ways(starts, people)
+        encoded, cost, gain = self._ways(starts, owners)
         with np.errstate(invalid="ignore"):
             order = np.argsort(-(gain / cost), axis=1, kind="stable")[:, :_BLOCK]
-        place, leaves = np.repeat(np.arange(len(people)), order.shape[1]), order.ravel()
+        place, leaves = np.repeat(np.arange(len(owners)), order.shape[1]), order.ravel()
         reached = np.isfinite(cost[place, leaves])
         place, leaves = place[reached], leaves[reached]
-        rows = self._paths.tweaked(starts[place], encoded[place], leaves, region, people[place])
-        rows = region.final_form(rows, people[place])
+        rows = self._paths.tweaked(starts[place], encoded[place], leaves, region, owners[place])
+        rows = region.final_form(rows, owners[place])
         moved = (rows != starts[place]) & ~(np.isnan(rows) & np.isnan(starts[place]))
         worth = np.flatnonzero(moved.any(axis=1))
         return rows[worth], place[worth], cost[place[worth], leaves[worth]]
 
     def _needed(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cheapest of each person's combinations, without the changes that are not needed, smallest first."""
+        """The cheapest combinations of each row, without the changes that are not needed, smallest first."""
         problem = self._problem
         order = np.lexsort((self.paid(rows, owners), owners))
         order = order[rank_within(owners[order]) < problem.options]

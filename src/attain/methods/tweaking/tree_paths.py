@@ -66,7 +66,7 @@ class Paths:
         return allowed
 
     def costs(self, starts: np.ndarray, encoded: np.ndarray, region: Region, measure: str) -> np.ndarray:
-        """The least each person pays from their start into each leaf, (n, L); infinite where the rules forbid it.
+        """The least cost from each start into each leaf, (n, L); infinite where the rules forbid it.
 
         `measure` is how changes are weighed: `euclidean`, `changes` or `total_shift`. Rounding to the grid comes later.
         """
@@ -82,7 +82,7 @@ class Paths:
             possible = possible & ~region.frozen[:, j, None]
             paid = size**2 if measure == "euclidean" else np.ones_like(size) if measure == "changes" else size
             cost += np.where(outside, np.where(possible, paid, np.inf), 0.0)
-        cost[cost == 0] = np.inf  # they are in that leaf already
+        cost[cost == 0] = np.inf  # in that leaf already
         return np.sqrt(cost) if measure == "euclidean" else cost
 
     def _number_moves(self, j: int, own: np.ndarray, region: Region, measure: str) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +113,7 @@ class Paths:
         return np.where(np.isfinite(apart), apart, 0.0)[which], possible
 
     def _level_distances(self, j: int, own: np.ndarray, measure: str) -> np.ndarray:
-        """How far each ordered level is from each person's own, (n, K)."""
+        """How far each ordered level is from each row's own, (n, K)."""
         places = np.arange(self.levels[j].shape[1], dtype=np.float64)
         if measure == "total_shift":
             places = self._percentiles.interpolated(places[:, None], [j])[:, 0]
@@ -124,11 +124,11 @@ class Paths:
         return np.where(np.isnan(distance), 1.0 if measure == "total_shift" else SWITCH, distance)
 
     def tweaked(
-        self, starts: np.ndarray, encoded: np.ndarray, leaves: np.ndarray, region: Region, people: np.ndarray
+        self, starts: np.ndarray, encoded: np.ndarray, leaves: np.ndarray, region: Region, owners: np.ndarray
     ) -> np.ndarray:
         """Each start with the least changes that lead into its leaf: ε-satisfactory, on the grid, within the rules.
 
-        Entry i is about the person `people[i]`, who starts from `starts[i]` and is to get to leaf `leaves[i]`.
+        Entry i belongs to `owners[i]`, and goes from `starts[i]` to leaf `leaves[i]`.
         """
         rows = starts.copy()
         for j, columns in self._columns.items():
@@ -139,26 +139,26 @@ class Paths:
             if not at.size:
                 continue
             if self.ensemble.schema.features[j].numeric:
-                rows[at, j] = self._numbers(j, starts[at, j], leaves[at], region, people[at])
+                rows[at, j] = self._numbers(j, starts[at, j], leaves[at], region, owners[at])
             else:
-                rows[at, j] = self._nearest_level(j, starts[at, j], leaves[at], region, people[at])
+                rows[at, j] = self._nearest_level(j, starts[at, j], leaves[at], region, owners[at])
         return rows
 
-    def _numbers(self, j: int, own: np.ndarray, leaves: np.ndarray, region: Region, people: np.ndarray) -> np.ndarray:
+    def _numbers(self, j: int, own: np.ndarray, leaves: np.ndarray, region: Region, owners: np.ndarray) -> np.ndarray:
         feature = self.ensemble.schema.features[j]
-        low = np.maximum(self.low[leaves, j], np.nextafter(region.low[people, j], -np.inf))
-        high = np.minimum(self.high[leaves, j], region.high[people, j])
+        low = np.maximum(self.low[leaves, j], np.nextafter(region.low[owners, j], -np.inf))
+        high = np.minimum(self.high[leaves, j], region.high[owners, j])
         pool, step_over = self._scale.pools[j], self._step_over[j]
-        # a cell without a value on the scale comes from the middle of the crowd
+        # a special code or missing cell starts at the median
         middle = pool[len(pool) // 2] if len(pool) else 0.0
         start = np.where(ordinary(feature, own), own, middle)
         return outward(start, low, high, step_over, feature)
 
     def _nearest_level(
-        self, j: int, own: np.ndarray, leaves: np.ndarray, region: Region, people: np.ndarray
+        self, j: int, own: np.ndarray, leaves: np.ndarray, region: Region, owners: np.ndarray
     ) -> np.ndarray:
         """The nearest level that leads to the leaf and is allowed; without an order, the most frequent one."""
-        allowed = self.levels[j][leaves] & region.levels(j)[people]
+        allowed = self.levels[j][leaves] & region.levels(j)[owners]
         if self.ensemble.schema.features[j].ordered:
             distance = self._level_distances(j, own, "euclidean")
         else:

@@ -1,4 +1,4 @@
-"""Counterfactuals by a penalised distance (Wachter et al. 2017): near the person, and near the score aimed at."""
+"""Counterfactuals by a penalised distance (Wachter et al. 2017): near the row, and near the score aimed at."""
 
 from __future__ import annotations
 
@@ -10,39 +10,38 @@ import numpy as np
 from attain.core.checks import check_choice, check_integer, check_number
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
-from attain.methods.lash.climb import Climb
+from attain.methods.search.boundary import Probe, boundary
+from attain.methods.search.climb import Climb
 from attain.methods.search.costs import Costs
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.wachter.penalised_distance import PenalisedDistance
-from attain.models import GoalLike, probe_rows
+from attain.models import GoalLike
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.results.status import Status
 
-_PEOPLE_AT_ONCE = 500
-_BOUNDARY_ROWS = 2_000
-"""Training rows from which the boundary in the smooth score is read."""
+_ROWS_AT_ONCE = 500
 _NEGLIGIBLE = 1e-12
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Wachter(Explainer):
-    """The record that minimises λ (f(x′) − y′)² + d(x, x′), with the least λ that turns the decision.
+    """The record that minimises λ (f(x′) − y′)² + d(x, x′), with the least λ that flips the decision.
 
     Takes any classifier. Where the slope of its score is known (linear models and Gaussian or linear support vector
     machines, also in scikit-learn pipelines whose steps scale, fill in or encode single columns; torch modules; JAX
-    functions), the objective is minimised by proximal gradient steps for all people at once; else, and for people whom
-    the gradient leads into a dead end, by a pattern search over single cells, with random training people as further
+    functions), the objective is minimised by proximal gradient steps for all rows at once; else, and for rows that the
+    gradient leads into a local optimum, by a pattern search over single cells, with random training rows as further
     starts, and a local search.
 
     d is the sum of moves, each divided by the column's median absolute deviation (MAD) and weighted by the feature's
     `cost`; another level, special code or filled cell counts 1. f is the score: log-odds or decision function where the
-    slope is known, else the lead in probability. y′ lies `aim` standard deviations of the training people's scores
-    beyond the boundary. λ starts where the first move pays and grows until the decision turns; then it is halved back
-    to the least that still does.
+    slope is known, else the lead in probability. y′ lies `aim` standard deviations of the training rows' scores
+    beyond the boundary. λ starts where the first move pays and grows until the decision flips; then the least that is
+    enough is found by bisection.
 
     Levels without an order, special codes and missing cells stay fixed in the gradient method; only where that does not
-    turn the decision, the switches that raise the score are made first. Ordered levels are relaxed to their positions.
+    flip the decision, the switches that raise the score are made first. Ordered levels are relaxed to their positions.
     The pattern search tries every state as it goes.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
@@ -51,18 +50,18 @@ class Wachter(Explainer):
 
     Departures from the publication: proximal steps in place of Adam, so that cells which do not matter stay exactly as
     they are; a column whose MAD is 0 is measured by its mean absolute deviation, or by 1 where that is 0 too; the
-    gradient method adds no random starts, as it begins at the person; where a relaxed answer is put on its grid, it is
-    tried rounded to the nearest, outward and inward; last, changes that are not needed are taken back (`sparsity`).
+    gradient method has no random starts, as it begins at the row itself; where a relaxed answer is put on its grid, it
+    is tried rounded to the nearest, outward and inward; last, changes that are not needed are taken back (`sparsity`).
 
     Parameters
     ----------
     schema
-        What the columns are; inferred from the training data where it is None.
+        What the columns are; None infers it from the training data.
     method
         `auto`: the gradient where there is one, then the search. `gradient`: nothing else, and a model without one is
         refused. `search`: never the gradient.
     aim
-        How far beyond the boundary y′ lies, in standard deviations of the training people's scores.
+        How far beyond the boundary y′ lies, in standard deviations of the training rows' scores.
     growth
         The factor by which λ grows.
     rounds
@@ -70,17 +69,17 @@ class Wachter(Explainer):
     iterations
         Proximal gradient steps for one λ.
     starts, restarts, turns
-        Of the pattern search: random starts at a time, how often people without an answer get new ones, the most moves.
+        Of the pattern search: random starts at a time, how often rows without an answer get new ones, the most moves.
     sparsity
         Whether changes that are not needed are taken back.
     budget
-        The most rows the model is asked about per person. The gradient method itself does not ask it.
+        The most rows the model is asked about for each row explained. The gradient method itself does not ask it.
     margin
         How far an answer's score must lie beyond the boundary.
     figures
-        Whether answers are compared with real people of the desired class.
+        Whether answers are compared with real rows of the desired class.
     random_state
-        The seed of the random starts. Each person has random numbers of their own.
+        The seed of the random starts. Each row has its own stream of random numbers.
 
     References
     ----------
@@ -117,13 +116,12 @@ class Wachter(Explainer):
     def _inspect(self, goal: GoalLike, context: ModelContext) -> tuple[Smooth | None, float, float]:
         """The score as a smooth function, if it is one, and y′ on its scale and on that of the model's own score."""
         smooth = smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "search")
-        some = probe_rows(self.table_.values, _BOUNDARY_ROWS)
-        met, judged, _ = goal.judge(some)
-        own = self._beyond(judged, met)
-        return smooth, own if smooth is None else self._beyond(smooth.score(some), met), own
+        rows, met, score = Probe.of(goal, self.table_.values)
+        own = self._beyond(score, met)
+        return smooth, own if smooth is None else self._beyond(smooth.score(rows), met), own
 
     def _batch_size(self, n: int, inspected: Any) -> int:
-        return _PEOPLE_AT_ONCE
+        return _ROWS_AT_ONCE
 
     def _search(self, problem: Problem) -> Answers:
         smooth, smooth_aim, aim = problem.inspected
@@ -136,7 +134,7 @@ class Wachter(Explainer):
         return answers.join(self._pattern_search(problem.subset(missed), aim), missed)
 
     def _beyond(self, score: np.ndarray, met: np.ndarray) -> float:
-        """y′, from the training people's scores and whether they meet the goal."""
+        """y′, from the training rows' scores and whether they meet the goal."""
         return boundary(score, met) + self.aim * max(float(score.std()), _NEGLIGIBLE)
 
     def _pattern_search(self, problem: Problem, aim: float) -> Answers:
@@ -159,13 +157,3 @@ def absolute_deviation(cells: np.ndarray) -> float:
         return 1.0
     deviations = np.abs(cells - np.median(cells))
     return float(np.median(deviations)) or float(deviations.mean()) or 1.0
-
-
-def boundary(score: np.ndarray, met: np.ndarray) -> float:
-    """The score at which the decision turns, as seen on these rows; 0 where that agrees with all of them."""
-    if not met.any():
-        return max(float(score.max()), 0.0)
-    if met.all():
-        return min(float(score.min()), 0.0)
-    inside, outside = float(score[met].min()), float(score[~met].max())
-    return 0.0 if outside <= 0 <= inside else (inside + outside) / 2

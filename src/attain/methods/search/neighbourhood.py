@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -10,15 +11,15 @@ from attain.methods.search.costs import Costs, switches
 from attain.tables import Region, ordinary
 
 _SHARES = np.array([2.0**-k for k in range(1, 6)])
-_BACK = (0.0, 0.5, 0.75, 0.9)
-"""How much of a change is left when it is taken back."""
+_LEFT = (0.5, 0.75, 0.9)
+"""How much of a change is left when it is taken back in part."""
+
+Near: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Records (k, d), and of which row each is a neighbour, (k,)."""
 
 
-class Neighbours:
-    """The neighbours of records of one batch of people; each answer says which record it is a neighbour of.
-
-    They keep cells within their limits and on their grid, but are not in final form.
-    """
+class Neighbourhood:
+    """The neighbours of rows (m, d) with owners (m,), within limits and on the grid, but not in final form."""
 
     def __init__(self, region: Region, costs: Costs, pools: list[np.ndarray]) -> None:
         self._region = region
@@ -28,58 +29,55 @@ class Neighbours:
         steps = [feature.step if feature.numeric else 1.0 for feature in region.schema]
         self._steps = np.array([np.nan if step is None else step for step in steps])
 
-    def around(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """One cell moved up or down by a half to a 32nd of its range, or switched into another state."""
+    def around(self, rows: np.ndarray, owners: np.ndarray) -> Near:
+        """One cell moved up or down by a half to a 32nd of a unit, or switched into another state."""
         at, columns = np.nonzero(self._on_scale(rows, owners))
         moves = np.concatenate((-_SHARES, _SHARES[::-1])) * self._costs.unit[columns, None]
         here = rows[at, columns][:, None]
         values = self._limited(here + moves, owners[at], columns)
         fresh = (values != here) & np.diff(values, axis=1, prepend=np.nan).astype(bool)
         pair, which = np.nonzero(fresh)
-        moved = self._with_cell(rows, at[pair], columns[pair], values[pair, which])
+        moved = _with_cell(rows, at[pair], columns[pair], values[pair, which])
         switched, parents = self._switched(rows, owners)
         return np.concatenate((moved, switched)), np.concatenate((at[pair], parents))
 
-    def back(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def back(self, rows: np.ndarray, owners: np.ndarray) -> Near:
         """One change taken back: wholly, or in part where it is a move along a scale."""
         own = self._region.factuals[owners]
         changed = self._region.changed(rows, owners)
         at, columns = np.nonzero(changed)
-        parts = [self._with_cell(rows, at, columns, own[at, columns])]
-        parents = [at]
-        slide, column = np.nonzero(changed & self._on_scale(rows, owners))
-        move = rows[slide, column] - own[slide, column]
-        trials = [own[slide, column] + left * move for left in _BACK[1:]]
+        parts, parents = [_with_cell(rows, at, columns, own[at, columns])], [at]
+        at, columns = np.nonzero(changed & self._on_scale(rows, owners))
+        move = rows[at, columns] - own[at, columns]
+        trials = [own[at, columns] + left * move for left in _LEFT]
         # one grid step back is the smallest move there is
-        trials.append(rows[slide, column] - np.sign(move) * np.nan_to_num(self._steps[column]))
+        trials.append(rows[at, columns] - np.sign(move) * np.nan_to_num(self._steps[columns]))
         for values in trials:
-            kept = self._limited(values[:, None], owners[slide], column)[:, 0]
-            some = np.flatnonzero(kept != rows[slide, column])
-            parts.append(self._with_cell(rows, slide[some], column[some], kept[some]))
-            parents.append(slide[some])
+            moved, some = self._moved(rows, at, columns, values, owners)
+            parts.append(moved)
+            parents.append(at[some])
         return np.concatenate(parts), np.concatenate(parents)
 
-    def exchanges(self, rows: np.ndarray, owners: np.ndarray, shares: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    def exchanges(self, rows: np.ndarray, owners: np.ndarray, shares: Sequence[float]) -> Near:
         """One change taken back, wholly or by half, and shares of what that frees spent on another cell instead.
 
         The other cell moves up or down, or into another state.
         """
         lighter, old, parents = self._lightened(rows, owners)
-        people = owners[parents]
-        freed = self._costs.of(rows, owners)[parents] - self._costs.of(lighter, people)
-        at, new = np.nonzero(self._on_scale(lighter, people) & (freed > 0)[:, None])
+        owners_of = owners[parents]
+        freed = self._costs.of(rows, owners)[parents] - self._costs.of(lighter, owners_of)
+        at, new = np.nonzero(self._on_scale(lighter, owners_of) & (freed > 0)[:, None])
         apart = old[at] != new
         at, new = at[apart], new[apart]
-        switched, switched_at = self._switched(lighter, people)
+        switched, switched_at = self._switched(lighter, owners_of)
         parts, origins = [switched], [switched_at]
         here = lighter[at, new]
         for sign, price in ((1.0, self._costs.rise), (-1.0, self._costs.fall)):
-            paid = np.maximum(price[people[at], new], 1e-9)
+            paid = np.maximum(price[owners_of[at], new], 1e-9)
             for share in shares:
                 values = here + sign * share * freed[at] / paid * self._costs.unit[new]
-                values = self._limited(values[:, None], people[at], new)[:, 0]
-                some = np.flatnonzero(values != here)
-                parts.append(self._with_cell(lighter, at[some], new[some], values[some]))
+                moved, some = self._moved(lighter, at, new, values, owners_of)
+                parts.append(moved)
                 origins.append(at[some])
         return np.concatenate(parts), parents[np.concatenate(origins)]
 
@@ -87,18 +85,14 @@ class Neighbours:
         """The rows with one change taken back, wholly or by half; in which column, and of which row."""
         own, changed = self._region.factuals[owners], self._region.changed(rows, owners)
         at, columns = np.nonzero(changed)
-        whole = self._with_cell(rows, at, columns, own[at, columns])
+        whole = _with_cell(rows, at, columns, own[at, columns])
         half_at, half_columns = np.nonzero(changed & self._on_scale(rows, owners))
-        middle = (own[half_at, half_columns] + rows[half_at, half_columns]) / 2
-        middle = self._limited(middle[:, None], owners[half_at], half_columns)[:, 0]
-        some = np.flatnonzero((middle != rows[half_at, half_columns]) & (middle != own[half_at, half_columns]))
+        here, there = own[half_at, half_columns], rows[half_at, half_columns]
+        middle = self._limited((here + there)[:, None] / 2, owners[half_at], half_columns)[:, 0]
+        some = np.flatnonzero((middle != there) & (middle != here))
         half_at, half_columns = half_at[some], half_columns[some]
-        half = self._with_cell(rows, half_at, half_columns, middle[some])
-        return (
-            np.concatenate((whole, half)),
-            np.concatenate((columns, half_columns)),
-            np.concatenate((at, half_at)),
-        )
+        half = _with_cell(rows, half_at, half_columns, middle[some])
+        return np.concatenate((whole, half)), np.concatenate((columns, half_columns)), np.concatenate((at, half_at))
 
     def _on_scale(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         on_scale = self._costs.slides[owners]
@@ -107,14 +101,22 @@ class Neighbours:
                 on_scale[:, j] &= ordinary(feature, rows[:, j])
         return np.asarray(on_scale)
 
+    def _moved(
+        self, rows: np.ndarray, at: np.ndarray, columns: np.ndarray, values: np.ndarray, owners: np.ndarray
+    ) -> Near:
+        """The rows `at` with these values in these columns, where that is a change; and which entries those are."""
+        values = self._limited(values[:, None], owners[at], columns)[:, 0]
+        some = np.flatnonzero(values != rows[at, columns])
+        return _with_cell(rows, at[some], columns[some], values[some]), some
+
     def _limited(self, values: np.ndarray, owners: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Values within the person's limits and on the grid of their column; each row is one cell's trials."""
+        """Values (k, t) within their owners' limits and on the grid of their column; each row is one cell's trials."""
         low, high = self._region.low[owners, columns, None], self._region.high[owners, columns, None]
         step = self._steps[columns, None]
         values = np.clip(values, low, high)
         return np.where(np.isnan(step), values, np.clip(np.rint(values / step) * step, low, high))
 
-    def _switched(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _switched(self, rows: np.ndarray, owners: np.ndarray) -> Near:
         _, columns, values = self._switches
         number = self._first[owners + 1] - self._first[owners]
         parents = np.repeat(np.arange(len(rows)), number)
@@ -122,10 +124,10 @@ class Neighbours:
         which = self._first[owners[parents]] + within
         new = np.flatnonzero(rows[parents, columns[which]] != values[which])
         which, parents = which[new], parents[new]
-        return self._with_cell(rows, parents, columns[which], values[which]), parents
+        return _with_cell(rows, parents, columns[which], values[which]), parents
 
-    @staticmethod
-    def _with_cell(rows: np.ndarray, at: np.ndarray, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
-        trial = rows[at]
-        trial[np.arange(len(at)), columns] = values
-        return np.asarray(trial)
+
+def _with_cell(rows: np.ndarray, at: np.ndarray, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+    trial = rows[at]
+    trial[np.arange(len(at)), columns] = values
+    return np.asarray(trial)

@@ -1,0 +1,1 @@
+"""Gradient methods over relaxed rows, shared by `BudgetedInverseClassification`, `Wachter` and `REVISE`."""

@@ -1,0 +1,43 @@
+"""The limit of integer programs: what is found without a proof is not called an optimum."""
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint
+
+from attain.methods.search import integer_program
+from attain.methods.search.integer_program import solve
+
+N = 30
+RANDOM = np.random.default_rng(0)
+WEIGHTS = RANDOM.integers(1000, 2000, N).astype(float)
+COSTS = WEIGHTS + RANDOM.random(N)
+
+
+def knapsack(least: float):
+    """The cheapest items that weigh `least`: hard, as cost and weight are nearly the same."""
+    constraint = LinearConstraint(WEIGHTS[None], least, np.inf)
+    return solve(COSTS, [constraint], upper=np.ones(N), integral=np.ones(N))
+
+
+def test_an_optimum_is_proven_and_so_is_that_there_is_none() -> None:
+    lightest = knapsack(WEIGHTS.min())
+    assert lightest.proven
+    assert lightest.value == COSTS[WEIGHTS.min() <= WEIGHTS].min()
+    none = knapsack(WEIGHTS.sum() + 1)
+    assert none.x is None
+    assert none.proven
+
+
+def test_what_a_limit_leaves_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integer_program, "NODES", 1)
+    stopped = knapsack(WEIGHTS.sum() / 2)
+    assert stopped.x is not None
+    assert stopped.x @ WEIGHTS >= WEIGHTS.sum() / 2 - 1e-6
+    assert not stopped.proven
+
+
+def test_a_limit_before_any_solution_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integer_program, "NODES", 0)
+    stopped = knapsack(WEIGHTS.sum() / 2)
+    assert stopped.x is None
+    assert not stopped.proven
