@@ -23,16 +23,10 @@ ROOMS += ["results", "methods", "metrics", "datasets", "testing", "cli"]
 ONLY = {"datasets": {"core", "schema"}}
 """Rooms that may import from these alone."""
 
-SHARED = {"base", "context", "figures", "latent", "persistence", "search"}
+SHARED = {"base", "context", "figures", "latent", "persistence", "relaxed", "search"}
 """Parts of `attain.methods` that are not a method."""
 
-BORROWED = {
-    ("guarded", "recourse"),
-    ("revise", "lash"),
-    ("revise", "wachter"),
-    ("russell", "recourse"),
-    ("wachter", "lash"),
-}
+BORROWED = {("guarded", "recourse")}
 """(method, other method): the only methods that may use a part of another one."""
 
 Edge = tuple[str, str]
