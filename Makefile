@@ -12,13 +12,14 @@ DEV   := $(VENV)/.installed-dev
 TORCH := $(VENV)/.installed-torch
 
 EXPERIMENTS := $(VENV)/.installed-experiments
+LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo paper paper-quick test test-slow test-all docs rooms build format bench benchmarks clean
+.PHONY: help demo paper paper-quick test test-slow test-all test-lowest coverage docs rooms build format bench benchmarks clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: $(CORE) ## find counterfactuals in the German credit data
 	$(BIN)/attain demo
@@ -29,23 +30,35 @@ paper: $(EXPERIMENTS) ## all experiments of the paper, from the data folder, int
 paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets, for anyone, into paper-quick/
 	$(BIN)/python -m experiments paper --quick --out paper-quick
 
-# Two workers share the cores; more threads each would only wait for one another.
-test test-slow test-all: export JAX_PLATFORMS = cpu
-test test-slow test-all: export OMP_NUM_THREADS = 1
+# Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
+# fit, so a worker starts with half of them in order and takes over from the other when it is done.
+TESTS := test test-slow test-all test-lowest coverage
+$(TESTS): export JAX_PLATFORMS = cpu
+$(TESTS): export OMP_NUM_THREADS = 1
+PYTEST := pytest -n 2 --dist worksteal
+
 test: $(DEV) ## format, lint, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist loadscope -m "not slow"
+	$(BIN)/$(PYTEST) -m "not slow"
 
 test-slow: $(DEV) ## the slow tests only
-	$(BIN)/pytest -n 2 --dist loadscope -m slow
+	$(BIN)/$(PYTEST) -m slow
 
 test-all: $(DEV) $(TORCH) ## every test, with PyTorch installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/$(PYTEST)
+
+test-lowest: $(DEV) ## the fast tests with the lowest versions that pyproject.toml allows
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable ".[test]"
+	$(LOWEST)/bin/$(PYTEST) -m "not slow"
+
+coverage: $(DEV) ## which lines the fast tests do not reach, into htmlcov/
+	$(BIN)/$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
 
 docs: $(DEV) ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -75,10 +88,11 @@ benchmarks: $(DEV) $(TORCH) ## speed and quality of single parts, into benchmark
 	$(BIN)/python -m benchmarks
 
 clean: ## remove the environment and everything that was built
-	rm -rf $(VENV) build dist site paper paper-quick bench-quick .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) build dist site htmlcov .coverage paper paper-quick bench-quick .benchmarks .hypothesis
+	rm -rf .jax_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# An environment that is already there is kept, whoever made it; one whose interpreter has gone is made anew.
+# An existing environment is kept, unless its interpreter is gone.
 $(BIN)/python:
 	$(PYTHON) -m venv --clear $(VENV)
 

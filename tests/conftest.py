@@ -1,10 +1,15 @@
-"""What all tests share: where the real data sets are, and how Hypothesis behaves."""
+"""What all tests share: where the real data sets are, JAX's compiled programs, and how Hypothesis behaves."""
 
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# JAX compiles each program once for all workers, and for the next run.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)

@@ -175,11 +175,15 @@ def test_other_files_are_errors_in_plain_words(tmp_path: Path, monkeypatch: pyte
         frames.check_ending(str(tmp_path / "b.parquet"))
 
 
+EXACT: dict[str, Any] = {} if pd.__version__ >= "3" else {"float_precision": "round_trip"}
+"""Floats to the last bit, which is the default of pandas 3."""
+
 AS_PANDAS = {
     "integers": ["1", "-2", "+3", "007"],
     "large integers": ["9223372036854775808", "1"],
     "integers and nothing": ["1", "", "NA"],
-    "floats": ["0.1", "1e-3", "-inf", "1e400", "123456789.123456789"],
+    "floats": ["0.1", "1e-3", "-inf", "123456789.123456789"],
+    **({"too large": ["1e400"]} if pd.__version__ >= "3" else {}),  # a string in pandas 2
     "nothing": ["", "nan"],
     "booleans": ["True", "false", "TRUE"],
     "strings": ["1_000", "a", "0x10"],
@@ -192,7 +196,9 @@ AS_PANDAS = {
 def test_columns_have_the_dtypes_and_values_that_pandas_reads(name: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "a,b\n" + "".join(f"{cell},0\n" for cell in AS_PANDAS[name]))
     frame, _ = frames.read_any(path)
-    pd.testing.assert_frame_equal(frame, pd.read_csv(path, keep_default_na=False, na_values=sorted(frames.MISSING)))
+    missing = sorted(frames.MISSING)
+    expected = pd.read_csv(path, keep_default_na=False, na_values=missing, **EXACT)
+    pd.testing.assert_frame_equal(frame, expected)
 
 
 def test_a_row_is_as_wide_as_the_header_whatever_its_position(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from attain.density.bounds import (
     relaxed_terms,
 )
 from attain.density.mixture import average_weight
+from tests.density.precision import enable_x64
 
 X = np.array([0.4, -0.6])
 W = np.array([1.3, -0.7])
@@ -75,25 +76,25 @@ def test_the_oracle_itself() -> None:
 
 
 def test_elbo_at_the_exact_posterior_is_the_log_likelihood() -> None:
-    with jax.enable_x64(True):
+    with enable_x64(True):
         assert elbo(exact_posterior()) == pytest.approx(log_p_by_quadrature(), abs=1e-9)
     assert elbo(exact_posterior(np.float32)) == pytest.approx(LOG_P, abs=1e-4)
 
 
 def test_elbo_at_a_wrong_posterior_is_the_known_figure() -> None:
-    with jax.enable_x64(True):
+    with enable_x64(True):
         assert elbo(wrong_posterior()) == pytest.approx(WRONG_ELBO, abs=5e-5)
 
 
 def test_every_importance_weight_at_the_exact_posterior_is_p() -> None:
-    with jax.enable_x64(True):
+    with enable_x64(True):
         noise = jnp.asarray(np.random.default_rng(0).normal(size=(50, 1, 2, 1)))
         weights = jax.vmap(lambda n: log_importance_weights(exact_posterior(), prior_mean(), log_likelihood, n))(noise)
     assert np.allclose(weights, log_p_by_quadrature(), atol=1e-9)
 
 
 def test_importance_bound_lies_between_elbo_and_log_p_and_rises_with_the_draws() -> None:
-    with jax.enable_x64(True):
+    with enable_x64(True):
         noise = jnp.asarray(np.random.default_rng(1).normal(size=(20_000 * 64, 1, 2, 1)))
         weights = np.asarray(
             jax.vmap(lambda n: log_importance_weights(wrong_posterior(), prior_mean(), log_likelihood, n))(noise)
@@ -134,7 +135,7 @@ def test_divergence_over_components_has_the_gradient_of_finite_differences() -> 
     def divergence(logits: jax.Array) -> jax.Array:
         return component_divergence(jax.nn.log_softmax(logits))
 
-    with jax.enable_x64(True):
+    with enable_x64(True):
         logits = jnp.asarray([1.0, -0.5, 0.2])
         gradient = np.asarray(jax.grad(divergence)(logits))
         step = 1e-6
@@ -147,7 +148,7 @@ def test_divergence_over_components_has_the_gradient_of_finite_differences() -> 
 
 
 def test_gradient_of_the_bound_is_that_of_finite_differences() -> None:
-    with jax.enable_x64(True):
+    with enable_x64(True):
         noise = jnp.asarray([[0.3]])
         start = jnp.asarray([0.2, -0.4, 0.1, 0.5, -0.3, 0.2, -1.5, 1.0])
 
@@ -165,7 +166,7 @@ def test_gradient_of_the_bound_is_that_of_finite_differences() -> None:
 
 
 def test_a_cold_relaxation_has_the_expectation_of_the_sum() -> None:
-    with jax.enable_x64(True):
+    with enable_x64(True):
         draws = 40_000
         posterior = Posterior(*(jnp.repeat(part, draws, axis=0) for part in wrong_posterior()))
         generator = np.random.default_rng(3)

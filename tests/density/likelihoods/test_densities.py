@@ -26,6 +26,7 @@ from attain.density.likelihoods import (
     TruncatedNormal,
 )
 from attain.schema import Feature
+from tests.density.precision import enable_x64
 
 TOLERANCE = {np.float32: 1e-5, np.float64: 1e-10}
 PRECISIONS = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -42,7 +43,7 @@ def compare(
     *parameters, x = (axis.ravel() for axis in np.meshgrid(*grid, x, indexing="ij"))
     parameters = [np.asarray(p, dtype).astype(np.float64) for p in parameters]
     t = np.asarray(likelihood.normalise(x[:, None]), dtype)
-    with jax.enable_x64(dtype is np.float64):
+    with enable_x64(dtype is np.float64):
         density = jax.jit(lambda p, t: likelihood.log_density(p, t))(
             make(*(jnp.asarray(p[:, None], dtype) for p in parameters)), jnp.asarray(t)
         )
@@ -184,7 +185,7 @@ def test_categorical_is_a_softmax_whose_first_logit_is_zero(dtype: type) -> None
     ]
     likelihood = Categorical.fit(features, np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [2.0, 3.0]]))
     raw = np.array([[-40.0, 25.0, 7.0, 0.3, -2.0, 4.0], [0.0, 0.0, 0.0, 30.0, 30.0, -30.0]]).astype(dtype)
-    with jax.enable_x64(dtype is np.float64):
+    with enable_x64(dtype is np.float64):
         parameters = likelihood.parameters(jnp.asarray(raw))
         for column, width in ((0, 3), (1, 4)):
             logits = np.column_stack([np.zeros(2), raw[:, 3 * column : 3 * column + width - 1]]).astype(np.float64)
@@ -202,7 +203,7 @@ def test_ordinal_is_a_cumulative_logit_with_ordered_thresholds(dtype: type) -> N
     likelihood = Ordinal.fit([Feature("x", "ordinal", levels=levels)], np.array([[0.0], [1.0], [2.0], [3.0], [4.0]]))
     first = np.array([-30.0, -2.0, 0.0, 15.0], dtype)
     gaps = np.array([[0.001, 0.5, 3.0, 1.0, 1.0, 1.0]], dtype).repeat(4, axis=0)
-    with jax.enable_x64(dtype is np.float64):
+    with enable_x64(dtype is np.float64):
         made = Thresholds(jnp.asarray(first[:, None]), jnp.asarray(gaps[:, None, :]))
         ours = np.column_stack(
             [np.asarray(likelihood.log_prob(made, np.full((4, 1), k)), float)[:, 0] for k in range(5)]
