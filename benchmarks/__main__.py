@@ -13,6 +13,7 @@ MODULES = (
     "faithfulness",
     "search",
     "methods",
+    "knapsack",
     "guarded_speed",
     "recorded_answers",
 )

@@ -125,7 +125,7 @@ def test_the_answer_costs_what_brute_force_finds(
 ) -> None:
     schema = Schema(FEATURES, rules=RULES if rules else ())
     if solver == "milp":
-        monkeypatch.setattr(flip_set, "_by_knapsack", flip_set._by_programming)
+        monkeypatch.setattr(flip_set, "by_knapsack", flip_set.by_programming)
     explainer = ActionableRecourse(schema, cost=kind, figures=False).fit(X, Y)  # type: ignore[arg-type]
     cost, _ = _costs(explainer, constraints={"max_changes": most})
     expected = [_brute_force(person, kind, rules=rules, most=most)[0] for _, person in DENIED.iterrows()]

@@ -57,7 +57,7 @@ class Item:
     proven: bool = True
 
 
-class _Chosen(NamedTuple):
+class Chosen(NamedTuple):
     """The action of each group, None where there is no choice; `proven` where the solver has shown that."""
 
     actions: list[int] | None
@@ -113,7 +113,7 @@ class FlipSet:
         program = _part(self._program, required, forbidden)
         if program is None or any(not len(some.cost) for some in program.choices):
             return None
-        solver = _by_programming if program.rows else _by_knapsack
+        solver = by_programming if program.rows else by_knapsack
         for _ in range(_MOST_REJECTED):
             actions, proven = solver(program, self._cost)
             self._complete &= proven
@@ -164,20 +164,20 @@ def _group(choices: Choices) -> Group:
     return Group(choices.cost, choices.gain, choices.moved.sum(axis=1))
 
 
-def _by_knapsack(program: Program, cost: RecourseCost) -> _Chosen:
+def by_knapsack(program: Program, cost: RecourseCost) -> Chosen:
     groups = [_group(some) for some in program.choices]
     within = [np.arange(len(group.cost)) for group in groups]
     if cost == "max":
         limit = least_limit(groups, program.need, program.most)
         if limit is None:
-            return _Chosen(None)
+            return Chosen(None)
         within = [np.flatnonzero(group.cost <= limit) for group in groups]
         groups = [group.where(keep) for group, keep in zip(groups, within, strict=True)]
     chosen = cheapest(groups, program.need, program.most)
-    return _Chosen(None if chosen is None else [int(keep[a]) for keep, a in zip(within, chosen, strict=True)])
+    return Chosen(None if chosen is None else [int(keep[a]) for keep, a in zip(within, chosen, strict=True)])
 
 
-def _by_programming(program: Program, cost: RecourseCost) -> _Chosen:
+def by_programming(program: Program, cost: RecourseCost) -> Chosen:
     """The same choice by HiGHS; for the largest cost, first the least limit, then the least total within it."""
     costs = np.concatenate([some.cost for some in program.choices])
     if cost != "max":
@@ -188,11 +188,11 @@ def _by_programming(program: Program, cost: RecourseCost) -> _Chosen:
     limit = max(some.cost[action] for some, action in zip(program.choices, first.actions, strict=True))
     second = _programmed(program, np.where(costs > limit + _SLACK, np.inf, costs), None)
     if second.actions is None:
-        return _Chosen(first.actions, False)
-    return _Chosen(second.actions, first.proven and second.proven)
+        return Chosen(first.actions, False)
+    return Chosen(second.actions, first.proven and second.proven)
 
 
-def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | None) -> _Chosen:
+def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | None) -> Chosen:
     """One binary variable for each action; with `largest`, one more variable that no chosen action's cost exceeds."""
     sizes = [len(some.cost) for some in program.choices]
     total, extra = sum(sizes), 0 if largest is None else 1
@@ -217,9 +217,9 @@ def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | N
         integral=np.append(np.ones(total), np.zeros(extra)),
     )
     if solution.x is None:
-        return _Chosen(None, solution.proven)
+        return Chosen(None, solution.proven)
     parts = np.split(solution.x[:total], np.cumsum(sizes)[:-1])
-    return _Chosen([int(np.argmax(part)) for part in parts], solution.proven)
+    return Chosen([int(np.argmax(part)) for part in parts], solution.proven)
 
 
 def _item(program: Program, chosen: list[int], cost: RecourseCost) -> Item:
