@@ -33,7 +33,7 @@ from attain import methods as explainers
 from attain.core.errors import AttainError
 from attain.datasets import Dataset, load_adult, load_compas, load_german, load_gmsc, load_heloc
 from attain.density import CHVAE
-from attain.methods.guarded.guarding import held_out
+from attain.methods.guarded.guard_context import held_out
 from attain.metrics import AnswerMatrix, Background, Evaluation, Measure
 from attain.metrics.measures import held_out_inlier, inlier
 from attain.population.reference import QUANTILES

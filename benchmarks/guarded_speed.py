@@ -61,7 +61,9 @@ def main() -> None:
                     started, wall = time.process_time(), time.perf_counter()
                     result = explainer.explain(now.model, people, target=now.data.desired)
                     seconds, wall = time.process_time() - started, time.perf_counter() - wall
-                known = len(explainer._guarding(explainer._goal(now.model, now.data.desired, None)).reference)
+                known = len(
+                    explainer._guard_context(explainer._goal(now.model, now.data.desired, None)).guard.reference
+                )
                 per = 1000 * seconds / len(people)
                 scored = result.person_figures["rows_scored"].mean()
                 shown = guard if easiest else f"{guard}, easiest=False"

@@ -13,14 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from attain import Feature, Model, Schema
-from attain.methods.guarded.guarding import OWN_ROWS, TOO_FEW_HELD_OUT, Calibration, Guarding, held_out
+from attain.methods.guarded.guard_context import OWN_ROWS, TOO_FEW_HELD_OUT, Calibration, GuardContext, held_out
+from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal
-from attain.population import guard
-from attain.population.guard import CLOSENESS, LEAST, NEIGHBOURS, Guard, thinned
+from attain.population.guard import Guard, GuardSettings, thinned
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.tables import Table
 
+NEIGHBOURS, CLOSENESS, LEAST = GuardSettings().neighbours, GuardSettings().closeness, GuardSettings().min_rows
 NUMBERS = Schema(tuple(Feature(name, "real") for name in ("a", "b", "c")))
 RATES = (0.05, 0.1, 0.15, 0.3)
 SETTINGS = ("typical", "connected")
@@ -65,18 +66,18 @@ def shares(own, values):
 
 
 def test_scores_are_those_of_brute_force_and_scikit_learn(fitted) -> None:
-    rows = np.concatenate((draw(2, 60), 3 * draw(3, 30), fitted.people.values[:10]))
+    rows = np.concatenate((draw(2, 60), 3 * draw(3, 30), fitted.reference.values[:10]))
     assert len(fitted.own_factors) == 4  # 80 neighbours are too many for 330 people
     np.testing.assert_allclose(
-        fitted.score(rows), brute_score(fitted.setting, fitted.people, gaussian, rows), atol=1e-9
+        fitted.score(rows), brute_score(fitted.setting, fitted.reference, gaussian, rows), atol=1e-9
     )
 
 
 def test_the_people_themselves_are_ranked_among_the_others(fitted) -> None:
-    few = Guard.fit(fitted.setting, fitted.people, draw(1, LEAST - 1), gaussian)
+    few = Guard.fit(fitted.setting, fitted.reference, draw(1, LEAST - 1), gaussian)
     assert not few.held_out
-    own = fitted.people.points
-    ranks = [shares(-gaussian(fitted.people.values), -gaussian(fitted.people.values))]
+    own = fitted.reference.points
+    ranks = [shares(-gaussian(fitted.reference.values), -gaussian(fitted.reference.values))]
     for k in NEIGHBOURS[:4]:
         factors = -LocalOutlierFactor(n_neighbors=k).fit(own).negative_outlier_factor_
         ranks.append(shares(factors, factors))
@@ -87,16 +88,16 @@ def test_the_people_themselves_are_ranked_among_the_others(fitted) -> None:
     np.testing.assert_allclose(few.calibration, np.sort(np.min(ranks, axis=0)), atol=1.01 / len(own))
 
 
-def within(limits, guarding, rows):
-    factors, distance = guarding.position(rows)
+def within(limits, guard, rows):
+    factors, distance = guard.position(rows)
     kept = (factors <= limits.factors).all(axis=1) & (distance <= limits.distance)
-    return kept & (guarding.density(rows) >= limits.density)
+    return kept & (guard.density(rows) >= limits.density)
 
 
 @given(st.integers(0, 2**32), st.floats(0.001, 0.999), st.floats(0.3, 3))
 @settings(max_examples=60)
 def test_who_is_accepted_is_who_keeps_all_limits(fitted, seed, rate, width) -> None:
-    rows = np.concatenate((width * draw(seed, 40), fitted.people.values[:40]))
+    rows = np.concatenate((width * draw(seed, 40), fitted.reference.values[:40]))
     np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
 
 
@@ -105,7 +106,7 @@ def test_who_is_accepted_is_who_keeps_all_limits(fitted, seed, rate, width) -> N
 def test_limits_and_scores_agree_at_every_rate_there_is(setting, people) -> None:
     """Among few people many ranks are equal, also those that are halved: the limits must not be off by one of them."""
     fitted = Guard.fit(setting, reference_of(draw(4, people)), draw(5, 59), gaussian)
-    rows = np.concatenate((draw(6, 200), fitted.people.values, draw(5, 59)))
+    rows = np.concatenate((draw(6, 200), fitted.reference.values, draw(5, 59)))
     for refused in range(60):
         rate = refused / 60
         np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
@@ -206,12 +207,12 @@ class Encoded:
         return self.classifier.predict_proba(self.encoded(X))
 
 
-def guarding_of(model, train, calibration, setting, seed=0):
+def context_of(model, train, calibration, setting, seed=0):
     table = Table.read(train[0], MIXED)
     goal = Goal(Model.of(model), table.layout, target="yes", probe=table.values[:64])
     space = MeasuringSpace.fit(MIXED, table.values)
     given_rows = None if calibration is None else Calibration.read(calibration, MIXED, train[1])
-    found = Guarding.of(
+    found = GuardContext.of(
         goal,
         setting,
         table.values,
@@ -221,6 +222,7 @@ def guarding_of(model, train, calibration, setting, seed=0):
         seed,
         space,
         lambda rows: -(rows[:, :3] ** 2).sum(axis=1),
+        GuardedSettings(),
     )
     return found, goal
 
@@ -236,7 +238,7 @@ def test_real_desired_people_are_refused_at_the_stated_rate_whatever_the_classif
     for replicate in range(replicates):
         train, rest = population((0, replicate), 500), population((1, replicate), 250)
         model = Encoded(classifier, *train)
-        found, goal = guarding_of(model, train, rest, setting)
+        found, goal = context_of(model, train, rest, setting)
         assert found.guard.held_out
         assert found.notes == ()
         X, y = population((2, replicate), 700)
@@ -253,24 +255,24 @@ def test_real_desired_people_are_refused_at_the_stated_rate_whatever_the_classif
 def test_calibration_people_are_real_desired_ones_the_guard_never_saw() -> None:
     train, rest = population(0, 400), population(1, 200)
     model = Encoded(LogisticRegression(), *train)
-    found, _ = guarding_of(model, train, rest, "typical")
+    found, _ = context_of(model, train, rest, "typical")
     desired = (model.predict(rest[0]) == "yes") & (rest[1] == "yes")
     assert len(found.guard.calibration) == desired.sum()
     inside = (model.predict(train[0]) == "yes") & (train[1] == "yes")
-    assert len(found.guard.people) == inside.sum()
+    assert len(found.guard.reference) == inside.sum()
 
 
 def test_without_calibration_rows_a_fifth_of_the_training_rows_is_held_out_and_that_is_said() -> None:
     train = population(0, 600)
     model = Encoded(LogisticRegression(), *train)
-    found, _ = guarding_of(model, train, None, "typical", seed=3)
+    found, _ = context_of(model, train, None, "typical", seed=3)
     values = Table.read(train[0], MIXED).values
     aside = held_out(values, train[1], 3)
     assert 0.14 < aside.mean() < 0.26
     desired = (model.predict(train[0]) == "yes") & (train[1] == "yes")
     assert len(found.guard.calibration) == (aside & desired).sum()
-    assert len(found.guard.people) == (~aside & desired).sum()
-    known = {row.tobytes() for row in found.guard.people.values}
+    assert len(found.guard.reference) == (~aside & desired).sum()
+    known = {row.tobytes() for row in found.guard.reference.values}
     assert not known & {row.tobytes() for row in values[aside]}
     assert found.notes == (OWN_ROWS,)
     assert "calibrated on the model's own training rows" in OWN_ROWS
@@ -312,7 +314,7 @@ def test_a_guard_without_a_density_ranks_by_factors_and_distance() -> None:
     fitted = Guard.fit("connected", reference_of(draw(0, 330)), draw(1, 99), None)
     rows = np.concatenate((draw(2, 60), 3 * draw(3, 30)))
     alike = lambda rows: np.zeros(len(rows))  # noqa: E731
-    np.testing.assert_allclose(fitted.score(rows), brute_score("connected", fitted.people, alike, rows), atol=1e-9)
+    np.testing.assert_allclose(fitted.score(rows), brute_score("connected", fitted.reference, alike, rows), atol=1e-9)
     limits = fitted.limits(0.15)
     assert limits.density == -np.inf
     factors, distance = fitted.position(rows)
@@ -323,14 +325,14 @@ def test_a_guard_without_a_density_ranks_by_factors_and_distance() -> None:
 def test_too_few_held_out_people_are_told_and_too_few_people_are_no_guard() -> None:
     train = population(0, 160)
     model = Encoded(LogisticRegression(), *train)
-    found, _ = guarding_of(model, train, None, "connected")
+    found, _ = context_of(model, train, None, "connected")
     assert not found.guard.held_out
-    assert len(found.guard.calibration) == len(found.guard.people)
-    assert found.notes == (TOO_FEW_HELD_OUT,)
+    assert len(found.guard.calibration) == len(found.guard.reference)
+    assert found.notes == (TOO_FEW_HELD_OUT.format(LEAST),)
     few = (train[0].iloc[:30], train[1][:30])
-    found, _ = guarding_of(model, few, None, "connected")
+    found, _ = context_of(model, few, None, "connected")
     assert not found.known
-    assert len(found.guard.people) == len(few[0].drop_duplicates())
+    assert len(found.guard.reference) == len(few[0].drop_duplicates())
     assert "fitted on all training rows" in found.notes[0]
 
 
@@ -339,7 +341,7 @@ def test_twenty_people_are_enough(setting) -> None:
     fitted = Guard.fit(setting, reference_of(draw(0, LEAST)), draw(1, LEAST), gaussian)
     assert len(fitted.own_factors) == 1
     rows = draw(2, 50)
-    np.testing.assert_allclose(fitted.score(rows), brute_score(setting, fitted.people, gaussian, rows), atol=1e-9)
+    np.testing.assert_allclose(fitted.score(rows), brute_score(setting, fitted.reference, gaussian, rows), atol=1e-9)
     np.testing.assert_array_equal(fitted.accepts(rows, 0.2), within(fitted.limits(0.2), fitted, rows))
 
 
@@ -352,7 +354,7 @@ def test_duplicates_and_ties_leave_scores_finite_and_the_rate_kept(setting) -> N
     parts = np.split(people, [1200, 1600])
     density = lambda rows: np.log(np.array([0.4, 0.3, 0.2, 0.1]))[rows.astype(int)].sum(axis=1)  # noqa: E731
     fitted = Guard.fit(setting, reference_of(parts[0], schema), parts[1], density)
-    assert len(fitted.people) == len(np.unique(parts[0], axis=0))
+    assert len(fitted.reference) == len(np.unique(parts[0], axis=0))
     assert np.isfinite(fitted.score(parts[2])).all()
     for rate in RATES:
         assert fitted.refused(parts[2], rate) <= rate + 4 * np.sqrt(rate / 400 + rate / 1400)
@@ -360,15 +362,14 @@ def test_duplicates_and_ties_leave_scores_finite_and_the_rate_kept(setting) -> N
         np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
 
 
-def test_a_thinned_crowd_is_a_fixed_sample_and_calibrated_again(monkeypatch) -> None:
+def test_a_thinned_crowd_is_a_fixed_sample_and_calibrated_again() -> None:
     people = reference_of(draw(0, 900))
     assert thinned(people, 900) is people
     crowd = thinned(people, 200)
     assert len(crowd) == 200
     assert {row.tobytes() for row in crowd.values} <= {row.tobytes() for row in people.values}
     np.testing.assert_array_equal(crowd.values, thinned(reference_of(draw(0, 900)[::-1]), 200).values)
-    monkeypatch.setattr(guard, "CROWD", 200)
-    fitted = Guard.fit("connected", people, draw(1, 199), gaussian)
+    fitted = Guard.fit("connected", people, draw(1, 199), gaussian, GuardSettings(max_crowd=200))
     assert len(fitted.crowd) == 200
     assert len(fitted.own_distances) == 900
     rows = draw(2, 80)

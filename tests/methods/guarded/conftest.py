@@ -8,11 +8,12 @@ import pytest
 
 from attain import Constraints, Feature, Model, Schema
 from attain.methods.guarded.balls import Coordinates
+from attain.methods.guarded.evaluator import CandidateEvaluator
+from attain.methods.guarded.local_guard import LocalGuard
 from attain.methods.guarded.objective import Objective
-from attain.methods.guarded.run import GuardedSearch
+from attain.methods.guarded.search import GuardedSearch
+from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.surrogate import Surrogate
-from attain.methods.guarded.trials import Trials
-from attain.methods.guarded.vicinity import Vicinity
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal
@@ -32,6 +33,7 @@ SCHEMA = Schema(
         Feature("house", "categorical", levels=("rents", "owns", "parents")),
     )
 )
+SETTINGS = GuardedSettings()
 WEIGHTS = {"age": 0.1, "x": 1.0, "y": -0.8, "n": 0.15, "grade": 0.5}
 HOUSES = {"rents": -0.4, "owns": 0.6, "parents": 0.0}
 
@@ -88,7 +90,7 @@ def density(rows):
 
 def built(
     model=None, setting="connected", *, train=600, people=12, rates=(0.15, 0.015), constraints=None, options=1,
-    budget=50_000, seed=0, probability=None, calibrated=200, age=None,
+    budget=50_000, seed=0, probability=None, calibrated=200, age=None, settings=SETTINGS,
 ):  # fmt: skip
     """Every part of a guarded search over made-up people."""
     model = Linear() if model is None else model
@@ -98,8 +100,8 @@ def built(
     space, percentiles = MeasuringSpace.fit(SCHEMA, values), Percentiles.fit(SCHEMA, values)
     reference = Reference.build(SCHEMA, values, met=goal.judge(values).met, space=space)
     others = Table.read(frame(calibrated, (seed, 1)), SCHEMA).values
-    guard = Guard.fit(setting, reference, others[goal.judge(others).met], density)
-    surrogate, scale = Surrogate.fit(goal, values, space), Scale(SCHEMA, values)
+    guard = Guard.fit(setting, reference, others[goal.judge(others).met], density, settings.guard)
+    surrogate, scale = Surrogate.fit(goal, values, space, settings), Scale(SCHEMA, values)
     persons = frame(10 * people + 100, (seed, 2))
     if age is not None:
         persons["age"] = age
@@ -109,17 +111,15 @@ def built(
     problem = Problem(goal, region, Ledger(len(region), budget), options, seed)
     objective = Objective(percentiles, region, 0.5, 0.02)
     limits = [guard.limits(rate) for rate in np.geomspace(*rates, 4)]
-    trials = Trials(
-        problem, objective, limits, 2 * options, 8 * options, density, surrogate, space, problem.region.max_changes
-    )
+    evaluator = CandidateEvaluator(problem, objective, guard, surrogate, limits, region.max_changes, settings)
     places = np.repeat(space.transform(region.factuals)[:, None, :], 2, axis=1)
-    trials.vicinity = Vicinity(guard, places)
-    search = GuardedSearch(guard, rates, surrogate, percentiles, scale, 0.5, 0.02)
+    evaluator.local_guard = LocalGuard(guard, places, settings)
+    search = GuardedSearch(guard, rates, surrogate, percentiles, scale, 0.5, 0.02, 1, settings)
     return SimpleNamespace(
         schema=SCHEMA, table=table, values=values, goal=goal, space=space, percentiles=percentiles, guard=guard,
         reference=reference, surrogate=surrogate, scale=scale, persons=persons, region=region, problem=problem,
-        objective=objective, limits=limits, trials=trials, search=search, latent_of=lambda region: None,
-        places=places, rates=rates, coordinates=Coordinates(reference),
+        objective=objective, limits=limits, evaluator=evaluator, search=search, latent_of=lambda region: None,
+        places=places, rates=rates, coordinates=Coordinates(space),
     )  # fmt: skip
 
 

@@ -1,12 +1,12 @@
 """The cheapest point of a ball against all points of a grid."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from attain.methods.guarded.balls import _PULLS, Balls
+from attain.methods.guarded.balls import BallSubproblems, Numbers, States
+from attain.methods.guarded.settings import GuardedSettings
 
 
 def made(own, goal, price, slope, switches=()):
@@ -16,30 +16,33 @@ def made(own, goal, price, slope, switches=()):
     table = np.array(switches).reshape(states, 3)
     pad = np.zeros(states)
     row = lambda *parts: np.concatenate(parts)[None]  # noqa: E731
-    return Balls(
-        region=None, reference=None, objective=None, people=np.array([0]), centres=np.array([0]),
-        grafts=np.zeros((1, width)), own=row(own, pad), goal=row(goal, pad), price=row(price, pad),
-        slope=np.concatenate((slope, pad)), smooth=row(np.ones(numbers, bool), np.zeros(states, bool)),
-        differs=row(np.zeros(numbers, bool), np.ones(states, bool)),
-        switch_price=row(np.zeros(numbers), table[:, 0]), switch_gap=row(np.zeros(numbers), table[:, 1]),
-        switch_gain=row(np.zeros(numbers), table[:, 2]), room=np.array([1.0]), base=np.array([0.0]),
+    numeric, other = (
+        row(np.ones(numbers, bool), np.zeros(states, bool)),
+        row(np.zeros(numbers, bool), np.ones(states, bool)),
+    )
+    zero = np.zeros(numbers)
+    return BallSubproblems(
+        objective=None, space=None, settings=GuardedSettings(), owners=np.array([0]), transplants=np.zeros((1, width)),
+        numbers=Numbers(numeric, row(own, pad), row(goal, pad), row(price, pad)),
+        states=States(other, row(zero, table[:, 0]), row(zero, table[:, 1]), row(zero, table[:, 2])),
+        slope=np.concatenate((slope, pad)), slack_sq=np.array([1.0]), score=np.array([0.0]),
     )  # fmt: skip
 
 
 def figures(balls, pull, numbers, taken):
     """What a point costs, less ν times what it gains, and its squared distance from the real person."""
-    smooth = balls.smooth[0]
-    cost = (balls.price[0, smooth] * np.abs(numbers - balls.own[0, smooth])).sum(axis=-1)
-    cost = cost - pull * ((numbers - balls.own[0, smooth]) * balls.slope[smooth]).sum(axis=-1)
-    cost = cost + (taken * (balls.switch_price[0, ~smooth] - pull * balls.switch_gain[0, ~smooth])).sum(axis=-1)
-    used = ((numbers - balls.goal[0, smooth]) ** 2).sum(axis=-1)
-    return cost, used + ((1 - taken) * balls.switch_gap[0, ~smooth]).sum(axis=-1)
+    smooth = balls.numbers.moves[0]
+    cost = (balls.numbers.price[0, smooth] * np.abs(numbers - balls.numbers.own[0, smooth])).sum(axis=-1)
+    cost = cost - pull * ((numbers - balls.numbers.own[0, smooth]) * balls.slope[smooth]).sum(axis=-1)
+    cost = cost + (taken * (balls.states.price[0, ~smooth] - pull * balls.states.gain[0, ~smooth])).sum(axis=-1)
+    used = ((numbers - balls.numbers.centre[0, smooth]) ** 2).sum(axis=-1)
+    return cost, used + ((1 - taken) * balls.states.gap[0, ~smooth]).sum(axis=-1)
 
 
 def everywhere(balls, number=81, width=4.0):
     axis = np.linspace(-width, width, number)
-    grid = np.array(list(itertools.product(axis, repeat=int(balls.smooth[0].sum()))))
-    for taken in itertools.product((0, 1), repeat=int((~balls.smooth[0]).sum())):
+    grid = np.array(list(itertools.product(axis, repeat=int(balls.numbers.moves[0].sum()))))
+    for taken in itertools.product((0, 1), repeat=int((~balls.numbers.moves[0]).sum())):
         yield grid, np.tile(np.array(taken, dtype=float), (len(grid), 1))
 
 
@@ -95,9 +98,9 @@ def test_a_ball_without_room_is_the_real_person() -> None:
 def pairs(built, radius):
     people = np.repeat(np.arange(len(built.region)), 20)
     centres = np.tile(np.arange(20), len(built.region))
-    return Balls.of(
+    return BallSubproblems.of(
         built.objective, built.reference, built.surrogate, built.coordinates, people, centres,
-        np.zeros(len(people)), radius,
+        np.zeros(len(people)), radius, GuardedSettings(),
     )  # fmt: skip
 
 
@@ -105,17 +108,19 @@ def test_pairs_have_the_objectives_own_prices(case) -> None:
     built = case.built(constraints={"cost": {"x": 3.0, "house": 2.0}})
     balls = pairs(built, 1.0)
     free = built.schema.free_columns
-    shifts = built.objective.shifts(balls.grafts, balls.people)
-    moved = np.where(balls.smooth, np.abs(balls.goal - balls.own) * balls.price, 0.0)
-    switched = np.where(balls.differs, balls.switch_price - built.objective.number, 0.0)
-    apart = (np.abs(balls.goal - balls.own) > 1e-9) | ~balls.smooth
+    shifts = built.objective.shifts(balls.transplants, balls.owners)
+    moved = np.where(balls.numbers.moves, np.abs(balls.numbers.centre - balls.numbers.own) * balls.numbers.price, 0.0)
+    switched = np.where(balls.states.differs, balls.states.price - built.objective.change_weight, 0.0)
+    apart = (np.abs(balls.numbers.centre - balls.numbers.own) > 1e-9) | ~balls.numbers.moves
     np.testing.assert_allclose(np.where(apart, moved + switched, shifts), shifts, atol=1e-12)
     gained = np.where(
-        balls.smooth, (balls.goal - balls.own) * balls.slope, np.where(balls.differs, balls.switch_gain, 0)
+        balls.numbers.moves,
+        (balls.numbers.centre - balls.numbers.own) * balls.slope,
+        np.where(balls.states.differs, balls.states.gain, 0),
     )
-    whole = built.space.transform(balls.grafts) @ built.surrogate.slope
-    np.testing.assert_allclose(balls.base + gained.sum(axis=1), whole, atol=1e-9)
-    assert balls.grafts[:, free].shape == balls.smooth.shape
+    whole = built.space.transform(balls.transplants) @ built.surrogate.slope
+    np.testing.assert_allclose(balls.score + gained.sum(axis=1), whole, atol=1e-9)
+    assert balls.transplants[:, free].shape == balls.numbers.moves.shape
 
 
 def test_rows_lie_in_their_balls_and_keep_what_cannot_change(case) -> None:
@@ -123,10 +128,10 @@ def test_rows_lie_in_their_balls_and_keep_what_cannot_change(case) -> None:
     radius = 1.5
     balls = pairs(built, radius)
     for pull in (0.0, 0.4, 3.0):
-        rows = balls.rows(*balls.cheapest(np.full(len(balls.people), pull), balls.room))
-        assert built.region.allows(rows, balls.people).all()
-        np.testing.assert_array_equal(rows[:, 0], built.region.factuals[balls.people, 0])
-        movable = built.space.transform(rows) - built.reference.points[balls.centres]
+        rows = balls.rows(*balls.cheapest(np.full(len(balls.owners), pull), balls.slack_sq))
+        assert built.region.allows(rows, balls.owners).all()
+        np.testing.assert_array_equal(rows[:, 0], built.region.factuals[balls.owners, 0])
+        movable = built.space.transform(rows) - built.reference.points[np.tile(np.arange(20), len(built.region))]
         movable[:, built.coordinates.of[0]] = 0.0
         far = np.sqrt((movable**2).sum(axis=1))
         # steps and whole numbers move a point by half a step each
@@ -140,23 +145,25 @@ STEPS = {2: 0.1, 3: 1.0, 4: 1.0}
 def test_a_frozen_feature_stays(case) -> None:
     built = case.built(constraints={"immutable": ["x", "house"]})
     balls = pairs(built, 1.5)
-    rows = balls.rows(*balls.cheapest(np.full(len(balls.people), 3.0), balls.room))
-    np.testing.assert_array_equal(rows[:, [0, 1, 5]], built.region.factuals[balls.people][:, [0, 1, 5]])
+    rows = balls.rows(*balls.cheapest(np.full(len(balls.owners), 3.0), balls.slack_sq))
+    np.testing.assert_array_equal(rows[:, [0, 1, 5]], built.region.factuals[balls.owners][:, [0, 1, 5]])
 
 
-def test_the_promise_is_what_the_line_says_an_answer_costs(case) -> None:
+def test_the_estimated_cost_is_that_of_the_surrogate(case) -> None:
     built = case.built()
     balls = pairs(built, 1.5)
-    promise = balls.promise(built.surrogate)
-    never = balls.promise(replace(built.surrogate, level=1e3))
-    always = balls.promise(replace(built.surrogate, level=-1e3))
-    assert (promise[promise < 900] > 0).all()
+    estimate = balls.estimated_cost(built.surrogate.threshold)
+    never = balls.estimated_cost(1e3)
+    always = balls.estimated_cost(-1e3)
+    assert (estimate[estimate < 900] > 0).all()
     assert (never > 900).all()
-    assert (always <= promise + 1e-9).all()
+    assert (always <= estimate + 1e-9).all()
     # where no answer is seen, the ball whose score comes closest is the most promising
-    highest = np.full(len(promise), -np.inf)
-    for pull in _PULLS:
-        numbers, taken = balls.cheapest(np.full(len(promise), pull), balls.room)
-        gained = np.where(balls.smooth, (numbers - balls.own) * balls.slope, np.where(taken, balls.switch_gain, 0))
-        highest = np.maximum(highest, balls.base + gained.sum(axis=1))
+    highest = np.full(len(estimate), -np.inf)
+    for pull in GuardedSettings().probed_score_weights:
+        numbers, taken = balls.cheapest(np.full(len(estimate), pull), balls.slack_sq)
+        gained = np.where(
+            balls.numbers.moves, (numbers - balls.numbers.own) * balls.slope, np.where(taken, balls.states.gain, 0)
+        )
+        highest = np.maximum(highest, balls.score + gained.sum(axis=1))
     assert (np.diff(highest[np.argsort(never, kind="stable")]) <= 1e-6).all()

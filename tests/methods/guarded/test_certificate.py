@@ -15,9 +15,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from attain import AttainError, Feature, Guarded, Schema
 from attain.datasets import load_german, load_heloc
 from attain.density import CHVAE, Codes
-from attain.methods.guarded.certificate import Certifier
+from attain.methods.guarded.certificate import BallPrograms
 from attain.methods.guarded.certificate_program import Proof
 from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal, Model
 from attain.models.structure.linear import linear_score
 from attain.population.percentiles import Percentiles
@@ -93,24 +94,25 @@ class Small:
         apart = self.space.transform(rows)[:, None] - self.reference.points[None]
         return rows[(np.sqrt((apart**2).sum(axis=2)) <= RADIUS).any(axis=1)]
 
-    def certifier(self, objective: Objective) -> Certifier:
-        return Certifier(objective, linear_score(self.goal, self.values), self.reference, self.values)
+    def programs(self, objective: Objective) -> BallPrograms:
+        score = linear_score(self.goal, self.values)
+        return BallPrograms(objective, score, self.reference, self.values, GuardedSettings())
 
 
 def _each(small: Small, objective: Objective, limit: int = 1000):
     """For each person with an answer the least cost by brute force, and the proof given the dearest answer."""
-    certifier = small.certifier(objective)
-    for i, own in enumerate(certifier.score.score(small.region.factuals)):
+    programs = small.programs(objective)
+    for i, own in enumerate(programs.score.score(small.region.factuals)):
         rows = small.brute_force(i)
         if len(rows):
             costs = objective.cost(rows, np.full(len(rows), i))
-            yield costs.min(), _proof(certifier, i, own, rows[costs.argmax()], limit)
+            yield costs.min(), _proof(programs, i, own, rows[costs.argmax()], limit)
 
 
-def _proof(certifier: Certifier, i: int, own: float, answer: np.ndarray, limit: int = 1000) -> Proof:
-    program = certifier.program(i, own, answer, RADIUS)
+def _proof(programs: BallPrograms, i: int, own: float, answer: np.ndarray, limit: int = 1000) -> Proof:
+    program = programs.program(i, own, answer, RADIUS)
     assert program is not None
-    return program.prove(*certifier.known(i, answer), limit)
+    return program.prove(*programs.known(i, answer), limit)
 
 
 @pytest.mark.parametrize(("largest", "number"), [(0.5, 0.02), (0.0, 0.0), (3.0, 0.0), (0.0, 0.4), (2.0, 0.3)])
@@ -158,13 +160,13 @@ def test_the_bound_holds_however_few_balls_are_looked_into() -> None:
 
 def test_rules_between_features_only_make_answers_dearer() -> None:
     free, ruled = Small(1), Small(1, rules=("late >= 2", "if home = 'owns' then late <= 3"))
-    certifier = ruled.certifier(ruled.objective())
+    programs = ruled.programs(ruled.objective())
     dearer = 0
-    for i, own in enumerate(certifier.score.score(ruled.region.factuals)):
+    for i, own in enumerate(programs.score.score(ruled.region.factuals)):
         rows = ruled.brute_force(i)
         if len(rows):
             costs = ruled.objective().cost(rows, np.full(len(rows), i))
-            proof = _proof(certifier, i, own, rows[0])
+            proof = _proof(programs, i, own, rows[0])
             least = free.objective().cost(free.brute_force(i), np.full(len(free.brute_force(i)), i)).min()
             assert proof.bound == pytest.approx(least, abs=1e-6)
             assert proof.bound <= costs.min() + 1e-6
@@ -237,13 +239,13 @@ def test_no_mixture_of_a_person_and_a_real_one_costs_less_than_the_bound(german,
     _, _, _, model, _, _, target = german
     explainer, result, frame = explained
     goal = explainer._goal(model, target, None)
-    guard = explainer._guarding(goal).guard
+    guard = explainer._guard_context(goal).guard
     region = Region.of(result.table, Constraints(), explainer.observed_)
     objective = Objective(explainer.percentiles_, region, 0.5, 0.02)
     random = np.random.default_rng(0)
     compared = 0
     for i in np.flatnonzero(frame["certified"] & (result.figures["typicality"] == 0)):
-        taken = guard.people.values[random.integers(len(guard.people), size=1500)]
+        taken = guard.reference.values[random.integers(len(guard.reference), size=1500)]
         rows = np.where(random.random(taken.shape) < random.random((1500, 1)), taken, region.factuals[i])
         people = np.full(len(rows), i)
         rows = region.final_form(rows, people)
@@ -260,7 +262,7 @@ def test_what_cannot_be_certified_says_why(german, explained) -> None:
     typical = _explainer(german, guard="typical")
     frame = typical.certificate(model, typical.explain(model, people, target=target))
     assert not frame["certified"].any()
-    assert frame["reason"].str.startswith("not certified: guard='typical' asks for no closeness").all()
+    assert frame["reason"].str.startswith("not certified: guard='typical' does not ask for closeness").all()
     assert frame["bound"].isna().all()
     assert frame["cost"].notna().all()
 
@@ -285,10 +287,10 @@ def test_what_cannot_be_certified_says_why(german, explained) -> None:
 
 def test_too_much_to_look_through_is_not_certified(german, explained, monkeypatch: pytest.MonkeyPatch) -> None:
     explainer, result, _ = explained
-    monkeypatch.setattr("attain.methods.guarded.certificate._DISTANCES", 10)
+    monkeypatch.setattr(Guarded, "_settings", GuardedSettings(certificate_distances=10))
     frame = explainer.certificate(german[3], result)
     assert not frame["certified"].any()
-    assert frame["reason"].str.contains("too many to be looked through").all()
+    assert frame["reason"].str.contains("too many to look through").all()
 
 
 def test_what_is_computed_from_free_features_is_not_certified() -> None:

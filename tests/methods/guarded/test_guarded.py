@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+import tracemalloc
 from functools import cache
 
 import numpy as np
@@ -20,7 +21,8 @@ from attain.core.errors import DataError
 from attain.datasets import load_german
 from attain.density import CHVAE, Codes
 from attain.methods import ActionableRecourse
-from attain.methods.guarded.guarding import AUTOENCODER_SAW, OWN_ROWS
+from attain.methods.guarded.guard_context import AUTOENCODER_SAW, OWN_ROWS
+from attain.methods.guarded.settings import GuardedSettings
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.tables import Table
@@ -124,7 +126,7 @@ def german():
 
 
 def guard_of(explainer, model, target="good"):
-    return explainer._guarding(explainer._goal(model, target, None)).guard
+    return explainer._guard_context(explainer._goal(model, target, None)).guard
 
 
 # what is found
@@ -185,7 +187,7 @@ def test_the_guard_is_made_of_people_fit_had_and_calibrated_on_those_it_never_sa
     expected = Reference.build(
         german.schema, values, desired_labels=german.y == "good", met=met, space=explainer.space_
     )
-    np.testing.assert_array_equal(guard.people.values, expected.values)
+    np.testing.assert_array_equal(guard.reference.values, expected.values)
     assert len(guard.calibration) == (rest & (german.calibration[1] == "good")).sum()
     scores = guard.score(Table.read(german.calibration[0], german.schema).values)
     np.testing.assert_array_equal(guard.calibration, np.sort(scores[rest & (german.calibration[1] == "good")]))
@@ -232,7 +234,7 @@ def test_a_seed_changed_after_fitting_leaves_the_held_out_rows_alone(german) -> 
     before = guard_of(explainer, german.forest)
     explainer.set_params(random_state=5)
     after = guard_of(explainer, german.forest)
-    np.testing.assert_array_equal(before.people.values, after.people.values)
+    np.testing.assert_array_equal(before.reference.values, after.reference.values)
     np.testing.assert_array_equal(before.calibration, after.calibration)
 
 
@@ -258,7 +260,7 @@ def test_a_probability_may_be_asked_for(german) -> None:
         assert result.found.mean() > 0.9
         assert (reached >= 0.7).all()
         goal = german.fitted()._goal(model, "good", 0.7)
-        guard = german.fitted()._guarding(goal).guard
+        guard = german.fitted()._guard_context(goal).guard
         typical = result.option_figures["typicality"] == 0
         assert guard.accepts(result.rows[typical], 0.15).all()
 
@@ -392,7 +394,32 @@ def test_rows_scored_are_those_the_model_was_asked_about(german) -> None:
     assert model.rows - before == overhead + labels + result.person_figures["rows_scored"].sum()
 
 
-# the ladder
+def many_columns():
+    random = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(100)]
+    schema = Schema(tuple(Feature(name, "real") for name in names))
+    X = pd.DataFrame(random.normal(size=(300, 100)), columns=names)
+    return schema, X, lambda frame: np.where(frame["x0"] + frame["x1"] ** 2 + frame["x2"] > 1.5, "yes", "no")
+
+
+def test_memory_is_bounded_by_columns_without_changing_answers(monkeypatch) -> None:
+    schema, X, model = many_columns()
+    explainer = Guarded(schema, autoencoder=None, easiest=False, figures=False).fit(X, model(X))
+    refused = X[model(X) == "no"].iloc[:6]
+    explainer.explain(model, refused.iloc[:1], target="yes")  # builds the guard
+    peaks, found = [], []
+    for cells in (8_000_000, 100_000):
+        monkeypatch.setattr(Guarded, "_settings", GuardedSettings(cells_at_once=cells, rounds=2, relaxed_rounds=1))
+        tracemalloc.start()
+        found.append(digest(explainer.explain(model, refused, target="yes")))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert found[0] == found[1]
+    assert peaks[1] < 0.5 * peaks[0]
+    assert peaks[1] < 40e6
+
+
+# relaxations
 
 
 def test_where_nothing_usual_is_in_reach_the_next_level_is_told(german) -> None:
@@ -428,7 +455,7 @@ def test_without_labels_the_models_verdict_says_who_is_desired_and_that_is_said(
     assert OWN_ROWS in result.notes
     assert "calibrated on the model's own training rows" in " ".join(result.notes)
     guard = guard_of(explainer, german.logistic)
-    assert len(guard.people) + len(guard.calibration) == (german.logistic.predict(german.X) == "good").sum()
+    assert len(guard.reference) + len(guard.calibration) == (german.logistic.predict(german.X) == "good").sum()
 
 
 def test_calibration_rows_are_chosen_like_the_guards_people(german) -> None:
@@ -461,7 +488,7 @@ def test_wrong_parameters_are_answered_in_words(german) -> None:
             Guarded(german.schema, **wrong).fit(german.X)
     explainer = german.explainer()
     for calibration, words in (
-        ((german.X, german.y, 1), "calibration is a tuple of 3"),
+        ((german.X, german.y, 1), "got a tuple of 3"),
         (german.X.drop(columns="age"), "age"),
         ((german.X, german.y[:5]), "560"),
     ):
@@ -469,7 +496,7 @@ def test_wrong_parameters_are_answered_in_words(german) -> None:
             explainer.fit(german.X, german.y, calibration=calibration)
     X = german.refused(german.logistic, 2)
     for robust in ([], "model", german.logistic, 3):
-        with pytest.raises(AttainError, match=r"robust is .*a list of models, or a function"):
+        with pytest.raises(AttainError, match=r"robust must be a list of models, or a function"):
             german.fitted().explain(german.logistic, X, target="good", robust=robust)
     unlabelled = explainer.fit(german.X)
     with pytest.raises(AttainError, match="fit had no labels"):
@@ -577,6 +604,7 @@ def test_without_an_autoencoder_answers_are_guarded_by_factors_and_distance(germ
 def test_without_an_autoencoder_jax_is_not_imported(tmp_path) -> None:
     script = """
 import sys
+import tracemalloc
 import attain
 from attain.testing import people
 X = people.frame(200)

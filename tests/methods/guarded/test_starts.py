@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
+from attain.methods.guarded.local_guard import squared_distances
 from attain.methods.guarded.starts import Starts, _ranks
-from attain.methods.guarded.vicinity import squared_distances
 
 
 def starts_of(built, radius=2.0):
-    return Starts(
-        built.trials, built.guard, built.surrogate, built.coordinates, built.percentiles, built.scale, radius
-    )  # fmt: skip
+    return Starts(built.evaluator, built.scale, radius)
 
 
 def test_what_nothing_can_change_is_the_distance_over_frozen_cells(case) -> None:
@@ -52,7 +50,7 @@ def test_the_nearest_person_and_the_easiest_come_first(case) -> None:
 @pytest.mark.parametrize("bent", [False, True])
 def test_starts_turn_the_decision_and_keep_the_rules(case, bent) -> None:
     built = case.built(case.Bent() if bent else None, people=30, constraints={"max_changes": 4})
-    rows, owners = starts_of(built).real_people()
+    rows, owners = starts_of(built).near_real_rows()
     assert built.goal.judge(rows).met.all()
     assert built.region.allows(rows, owners).all()
     assert len(np.unique(owners)) >= 29
@@ -64,7 +62,7 @@ def test_starts_turn_the_decision_and_keep_the_rules(case, bent) -> None:
 
 def test_a_start_near_real_people_lies_within_the_radius(case) -> None:
     built = case.built(people=30)
-    rows, owners = starts_of(built, 1.5).real_people()
+    rows, owners = starts_of(built, 1.5).near_real_rows()
     nearest = built.guard.position(rows)[1]
     reached = np.array([nearest[owners == person].min() for person in np.unique(owners)])
     assert (reached <= 1.5).mean() > 0.9

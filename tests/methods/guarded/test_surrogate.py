@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attain import Feature, Model, Schema
+from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.surrogate import Surrogate
 from attain.models import Goal
 from attain.population.space import MeasuringSpace
@@ -72,7 +73,7 @@ def fitted(model, *, probability=None, rows=400):
     table = Table.read(frame(rows, 0), SCHEMA)
     goal = Goal(Model.of(model), table.layout, target="yes", probability=probability, probe=table.values[:50])
     space = MeasuringSpace.fit(SCHEMA, table.values)
-    return Surrogate.fit(goal, table.values, space), goal, space
+    return Surrogate.fit(goal, table.values, space, GuardedSettings()), goal, space
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 3.0]), st.sampled_from([None, 0.3, 0.7, 0.9]))
@@ -87,9 +88,9 @@ def test_a_linear_model_is_followed_exactly_and_no_hope_is_lost(seed, scale, pro
         assert not surrogate.exact
         return
     assert surrogate.exact
-    hopeful = surrogate.hopeful(space.transform(others))
-    assert hopeful[met].all()
-    assert (hopeful == met).mean() > 0.9
+    able = surrogate.may_meet_goal(space.transform(others))
+    assert able[met].all()
+    assert (able == met).mean() > 0.9
 
 
 def test_its_slope_is_the_models_own() -> None:
@@ -110,13 +111,13 @@ def test_a_model_without_probabilities_is_followed_too(seed, scale) -> None:
     surrogate, goal, space = fitted(RandomLinear(seed, scale, kind="decisions"))
     others = Table.read(frame(500, 1), SCHEMA).values
     assert surrogate.exact
-    assert surrogate.hopeful(space.transform(others))[goal.judge(others).met].all()
+    assert surrogate.may_meet_goal(space.transform(others))[goal.judge(others).met].all()
 
 
 def test_where_the_line_does_not_decide_like_the_model_everything_is_hopeful(case) -> None:
     built = case.built(case.Bent())
     assert not built.surrogate.exact
-    assert built.surrogate.hopeful(built.space.transform(built.values)).all()
+    assert built.surrogate.may_meet_goal(built.space.transform(built.values)).all()
 
 
 class Constant:
@@ -134,8 +135,8 @@ def test_a_model_that_always_says_the_same_has_no_line(answer) -> None:
     surrogate, _, space = fitted(Constant(answer))
     assert not surrogate.exact
     assert np.abs(surrogate.slope).max() < 1e-9
-    assert np.isfinite(surrogate.level)
-    assert surrogate.hopeful(np.zeros((3, space.dimension))).all()
+    assert np.isfinite(surrogate.threshold)
+    assert surrogate.may_meet_goal(np.zeros((3, space.dimension))).all()
 
 
 def test_saturated_probabilities_do_not_break_it() -> None:
@@ -145,4 +146,4 @@ def test_saturated_probabilities_do_not_break_it() -> None:
     assert np.isfinite(surrogate.slope).all()
     met = goal.judge(others).met
     assert surrogate.exact
-    assert surrogate.hopeful(space.transform(others))[met].all()
+    assert surrogate.may_meet_goal(space.transform(others))[met].all()

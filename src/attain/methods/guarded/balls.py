@@ -1,88 +1,132 @@
-"""The cheapest point of a ball round a real person that turns the decision, in closed form.
+"""The cheapest point of a ball around a real row that flips the decision, feature by feature.
 
-A candidate is close to a real person when it lies in a ball round them. On a line through the scores (`Surrogate`), the
-cheapest such point that gains enough score is the least of a sum over features: what moving costs the person, μ times
-the squared distance to the real person's value, and ν times the score, with its sign turned. Each feature is then on
-its own. For a number that is a soft threshold: it stays at the person's own value, unless the real person's value, or
-the score, pulls harder than the move costs. For levels and other states it is a choice of two. μ is found by bisection
-such that the point lies in the ball; ν by asking the model, as little as turns the decision.
+A candidate is close to a real row c if it lies in a ball of radius ρ around it. On the linear surrogate g of the score,
+the cheapest such point for a row x minimises
+
+    Σ_j [ p_j |z_j − x_j|  +  μ (z_j − c_j)²  −  ν g_j z_j ],
+
+with p_j the cost of a standard deviation, μ ≥ 0 the multiplier of the ball and ν ≥ 0 the weight of the score. Each
+feature is minimised by itself:
+
+- a number moves by the soft threshold  z_j = x_j + S(c_j + ν g_j / 2μ − x_j, p_j / 2μ)  with
+  S(a, b) = sgn(a) max(|a| − b, 0): it stays unless the real row's value or the score outweighs the cost of moving;
+- a level or another state is taken over from the real row if that is worth it:  price − ν gain < μ gap.
+
+μ is found by bisection: the smallest for which the point lies in the ball, Σ_j (z_j − c_j)² ≤ ρ² − (what cannot
+change). ν is found by asking the model: the smallest that flips the decision (`starts`).
+
+Arrays are (P, f): P pairs of a row and a real row, f free features.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.surrogate import Surrogate
-from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
-from attain.tables import Region, ordinary, unchanged
+from attain.population.space import MeasuringSpace
+from attain.tables import ordinary, unchanged
 
-_HALVINGS: Final = 10
-_LOOSEST, _TIGHTEST = -6.0, 10.0
-"""Between which logarithms μ is looked for."""
-_STILL: Final = 1e-9
-_PULLS: Final = (0.1, 0.5, 2.0, 10.0)
-"""The values of ν along which a ball is looked over before the model is asked."""
+_STILL = 1e-9
+"""Moves smaller than this, in standard deviations, are none."""
 
 
 class Coordinates:
-    """Which coordinates of the measuring space belong to which feature."""
+    """Which coordinates of the measuring space belong to which feature.
 
-    def __init__(self, reference: Reference) -> None:
-        space, schema = reference.space, reference.schema
+    Attributes
+    ----------
+    of
+        The coordinates of each feature.
+    first
+        The first of them, (d,): where a number is on its scale.
+    owner
+        The feature of each coordinate, (D,); −1 for the last, which belongs to none.
+    """
+
+    def __init__(self, space: MeasuringSpace) -> None:
         owner = np.concatenate((space.scaled, space.indicated, [-1]))
-        self.of = [np.flatnonzero(owner == j) for j in range(len(schema))]
+        self.of = [np.flatnonzero(owner == j) for j in range(len(space.schema))]
         self.first = np.array([places[0] if len(places) else 0 for places in self.of])
         self.owner = owner
 
 
 @dataclass(frozen=True)
-class Balls:
-    """Pairs of a person and a real person, feature by feature; arrays are (pairs, free features) unless said.
+class Numbers:
+    """Cells that move along a scale, in standard deviations, (P, f).
 
     Attributes
     ----------
-    people, centres
-        Whose pair it is, and the real person's position, (pairs,).
-    grafts
-        The person's rows with all that may change taken from the real person, in final form, (pairs, d).
-    own, goal
-        Where a number is and where the real person's is, in standard deviations.
+    moves
+        Which cells these are.
+    own, centre
+        The row's value x_j, and the real row's c_j.
     price
-        What a standard deviation of a number costs the person, in weighted percentiles.
-    slope
-        The score gained by a standard deviation, (free features,).
-    smooth, differs
-        Whether the cell moves along a scale; whether, if not, taking the other's state is a change at all.
-    switch_price, switch_gap, switch_gain
-        What taking the other's state costs, the squared distance left without it, and the score it gains.
-    room
-        The squared radius left after what cannot change, (pairs,).
-    base
-        The surrogate's score of the person, (pairs,).
+        The cost p_j of a standard deviation.
     """
 
-    region: Region
-    reference: Reference
-    objective: Objective
-    people: np.ndarray
-    centres: np.ndarray
-    grafts: np.ndarray
+    moves: np.ndarray
     own: np.ndarray
-    goal: np.ndarray
+    centre: np.ndarray
     price: np.ndarray
-    slope: np.ndarray
-    smooth: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> Numbers:
+        return Numbers(self.moves[chosen], self.own[chosen], self.centre[chosen], self.price[chosen])
+
+
+@dataclass(frozen=True)
+class States:
+    """Cells that are switched to the real row's state as a whole, (P, f).
+
+    Attributes
+    ----------
+    differs
+        Which cells these are, and are not equal already.
+    price, gap, gain
+        What the switch costs, the squared distance that is left without it, and the score it gains.
+    """
+
     differs: np.ndarray
-    switch_price: np.ndarray
-    switch_gap: np.ndarray
-    switch_gain: np.ndarray
-    room: np.ndarray
-    base: np.ndarray
+    price: np.ndarray
+    gap: np.ndarray
+    gain: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> States:
+        return States(self.differs[chosen], self.price[chosen], self.gap[chosen], self.gain[chosen])
+
+
+@dataclass(frozen=True)
+class BallSubproblems:
+    """P pairs of a row of the batch and a real row.
+
+    Attributes
+    ----------
+    owners
+        The row of each pair, (P,).
+    transplants
+        The rows with all that may change taken from the real row, in final form, (P, d).
+    slope
+        The score gained by a standard deviation of each number, (f,).
+    slack_sq
+        The squared radius that is left after what cannot change, (P,).
+    score
+        The surrogate's score of the row, (P,).
+    """
+
+    objective: Objective
+    space: MeasuringSpace
+    settings: GuardedSettings
+    owners: np.ndarray
+    transplants: np.ndarray
+    numbers: Numbers
+    states: States
+    slope: np.ndarray
+    slack_sq: np.ndarray
+    score: np.ndarray
 
     @classmethod
     def of(
@@ -91,115 +135,135 @@ class Balls:
         reference: Reference,
         surrogate: Surrogate,
         coordinates: Coordinates,
-        people: np.ndarray,
+        owners: np.ndarray,
         centres: np.ndarray,
-        fixed: np.ndarray,
+        fixed_sq: np.ndarray,
         radius: float,
-    ) -> Balls:
-        """The pairs of people and real people; `fixed` is the squared distance that the people cannot change."""
+        settings: GuardedSettings,
+    ) -> BallSubproblems:
+        """The pairs of rows and real rows; `fixed_sq` (P,) is the squared distance that cannot change."""
         region, space = objective.region, reference.space
         schema, free = region.schema, region.schema.free_columns
-        factuals = region.factuals[people]
-        grafts = factuals.copy()
-        grafts[:, free] = reference.values[centres][:, free]
-        grafts = region.final_form(grafts, people)
-        before, after = space.transform(factuals), space.transform(grafts)
-        movable = ~region.frozen[people][:, free]
-        smooth = np.zeros((len(people), len(free)), dtype=bool)
-        gap, gain = np.zeros(smooth.shape), np.zeros(smooth.shape)
+        factuals = region.factuals[owners]
+        transplants = factuals.copy()
+        transplants[:, free] = reference.values[centres][:, free]
+        transplants = region.final_form(transplants, owners)
+        before, after = space.transform(factuals), space.transform(transplants)
+        movable = ~region.frozen[owners][:, free]
+        moves = np.zeros((len(owners), len(free)), dtype=bool)
+        gap, gain = np.zeros(moves.shape), np.zeros(moves.shape)
         for k, j in enumerate(free):
             feature, places = schema.features[j], coordinates.of[j]
             if feature.ordered:
-                smooth[:, k] = ordinary(feature, factuals[:, j]) & ordinary(feature, grafts[:, j])
+                moves[:, k] = ordinary(feature, factuals[:, j]) & ordinary(feature, transplants[:, j])
             gap[:, k] = ((after[:, places] - before[:, places]) ** 2).sum(axis=1)
             gain[:, k] = (after[:, places] - before[:, places]) @ surrogate.slope[places]
-        smooth &= movable
+        moves &= movable
         first = coordinates.first[free]
-        shifts = objective.shifts(grafts, people)
-        own, goal = before[:, first], after[:, first]
-        apart = np.abs(goal - own)
-        near = _local_price(objective.percentiles, region, reference)[people]
+        own, centre = before[:, first], after[:, first]
+        shifts = objective.shifts(transplants, owners)
+        apart = np.abs(centre - own)
         with np.errstate(divide="ignore", invalid="ignore"):
-            price = np.where(apart > _STILL, shifts / np.where(apart > _STILL, apart, 1.0), near)
+            mean_price = shifts / np.where(apart > _STILL, apart, 1.0)
+        price = np.where(apart > _STILL, mean_price, _local_price(objective, space)[owners])
+        differs = ~unchanged(factuals[:, free], transplants[:, free]) & movable & ~moves
         return cls(
-            region, reference, objective, people, centres, grafts, own, goal, price, surrogate.slope[first],
-            smooth, ~unchanged(factuals[:, free], grafts[:, free]) & movable & ~smooth,
-            shifts + objective.number, gap, gain, np.maximum(radius**2 - fixed, 0.0), before @ surrogate.slope,
-        )  # fmt: skip
-
-    def subset(self, chosen: np.ndarray) -> Balls:
-        """Some of the pairs."""
-        shared = {"region", "reference", "objective", "slope"}
-        return Balls(
-            **{name: value if name in shared else value[chosen] for name, value in self.__dict__.items()}  # the arrays
+            objective,
+            space,
+            settings,
+            owners,
+            transplants,
+            Numbers(moves, own, centre, price),
+            States(differs, shifts + objective.change_weight, gap, gain),
+            surrogate.slope[first],
+            np.maximum(radius**2 - fixed_sq, 0.0),
+            before @ surrogate.slope,
         )
 
-    def cheapest(self, pull: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each pair the numbers, in standard deviations, and which states are taken over, at its ν."""
-        drift = pull[:, None] * self.slope
-        switch = self.switch_price - pull[:, None] * self.switch_gain
-        low, high = np.full(len(pull), _LOOSEST), np.full(len(pull), _TIGHTEST)
-        for _ in range(_HALVINGS):
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def take(self, chosen: np.ndarray) -> BallSubproblems:
+        """Some of the pairs."""
+        return BallSubproblems(
+            self.objective,
+            self.space,
+            self.settings,
+            self.owners[chosen],
+            self.transplants[chosen],
+            self.numbers.take(chosen),
+            self.states.take(chosen),
+            self.slope,
+            self.slack_sq[chosen],
+            self.score[chosen],
+        )
+
+    def cheapest(self, score_weight: np.ndarray, slack_sq: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers z (P, f) and which states are switched (P, f), for each pair's ν (P,)."""
+        pull = score_weight[:, None] * self.slope
+        switch = self.states.price - score_weight[:, None] * self.states.gain
+        low, high = (np.full(len(self), end) for end in self.settings.log_multipliers)
+        for _ in range(self.settings.multiplier_halvings):
             middle = (low + high) / 2
-            _, _, used = self._at(middle, drift, switch)
-            inside = used <= room
+            inside = self._minimum(middle, pull, switch)[2] <= slack_sq
             high, low = np.where(inside, middle, high), np.where(inside, low, middle)
-        numbers, taken, _ = self._at(high, drift, switch)
-        return numbers, taken
+        numbers, switched, _ = self._minimum(high, pull, switch)
+        return numbers, switched
 
-    def _at(
-        self, logarithm: np.ndarray, drift: np.ndarray, switch: np.ndarray
+    def _minimum(
+        self, log_multiplier: np.ndarray, pull: np.ndarray, switch: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        tightness = np.exp(logarithm)[:, None]
-        pulled = self.goal + drift / (2 * tightness) - self.own
-        numbers = self.own + np.sign(pulled) * np.maximum(np.abs(pulled) - self.price / (2 * tightness), 0.0)
-        taken = self.differs & (switch < tightness * self.switch_gap)
-        left = np.where(self.smooth, (numbers - self.goal) ** 2, np.where(self.differs & ~taken, self.switch_gap, 0.0))
-        return numbers, taken, left.sum(axis=1)
+        """The minimum for each pair's log μ (P,): numbers, switched states, and the squared distance left (P,)."""
+        numbers, states, mu = self.numbers, self.states, np.exp(log_multiplier)[:, None]
+        move = numbers.centre + pull / (2 * mu) - numbers.own
+        z = numbers.own + np.sign(move) * np.maximum(np.abs(move) - numbers.price / (2 * mu), 0.0)
+        switched = states.differs & (switch < mu * states.gap)
+        unswitched = np.where(states.differs & ~switched, states.gap, 0.0)
+        left = np.where(numbers.moves, (z - numbers.centre) ** 2, unswitched)
+        return z, switched, left.sum(axis=1)
 
-    def promise(self, surrogate: Surrogate) -> np.ndarray:
-        """What an answer in each ball would cost, by the line through the scores; more than all others where none is.
+    def estimated_cost(self, threshold: float) -> np.ndarray:
+        """The cost of an answer in each ball by the surrogate, (P,).
 
-        Where the line sees no answer in a ball, the one that comes closest to it is the most promising.
+        Where the surrogate has no answer in a ball, the cost is larger than all others, and smaller the closer the
+        score comes to the threshold.
         """
-        cheapest = np.full(len(self.people), np.inf)
-        best = np.full(len(self.people), -np.inf)
-        for pull in _PULLS:
-            numbers, taken = self.cheapest(np.full(len(self.people), pull), self.room)
-            moved = np.where(self.smooth, np.abs(numbers - self.own), 0.0)
-            shifts = moved * self.price + np.where(taken, self.switch_price, 0.0)
-            cost = shifts.sum(axis=1) + self.objective.largest * shifts.max(axis=1, initial=0.0)
-            cost += self.objective.number * (moved > _STILL).sum(axis=1)
-            gained = np.where(self.smooth, (numbers - self.own) * self.slope, np.where(taken, self.switch_gain, 0.0))
-            # among people who are alike, last bits must not decide
-            score = np.round(self.base + gained.sum(axis=1) - surrogate.level, 9)
+        numbers, states, objective = self.numbers, self.states, self.objective
+        cheapest, best = np.full(len(self), np.inf), np.full(len(self), -np.inf)
+        for score_weight in self.settings.probed_score_weights:
+            z, switched = self.cheapest(np.full(len(self), score_weight), self.slack_sq)
+            moved = np.where(numbers.moves, np.abs(z - numbers.own), 0.0)
+            shifts = moved * numbers.price + np.where(switched, states.price, 0.0)
+            cost = shifts.sum(axis=1) + objective.max_shift_weight * shifts.max(axis=1, initial=0.0)
+            cost += objective.change_weight * (moved > _STILL).sum(axis=1)
+            gained = np.where(numbers.moves, (z - numbers.own) * self.slope, np.where(switched, states.gain, 0.0))
+            # among rows that are alike, last bits must not decide
+            score = np.round(self.score + gained.sum(axis=1) - threshold, 9)
             cheapest = np.where((score >= 0) & (cost < cheapest), np.round(cost, 9), cheapest)
             best = np.maximum(best, score)
         return np.where(np.isfinite(cheapest), cheapest, 1e3 - best)
 
-    def rows(self, numbers: np.ndarray, taken: np.ndarray) -> np.ndarray:
-        """The points as rows in final form."""
-        space, free = self.reference.space, self.region.schema.free_columns
-        result = self.region.factuals[self.people].copy()
-        place = {int(column): i for i, column in enumerate(space.scaled)}
-        for k, j in enumerate(free):
+    def rows(self, numbers: np.ndarray, switched: np.ndarray) -> np.ndarray:
+        """The points as rows in final form, (P, d)."""
+        region = self.objective.region
+        rows = region.factuals[self.owners].copy()
+        place = {int(column): i for i, column in enumerate(self.space.scaled)}
+        for k, j in enumerate(region.schema.free_columns):
             if int(j) in place:
                 i = place[int(j)]
-                moved = self.smooth[:, k] & (np.abs(numbers[:, k] - self.own[:, k]) > _STILL)
-                result[moved, j] = numbers[moved, k] * space.scale[i] + space.mean[i]
-            result[taken[:, k], j] = self.grafts[taken[:, k], j]
-        return self.region.final_form(result, self.people)
+                moved = self.numbers.moves[:, k] & (np.abs(numbers[:, k] - self.numbers.own[:, k]) > _STILL)
+                rows[moved, j] = numbers[moved, k] * self.space.scale[i] + self.space.mean[i]
+            rows[switched[:, k], j] = self.transplants[switched[:, k], j]
+        return region.final_form(rows, self.owners)
 
 
-def _local_price(percentiles: Percentiles, region: Region, reference: Reference) -> np.ndarray:
-    """What a standard deviation costs each person near their own value, (people, free features)."""
-    space, free = reference.space, region.schema.free_columns
-    result = np.zeros((len(region), len(free)))
-    place = {int(column): i for i, column in enumerate(space.scaled)}
-    for k, j in enumerate(free):
-        if int(j) in place:
-            half = space.scale[place[int(j)]] / 2
-            cells = region.factuals[:, [j]]
-            around = percentiles.interpolated(cells + half, [j]) - percentiles.interpolated(cells - half, [j])
-            result[:, k] = np.nan_to_num(around[:, 0]) * region.cost[:, j]
-    return result
+def _local_price(objective: Objective, space: MeasuringSpace) -> np.ndarray:
+    """The cost of a standard deviation near each row's own value, (rows, f); 0 for what is not a number."""
+    region, free = objective.region, objective.region.schema.free_columns
+    deviation = np.zeros(len(region.schema))
+    deviation[space.scaled] = space.scale
+    cells, half = region.factuals[:, free], deviation[free] / 2
+    around = objective.percentiles.interpolated(cells + half, free)
+    around -= objective.percentiles.interpolated(cells - half, free)
+    price: np.ndarray = np.where(deviation[free] > 0, np.nan_to_num(around) * region.cost[:, free], 0.0)
+    return price

@@ -1,10 +1,21 @@
-"""The easiest row in any of many balls, as a mixed-integer program a ball, of which most are never solved.
+"""The cheapest row in any of many balls: one mixed-integer program per ball, of which most are never solved.
 
-A row is one option of each column: what it costs, what score it gains, how far it is from what each centre has there.
-In one ball the easiest row is a small program: enough gain, not too far from the centre, and one more variable for the
-largest shift. Any multipliers of gain, distance, largest shift and number of changes give a bound for every ball at
-once, column by column (Lagrange). They are taken from the linear relaxations of the most promising balls. A ball is
-opened only while its bound is less than the easiest row known, with only the options that could make it easier.
+Column j has options o with shift s_jo, gain g_jo and squared distance d_jo(b) to what the centre of ball b has there;
+option 0 is to stay. With x_jo ∈ {0, 1}, Σ_o x_jo = 1, and t the largest shift, the program of ball b is
+
+    min  Σ (s_jo + λ [o > 0]) x_jo + w t
+    s.t. Σ g_jo x_jo ≥ G                     (gain)
+         Σ d_jo(b) x_jo ≤ ρ²_b               (distance)
+         Σ [o > 0] x_jo ≤ K                  (changes)
+         Σ_o s_jo x_jo ≤ t  for each j       (largest shift).
+
+Any multipliers γ of gain, δ of distance, κ of changes and σ_j of the largest shift, Σ σ_j ≤ w, give a Lagrange bound
+for every ball at once, column by column:
+
+    γ G − κ K − δ ρ²_b + Σ_j min_o [ s_jo (1 + σ_j) + (λ + κ) [o > 0] − γ g_jo + δ d_jo(b) ].
+
+They are taken from the linear relaxations of the most promising balls. A ball is solved only while its bound is below
+the cheapest row known, and only with the options that could be part of a cheaper one.
 """
 
 from __future__ import annotations
@@ -12,20 +23,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
-_EQUAL: Final = 1e-9
+from attain.methods.guarded.settings import GuardedSettings
+
+_EQUAL = 1e-9
 """Costs closer than this are equal to the search."""
-_CLOSED: Final = 2e-6
+_CLOSED = 2e-6
 """Costs closer than this are equal to the proof: the solver proves optima to a millionth."""
-_PENALTY: Final = 1e3
-"""What a unit of squared distance beyond a ball costs in its relaxation: more than it is ever worth."""
-_NODES: Final = 20_000
-"""After so many nodes the solver leaves a ball; its bound holds all the same."""
+_PENALTY = 1e3
+"""The cost of a unit of squared distance beyond a ball in its relaxation: more than it is ever worth."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +45,11 @@ class Column:
     Attributes
     ----------
     shift, gain
-        How far each option moves the person, and the score it gains, (options,).
+        The shift of each option, and the score it gains, (options,).
     gaps
         Its squared distance to each kind of cell that centres have, (options, kinds).
     kinds
-        Which kind of cell each centre has, (balls,).
+        The kind of cell of each centre, (balls,).
     """
 
     shift: np.ndarray
@@ -54,10 +64,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Proof:
-    """No row in any ball costs less than `bound`; the easiest one known costs `least`.
-
-    `balls` is how many of them were looked into.
-    """
+    """No row in any ball costs less than `bound`; the cheapest one known costs `least`; `balls` were relaxed."""
 
     bound: float
     least: float
@@ -71,7 +78,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class _Multipliers:
-    """What a unit of squared distance, gain and change costs, and how the largest shift's weight is shared out."""
+    """δ, γ, κ and σ of the module's text; the last is (columns,)."""
 
     distance: float
     gain: float
@@ -81,31 +88,36 @@ class _Multipliers:
 
 @dataclass(frozen=True)
 class BallProgram:
-    """One person's options, the gain they need, and the room that is left in each ball.
+    """The options of one row, and the balls.
 
     Attributes
     ----------
-    room
-        The squared radius left after what the person cannot change, (balls,).
-    most
-        The largest number of changes.
-    largest, number
-        The weights of the largest shift and of each change in what is minimised, besides the sum of shifts.
+    need
+        The gain G that is needed.
+    slack_sq
+        The squared radius ρ²_b that is left after what cannot change, (balls,).
+    max_changes
+        The largest number K of changes.
+    max_shift_weight, change_weight
+        The weights w of the largest shift and λ of each change.
+    max_nodes
+        Nodes after which the solver leaves a ball.
     """
 
     columns: list[Column]
     need: float
-    room: np.ndarray
-    most: int
-    largest: float
-    number: float
+    slack_sq: np.ndarray
+    max_changes: int
+    max_shift_weight: float
+    change_weight: float
+    max_nodes: int = GuardedSettings.certificate_nodes
 
     def prove(self, known: float, first: int, limit: int) -> Proof:
         """The least cost over all balls, given a row that costs `known` in the ball `first`.
 
-        At most `limit` balls are looked into; where that is not enough the bound may be less than the optimum.
+        At most `limit` balls are relaxed; if that is not enough, the bound may be less than the optimum.
         """
-        low = np.where(self.room < 0, math.inf, 0.0)
+        low = np.where(self.slack_sq < 0, math.inf, 0.0)
         by = [_Multipliers(0.0, 0.0, 0.0, np.zeros(len(self.columns)))]
         best = np.zeros(len(low), dtype=np.intp)
         relaxed, solved = np.zeros(len(low), dtype=bool), np.zeros(len(low), dtype=bool)
@@ -129,7 +141,7 @@ class BallProgram:
 
     @cached_property
     def _owner(self) -> np.ndarray:
-        """Whose option each is: the position of its column."""
+        """The column of each option."""
         return np.repeat(np.arange(len(self.columns)), [len(column.shift) for column in self.columns])
 
     @cached_property
@@ -153,28 +165,26 @@ class BallProgram:
         return np.concatenate([column.gaps[:, column.kinds[ball]] for column in self.columns])
 
     def _priced(self, by: _Multipliers) -> np.ndarray:
-        """What each option costs under multipliers, but for its distance."""
+        """The cost of each option under multipliers, without its distance."""
         shifts = self._shift * (1 + by.shares[self._owner])
-        return np.asarray(shifts + (self.number + by.change) * self._moved - by.gain * self._gain)
+        return np.asarray(shifts + (self.change_weight + by.change) * self._moved - by.gain * self._gain)
 
     def _bounds(self, by: _Multipliers) -> np.ndarray:
-        """What a row costs at least, in every ball."""
-        total = by.gain * self.need - by.change * self.most - by.distance * self.room
+        """The Lagrange bound of every ball, (balls,)."""
+        total = by.gain * self.need - by.change * self.max_changes - by.distance * self.slack_sq
         parts = np.split(self._priced(by), self._starts[1:])
         for column, priced in zip(self.columns, parts, strict=True):
             total += (priced[:, None] + by.distance * column.gaps).min(axis=0)[column.kinds]
-        return np.where(self.room < 0, math.inf, total)
+        return np.where(self.slack_sq < 0, math.inf, total)
 
     def _worth(self, ball: int, by: _Multipliers, low: float, least: float) -> np.ndarray:
-        """Which options a row of a ball can have that costs less than `least`, by what the others cost at least."""
+        """The options that a row in a ball can have that costs less than `least`: reduced costs close the others."""
         priced = self._priced(by) + by.distance * self._gaps(ball)
         over = priced - np.minimum.reduceat(priced, self._starts)[self._owner]
         return np.flatnonzero(low + over < least - _EQUAL)
 
     def _relaxation(self, ball: int) -> _Multipliers:
-        """The multipliers of a ball's linear relaxation: they give the largest bound for this ball, and a good one for
-        others like it.
-        """
+        """The multipliers of a ball's linear relaxation: the best for this ball, and good ones for similar balls."""
         costs, rows, high, choose = self._conditions(ball, np.arange(len(self._owner)))
         beyond = np.zeros((len(high), 1))
         beyond[1] = -1.0
@@ -190,12 +200,12 @@ class BallProgram:
             return _Multipliers(0.0, 0.0, 0.0, np.zeros(len(self.columns)))
         prices = np.maximum(-result.ineqlin.marginals, 0.0)
         shares = prices[3:]
-        # rounding must not share out more than there is
-        shares = shares * min(1.0, self.largest / max(shares.sum(), _EQUAL))
+        # rounding must not make the shares more than w
+        shares = shares * min(1.0, self.max_shift_weight / max(shares.sum(), _EQUAL))
         return _Multipliers(float(prices[1]), float(prices[0]), float(prices[2]), shares)
 
     def _conditions(self, ball: int, keep: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Costs of the options and of the largest shift; rows and their upper ends; the choice of one a column."""
+        """Costs of (x, t); the inequalities' rows and upper ends; the equations that choose one option per column."""
         owner, shift, moved = self._owner[keep], self._shift[keep], self._moved[keep]
         choose = np.zeros((len(self.columns), len(keep) + 1))
         choose[owner, np.arange(len(keep))] = 1.0
@@ -203,11 +213,16 @@ class BallProgram:
         below[:, -1] = -1.0
         rows = np.zeros((3, len(keep) + 1))
         rows[:, :-1] = -self._gain[keep], self._gaps(ball)[keep], moved
-        high = np.array([-self.need, self.room[ball], self.most, *np.zeros(len(self.columns))])
-        return np.append(shift + self.number * moved, self.largest), np.vstack((rows, below)), high, choose
+        high = np.array([-self.need, self.slack_sq[ball], self.max_changes, *np.zeros(len(self.columns))])
+        return (
+            np.append(shift + self.change_weight * moved, self.max_shift_weight),
+            np.vstack((rows, below)),
+            high,
+            choose,
+        )
 
     def _solved(self, ball: int, keep: np.ndarray, least: float) -> tuple[float, float]:
-        """What a row of a ball costs at least, if less than `least`, and what the easiest one found costs."""
+        """A lower bound of the cost of rows in a ball, at most `least`, and the cost of the cheapest one found."""
         costs, rows, high, choose = self._conditions(ball, keep)
         result = milp(
             costs,
@@ -217,7 +232,7 @@ class BallProgram:
                 LinearConstraint(csr_array(np.vstack((rows, costs))), -np.inf, np.append(high, least)),
                 LinearConstraint(csr_array(choose), 1, 1),
             ],
-            options={"mip_rel_gap": 0.0, "node_limit": _NODES},
+            options={"mip_rel_gap": 0.0, "node_limit": self.max_nodes},
         )
         if result.status == 2:
             return least, math.inf
@@ -225,10 +240,10 @@ class BallProgram:
         return bound, math.inf if result.x is None else self._cost(ball, keep[result.x[:-1] > 0.5])
 
     def _cost(self, ball: int, chosen: np.ndarray) -> float:
-        """What a row costs, exactly; infinite where it is no answer in this ball."""
+        """The exact cost of a row; infinite if it is not an answer in this ball."""
         moved = self._moved[chosen].sum()
-        answer = self._gain[chosen].sum() >= self.need and self._gaps(ball)[chosen].sum() <= self.room[ball]
-        if len(chosen) != len(self.columns) or not answer or moved > self.most:
+        answer = self._gain[chosen].sum() >= self.need and self._gaps(ball)[chosen].sum() <= self.slack_sq[ball]
+        if len(chosen) != len(self.columns) or not answer or moved > self.max_changes:
             return math.inf
         shift = self._shift[chosen]
-        return float(shift.sum() + self.largest * shift.max(initial=0.0) + self.number * moved)
+        return float(shift.sum() + self.max_shift_weight * shift.max(initial=0.0) + self.change_weight * moved)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
@@ -15,17 +14,14 @@ from attain.models.structure.linear import linear_score
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema
 
-_VALUES: Final = 1024
-"""Of a column with more observed values this many are kept, at even ranks: a shift is then off by 0.1 points."""
-
 
 class Easiest:
     """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not."""
 
-    def __init__(self, schema: Schema, values: np.ndarray, percentiles: Percentiles) -> None:
+    def __init__(self, schema: Schema, values: np.ndarray, percentiles: Percentiles, most_values: int) -> None:
         self._values, self._percentiles = values, percentiles
         self._grid = ActionGrid(schema, values, "observed")
-        self._grid.points = [_thinned(points) for points in self._grid.points]
+        self._grid.points = [_thinned(points, most_values) for points in self._grid.points]
 
     def search(self, problem: Problem) -> Answers | None:
         """The easiest record of each row, with its total shift as the figure `cost`; None for other models."""
@@ -37,8 +33,8 @@ class Easiest:
         return ExactRecourse().search(replace(problem, options=1), actions, score)
 
 
-def _thinned(points: np.ndarray) -> np.ndarray:
-    """The points, or some of them at even ranks, the first and the last among them."""
-    if len(points) <= _VALUES:
+def _thinned(points: np.ndarray, most: int) -> np.ndarray:
+    """The points, or `most` of them at even ranks, including the first and the last."""
+    if len(points) <= most:
         return points
-    return points[np.unique(np.linspace(0, len(points) - 1, _VALUES).astype(np.intp))]
+    return points[np.unique(np.linspace(0, len(points) - 1, most).astype(np.intp))]

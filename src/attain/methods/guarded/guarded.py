@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.context import ModelContext
-from attain.methods.guarded import guarding
 from attain.methods.guarded.answers import guarded_answers
-from attain.methods.guarded.certificate import certificate
+from attain.methods.guarded.certificate import Certifier
 from attain.methods.guarded.easiest import Easiest
-from attain.methods.guarded.guarding import Calibration, Guarding
+from attain.methods.guarded.guard_context import AUTOENCODER_SAW, Calibration, GuardContext, held_out
 from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.robust import Refit, other_goals
-from attain.methods.guarded.run import GuardedSearch
+from attain.methods.guarded.search import GuardedSearch
+from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
 from attain.methods.search.latent_space import Latent
 from attain.methods.search.problem import Answers, Problem
@@ -29,14 +29,6 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
 from attain.schema import Constraints
 from attain.tables import Region
-
-_RATES: Final[Mapping[Setting, float]] = {"connected": 0.18, "typical": 0.1}
-_UNUSUAL: Final = 10
-"""An answer is unusual, not outside, while it is refused at the rate but not at so many times less."""
-_GUARD_SAMPLES: Final = 5
-"""With how many draws a density is bounded for the guard."""
-_DISTANCES_AT_ONCE, _CELLS_AT_ONCE = 16_000_000, 32_000
-"""The most distances between a batch and the training rows, and the most cells of a batch, at a time."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -94,6 +86,7 @@ class Guarded(LatentExplainer):
     needs_rows = True
     needs_autoencoder = False
     citation = "pawelczyk2020learning"
+    _settings: ClassVar[GuardedSettings] = GuardedSettings()
 
     autoencoder: AutoencoderChoice = "chvae"
     guard: Setting = "connected"
@@ -133,27 +126,35 @@ class Guarded(LatentExplainer):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_)
+        self._recourse = self._easiest()
+
+    def _easiest(self) -> Easiest:
+        most = self._settings.easiest_values
+        return Easiest(self.table_.schema, self.table_.values, self.percentiles_, most)
 
     def _rows_to_learn_from(self) -> np.ndarray:
         values = self.table_.values
         if self.calibration_ is not None:
             return values
-        kept = values[~guarding.held_out(values, self.labels_, self.held_out_seed_)]
+        kept = values[~held_out(values, self.labels_, self.held_out_seed_, self._settings)]
         return kept if len(kept) > 1 else values
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         facts, arrays = super()._learned()
-        more, rows = guarding.learned(self.calibration_)
-        more |= {"held_out_seed": self.held_out_seed_, "autoencoder_was_fitted": self.autoencoder_was_fitted_}
-        return facts | more, arrays | rows
+        facts |= {"held_out_seed": self.held_out_seed_, "autoencoder_was_fitted": self.autoencoder_was_fitted_}
+        if self.calibration_ is not None:
+            more, rows = self.calibration_.state()
+            facts, arrays = facts | more, arrays | rows
+        return facts, arrays
 
     def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         super()._restore(facts, arrays)
-        self.calibration_ = guarding.restored(facts, arrays, self.schema_, self.labels_)
+        self.calibration_ = None
+        if "calibration" in arrays:
+            self.calibration_ = Calibration.restore(facts, arrays, self.schema_, self.labels_ is not None)
         self.held_out_seed_ = int(facts["held_out_seed"])
         self.autoencoder_was_fitted_ = bool(facts["autoencoder_was_fitted"])
-        self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_)
+        self._recourse = self._easiest()
 
     def explain(
         self,
@@ -188,6 +189,7 @@ class Guarded(LatentExplainer):
                 lambda drawn: layout.frame(values[drawn]),
                 self.labels_,
                 self._seed,
+                self._settings.refits,
             )
         return self._explain(goal, X, n, constraints, others)
 
@@ -231,46 +233,65 @@ class Guarded(LatentExplainer):
             raise AttainError("result has another schema than this explainer was fitted with")
         region = Region.of(result.table, Constraints.of(constraints), self.observed_)
         objective = Objective(self.percentiles_, region, self.max_shift_weight, self.change_weight)
-        return certificate(result, goal, self._guarding(goal), self._rates, objective, self.table_.values, balls)
+        certifier = Certifier(
+            goal, self._guard_context(goal), self._rates, objective, self.table_.values, self._settings
+        )
+        return certifier.certificate(result, balls)
 
-    def _guarding(self, goal: GoalLike) -> Guarding:
-        found: Guarding = self._context(goal).inspected(goal, self._parameters(), self._inspect)
+    def _guard_context(self, goal: GoalLike) -> GuardContext:
+        found: GuardContext = self._context(goal).inspected(goal, self._parameters(), self._inspect)
         return found
 
-    def _inspect(self, goal: GoalLike, context: ModelContext) -> Guarding:
+    def _inspect(self, goal: GoalLike, context: ModelContext) -> GuardContext:
         """The guard for this model and target."""
-        return Guarding.of(
-            goal, self.guard, self.table_.values, context.met(goal), self.labels_, self.calibration_,
-            self.held_out_seed_, self.space_, None if self.autoencoder_ is None else self._density,
-        )  # fmt: skip
+        return GuardContext.of(
+            goal,
+            self.guard,
+            self.table_.values,
+            context.met(goal),
+            self.labels_,
+            self.calibration_,
+            self.held_out_seed_,
+            self.space_,
+            None if self.autoencoder_ is None else self._density,
+            self._settings,
+        )
 
-    def _notes(self, inspected: Guarding) -> tuple[str, ...]:
+    def _notes(self, inspected: GuardContext) -> tuple[str, ...]:
         seen = self.autoencoder_was_fitted_ and self.calibration_ is None and inspected.guard.held_out
-        return (*inspected.notes, guarding.AUTOENCODER_SAW) if seen else inspected.notes
+        return (*inspected.notes, AUTOENCODER_SAW) if seen else inspected.notes
 
-    def _batch_size(self, n: int, inspected: Guarding) -> int:
+    def _batch_size(self, n: int, inspected: GuardContext) -> int:
         rows, columns = self.table_.values.shape
-        return int(np.clip(min(_DISTANCES_AT_ONCE // rows, _CELLS_AT_ONCE // columns), 16, 512))
+        most = min(self._settings.distances_at_once // rows, self._settings.batch_cells // columns)
+        return int(np.clip(most, 16, 512))
 
     def _latent_or_none(self, region: Region) -> Latent | None:
         return None if self.autoencoder_ is None else self._latent(region)
 
     def _density(self, rows: np.ndarray) -> np.ndarray:
-        """The log-density of rows given their immutable features."""
-        return self._log_density(rows, _GUARD_SAMPLES)
+        """The log-density (n,) of rows given their immutable features."""
+        return self._log_density(rows, self._settings.density_samples)
 
     @property
     def _rates(self) -> tuple[float, float]:
         """The shares of real rows that the guard refuses: of typical answers, and of unusual ones."""
-        rate = _RATES[self.guard] if self.rate is None else float(self.rate)
-        return rate, rate / _UNUSUAL
+        rate = self._settings.rates[self.guard] if self.rate is None else float(self.rate)
+        return rate, rate / self._settings.unusual
 
     def _search(self, problem: Problem) -> Answers:
-        found: Guarding = problem.inspected
+        found: GuardContext = problem.inspected
         search = GuardedSearch(
-            found.guard, self._rates, found.surrogate, self.percentiles_, self.scale_,
-            self.max_shift_weight, self.change_weight, self.effort,
-        )  # fmt: skip
+            found.guard,
+            self._rates,
+            found.surrogate,
+            self.percentiles_,
+            self.scale_,
+            self.max_shift_weight,
+            self.change_weight,
+            self.effort,
+            self._settings,
+        )
         easiest = self._recourse.search(problem) if self.easiest else None
         answers = guarded_answers(problem, search, self._latent_or_none, easiest)
         if found.known:

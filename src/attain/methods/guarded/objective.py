@@ -1,4 +1,7 @@
-"""What the guarded search minimises: TS + w · MS + λ · number of changes, in weighted percentiles."""
+"""What the guarded search minimises: Σ_j c_j |ΔF_j| + w max_j c_j |ΔF_j| + λ #changes.
+
+F_j is the interpolated distribution function of column j, so that no move is free, and c_j its cost.
+"""
 
 from __future__ import annotations
 
@@ -12,38 +15,35 @@ from attain.tables import Region
 
 @dataclass(frozen=True)
 class Objective:
-    """How hard rows are for their people.
-
-    Shifts are taken on the interpolated distribution function, so that no move is free, and each counts as often as the
-    schema or the constraints weigh its feature.
+    """The cost of candidate rows (n, d) to the rows of a region that own them, (n,).
 
     Attributes
     ----------
-    largest, number
+    max_shift_weight, change_weight
         The weights w of the largest shift and λ of each changed feature.
     """
 
     percentiles: Percentiles
     region: Region
-    largest: float
-    number: float
+    max_shift_weight: float
+    change_weight: float
 
     def shifts(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The weighted shift of each free cell, (n, free)."""
+        """The weighted shift of each free cell, (n, f)."""
         free = self.region.schema.free_columns
         moved = self.percentiles.interpolated_shift(self.region.factuals[owners][:, free], rows[:, free], free)
         shifts: np.ndarray = moved * self.region.cost[owners][:, free]
         return shifts
 
     def cost(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The objective of each row, to ten digits: last bits must not decide between equals."""
+        """The cost of each row (n,), to ten digits: last bits must not decide between equals."""
         shifts = self.shifts(rows, owners)
         changes = self.region.changed(rows, owners).sum(axis=1)
-        cost = shifts.sum(axis=1) + self.largest * shifts.max(axis=1, initial=0.0) + self.number * changes
-        return np.round(cost, 10)
+        largest = self.max_shift_weight * shifts.max(axis=1, initial=0.0)
+        return np.round(shifts.sum(axis=1) + largest + self.change_weight * changes, 10)
 
     def price(self, rows: np.ndarray, owners: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """What one unit of each free number costs near its value, (n, free); `step` (d,) says how near."""
+        """The cost of a unit of each free number near its value, (n, f), by differences over `step` (d,)."""
         free = self.region.schema.free_columns
         cells, half = rows[:, free], step[free] / 2
         around = self.percentiles.interpolated(cells + half, free) - self.percentiles.interpolated(cells - half, free)

@@ -1,232 +1,216 @@
-"""Where the guarded search starts from: near real people, and by a climb where that will not do."""
+"""Where the guarded search starts from: near real rows, and by hill-climbing where that finds nothing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 
-from attain.methods.guarded.balls import Balls, Coordinates
-from attain.methods.guarded.surrogate import Surrogate
-from attain.methods.guarded.trials import Trials, slices
-from attain.methods.guarded.vicinity import squared_distances
+from attain.methods.guarded.balls import BallSubproblems, Coordinates
+from attain.methods.guarded.evaluator import CandidateEvaluator, slices
+from attain.methods.guarded.local_guard import squared_distances
 from attain.methods.search.moves import Scale, fewest_changes
 from attain.methods.search.pool import rank_within
-from attain.population.guard import Guard
-from attain.population.percentiles import Percentiles
 
-_NEAREST: Final = 512
-_BALLS: Final = 48
-"""Real people looked at for each person: by distance, and of these the nearest by distance and by percentiles."""
-_SEARCHED: Final = 12
-"""In so many of their balls the model is asked."""
-_RADII: Final = (1.0, 0.75)
-_INSIDE: Final = 0.97
-"""Balls are searched a little inside the guard's limit: final form moves a point."""
-_PULL: Final = (0.025, 10.0)
-_HALVINGS: Final = 5
-_FAR: Final = 1e6
-_ENOUGH: Final = 6
-"""With so many starts a person needs no more real people."""
-_VALUES: Final = 12
-_CLIMBS: Final = 10
-"""Values tried for each feature, and rounds, of a climb."""
-_CLIMBED: Final = 256
-"""So many real people are tried as its beginning."""
+_FAR = 1e6
+"""Larger than any distance, shift or score."""
 
 
 @dataclass(frozen=True)
 class Starts:
-    """The starts of a batch of people."""
+    """The starts of a batch of rows; `radius` is that of the balls around real rows."""
 
-    trials: Trials
-    guard: Guard
-    surrogate: Surrogate
-    coordinates: Coordinates
-    percentiles: Percentiles
+    evaluator: CandidateEvaluator
     scale: Scale
     radius: float
 
-    def real_people(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows near real people that turn the decision, and whose they are."""
-        order, fixed = self._ranked()
-        people = np.arange(len(order))
-        balls = self._balls(people, order[:, :_BALLS], fixed)
+    @cached_property
+    def _coordinates(self) -> Coordinates:
+        return Coordinates(self.evaluator.guard.reference.space)
+
+    def near_real_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows near real rows that flip the decision, and their owners.
+
+        Owners without one go on to the next real rows, four times as many each time.
+        """
+        settings = self.evaluator.settings
+        order, fixed_sq = self._ranked()
+        balls = self._balls(np.arange(len(order)), order[:, : settings.n_balls], fixed_sq)
         parts = [self._searched(balls)]
-        number = np.bincount(parts[0][1], minlength=len(order))
-        if not self.surrogate.exact:
-            parts.append(self._grafts(balls, number))
-        start, stop = _BALLS, 4 * _BALLS
+        if not self.evaluator.surrogate.exact:
+            few = np.bincount(parts[0][1], minlength=len(order)) < settings.enough_starts
+            parts.append(self._transplants(balls.take(np.flatnonzero(few[balls.owners]))))
+        start, stop = settings.n_balls, 4 * settings.n_balls
         while start < order.shape[1]:
-            number = np.bincount(np.concatenate([owners for _, owners in parts]), minlength=len(order))
-            short = np.flatnonzero(number == 0)
+            short = np.setdiff1d(np.arange(len(order)), np.concatenate([owners for _, owners in parts]))
             if not short.size:
                 break
-            more = self._balls(short, order[short, start:stop], fixed)
-            parts.append(self._searched(more))
-            parts.append(self._grafts(more, np.zeros(len(order), dtype=np.intp)))
+            balls = self._balls(short, order[short, start:stop], fixed_sq)
+            parts += [self._searched(balls), self._transplants(balls)]
             start, stop = stop, 4 * stop
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
 
     def _ranked(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each person real people, the most promising first, and the squared distances nothing can change."""
-        region, people = self.trials.problem.region, self.guard.crowd
-        space = people.space
-        points = space.transform(region.factuals)
-        movable = np.zeros((len(region), len(self.coordinates.owner)), dtype=bool)
+        """Positions of real rows, the most promising first (rows, n); and the squared distances that cannot change.
+
+        Real rows are ranked by distance and by shift; the better of their two ranks comes first, then the other.
+        """
+        region, crowd = self.evaluator.problem.region, self.evaluator.guard.crowd
+        settings, percentiles = self.evaluator.settings, self.evaluator.objective.percentiles
+        points = crowd.space.transform(region.factuals)
+        movable = np.zeros((len(region), len(self._coordinates.owner)), dtype=bool)
         for j in region.schema.free_columns:
-            movable[:, self.coordinates.of[j]] = ~region.frozen[:, [j]]
-        fixed = squared_distances(points, people.points, (~movable).astype(np.float64))
-        whole = fixed + squared_distances(points, people.points, movable.astype(np.float64))
-        whole += _FAR * (fixed > (_INSIDE * self.radius) ** 2)
-        number = min(_NEAREST, len(people))
-        near = np.argpartition(whole, number - 1, axis=1)[:, :number] if number < len(people) else None
-        near = np.sort(near, axis=1) if near is not None else np.tile(np.arange(len(people)), (len(region), 1))
+            movable[:, self._coordinates.of[j]] = ~region.frozen[:, [j]]
+        fixed_sq = squared_distances(points, crowd.points, (~movable).astype(np.float64))
+        whole = fixed_sq + squared_distances(points, crowd.points, movable.astype(np.float64))
+        whole += _FAR * (fixed_sq > (settings.inside * self.radius) ** 2)
+        n = min(settings.nearest, len(crowd))
+        near = np.argpartition(whole, n - 1, axis=1)[:, :n] if n < len(crowd) else None
+        near = np.sort(near, axis=1) if near is not None else np.tile(np.arange(len(crowd)), (len(region), 1))
         far = np.take_along_axis(whole, near, axis=1)
         shift = np.zeros(near.shape)
         for j in region.schema.free_columns:
-            own, theirs = region.factuals[:, j], people.values[:, j]
-            standing = self.percentiles.interpolated(own[:, None], [j])[:, 0]
-            apart = np.abs(self.percentiles.interpolated(theirs[:, None], [j])[:, 0][near] - standing[:, None])
+            own, theirs = region.factuals[:, j], crowd.values[:, j]
+            standing = percentiles.interpolated(own[:, None], [j])[:, 0]
+            apart = np.abs(percentiles.interpolated(theirs[:, None], [j])[:, 0][near] - standing[:, None])
             same = (theirs[near] == own[:, None]) | (np.isnan(theirs)[near] & np.isnan(own)[:, None])
             shift += region.cost[:, [j]] * np.where(same, 0.0, np.where(np.isnan(apart), 1.0, apart))
         shift += np.where(far >= _FAR, _FAR, 0.0)
         by_distance, by_shift = _ranks(far), _ranks(shift)
-        key = np.minimum(by_distance, by_shift) * number + np.maximum(by_distance, by_shift)
-        order = np.take_along_axis(near, np.argsort(key, axis=1, kind="stable"), axis=1)
-        return order, fixed
+        key = np.minimum(by_distance, by_shift) * n + np.maximum(by_distance, by_shift)
+        return np.take_along_axis(near, np.argsort(key, axis=1, kind="stable"), axis=1), fixed_sq
 
-    def _balls(self, people: np.ndarray, centres: np.ndarray, fixed: np.ndarray) -> Balls:
-        owners, whom = np.repeat(people, centres.shape[1]), centres.ravel()
-        return Balls.of(
-            self.trials.objective, self.guard.crowd, self.surrogate, self.coordinates,
-            owners, whom, fixed[owners, whom], _INSIDE * self.radius,
-        )  # fmt: skip
+    def _balls(self, rows: np.ndarray, centres: np.ndarray, fixed_sq: np.ndarray) -> BallSubproblems:
+        """The balls of some rows (m,) around real rows (m, n)."""
+        evaluator = self.evaluator
+        owners, real = np.repeat(rows, centres.shape[1]), centres.ravel()
+        return BallSubproblems.of(
+            evaluator.objective,
+            evaluator.guard.crowd,
+            evaluator.surrogate,
+            self._coordinates,
+            owners,
+            real,
+            fixed_sq[owners, real],
+            evaluator.settings.inside * self.radius,
+            evaluator.settings,
+        )
 
-    def _searched(self, balls: Balls) -> tuple[np.ndarray, np.ndarray]:
-        """Answers in the most promising balls: the least ν that turns the decision, by asking the model."""
-        promise = balls.promise(self.surrogate)
-        order = np.lexsort((promise, balls.people))
-        balls = balls.subset(order[rank_within(balls.people[order]) < _SEARCHED])
+    def _searched(self, balls: BallSubproblems) -> tuple[np.ndarray, np.ndarray]:
+        """Answers in the most promising balls: the least ν that flips the decision, by asking the model."""
+        settings, flips = self.evaluator.settings, self.evaluator.flips
+        order = np.lexsort((balls.estimated_cost(self.evaluator.surrogate.threshold), balls.owners))
+        balls = balls.take(order[rank_within(balls.owners[order]) < settings.n_searched])
         found, owners = [], []
-        for radius in _RADII:
-            room = balls.room * radius**2
-            low, high = (np.full(len(balls.people), end) for end in _PULL)
-            rows = self._rows(balls, high, room)
-            turned = self.trials.turning(rows, balls.people)
-            active = np.flatnonzero(turned)
-            for _ in range(_HALVINGS):
+        for radius in settings.radii:
+            slack_sq = balls.slack_sq * radius**2
+            low, high = (np.full(len(balls), end) for end in settings.score_weights)
+            rows = self._rows(balls, high, slack_sq)
+            flipped = flips(rows, balls.owners)
+            active = np.flatnonzero(flipped)
+            for _ in range(settings.score_weight_halvings):
                 middle = np.sqrt(low[active] * high[active])
-                tried = self._rows(balls.subset(active), middle, room[active])
-                turns = self.trials.turning(tried, balls.people[active])
-                rows[active[turns]], high[active[turns]] = tried[turns], middle[turns]
-                low[active[~turns]] = middle[~turns]
-            found.append(rows[turned])
-            owners.append(balls.people[turned])
+                tried = self._rows(balls.take(active), middle, slack_sq[active])
+                good = flips(tried, balls.owners[active])
+                rows[active[good]], high[active[good]] = tried[good], middle[good]
+                low[active[~good]] = middle[~good]
+            found.append(rows[flipped])
+            owners.append(balls.owners[flipped])
         return np.concatenate(found), np.concatenate(owners)
 
-    def _rows(self, balls: Balls, pull: np.ndarray, room: np.ndarray) -> np.ndarray:
-        rows = balls.rows(*balls.cheapest(pull, room))
-        region = self.trials.problem.region
-        return region.final_form(fewest_changes(rows, balls.people, region, self.scale), balls.people)
+    def _rows(self, balls: BallSubproblems, score_weight: np.ndarray, slack_sq: np.ndarray) -> np.ndarray:
+        return self._fewest_changes(balls.rows(*balls.cheapest(score_weight, slack_sq)), balls.owners)
 
-    def _grafts(self, balls: Balls, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What real people have, where that turns the decision, and points from there towards the ball's cheapest."""
-        region = self.trials.problem.region
-        few = np.flatnonzero(number[balls.people] < _ENOUGH)
-        balls = balls.subset(few)
-        owners = balls.people
-        grafts = region.final_form(fewest_changes(balls.grafts.copy(), balls.people, region, self.scale), balls.people)
-        turned = np.flatnonzero(self.trials.turning(grafts, balls.people))
-        order = turned[
-            np.lexsort((self.trials.objective.cost(grafts[turned], balls.people[turned]), balls.people[turned]))
-        ]
-        chosen = order[rank_within(balls.people[order]) < _SEARCHED]
-        balls, rows = balls.subset(chosen), grafts[chosen]
-        aim = self._rows(balls, np.full(len(chosen), 1.0), balls.room)
+    def _fewest_changes(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        region = self.evaluator.problem.region
+        return region.final_form(fewest_changes(rows, owners, region, self.scale), owners)
+
+    def _transplants(self, balls: BallSubproblems) -> tuple[np.ndarray, np.ndarray]:
+        """Real rows' cells, where these flip the decision, and points from there towards the cheapest of the ball."""
+        evaluator, region = self.evaluator, self.evaluator.problem.region
+        whole = self._fewest_changes(balls.transplants.copy(), balls.owners)
+        flipped = np.flatnonzero(evaluator.flips(whole, balls.owners))
+        cost = evaluator.objective.cost(whole[flipped], balls.owners[flipped])
+        order = flipped[np.lexsort((cost, balls.owners[flipped]))]
+        every = whole[order], balls.owners[order]
+        chosen = order[rank_within(balls.owners[order]) < evaluator.settings.n_searched]
+        balls, whole = balls.take(chosen), whole[chosen]
+        rows, aim = whole.copy(), self._rows(balls, np.full(len(chosen), 1.0), balls.slack_sq)
         low, high = np.zeros(len(chosen)), np.ones(len(chosen))
         ordered = np.array([feature.ordered for feature in region.schema])
-        for _ in range(_HALVINGS):
+        for _ in range(evaluator.settings.score_weight_halvings):
             share = (low + high) / 2
-            between = np.where(ordered, grafts[chosen] + (aim - grafts[chosen]) * share[:, None], aim)
-            between = region.final_form(between, balls.people)
-            turns = self.trials.turning(between, balls.people)
-            rows[turns], low = between[turns], np.where(turns, share, low)
-            high = np.where(turns, high, share)
-        return np.concatenate((rows, grafts[order])), np.concatenate((balls.people, owners[order]))
+            between = np.where(ordered, whole + (aim - whole) * share[:, None], aim)
+            between = region.final_form(between, balls.owners)
+            good = evaluator.flips(between, balls.owners)
+            rows[good], low = between[good], np.where(good, share, low)
+            high = np.where(good, high, share)
+        return np.concatenate((rows, every[0])), np.concatenate((balls.owners, every[1]))
 
-    def climb(self, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows that turn the decision for people near whom nobody real has one: the score climbed, cell by cell.
+    def climb(self, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that flip the decision, for rows without any start: the score is climbed cell by cell.
 
-        It starts from what some real people have, those with whose cells the score comes closest, and from the person.
+        It begins with the row itself, and with the real rows' cells for which the score is largest.
         """
-        problem = self.trials.problem
-        rows, owners = self._closest(people)
-        score = np.full(len(rows), -np.inf)
-        done = np.zeros(len(rows), dtype=bool)
-        for _ in range(_CLIMBS):
+        evaluator = self.evaluator
+        rows, owners = self._beginnings(owners)
+        score, done = np.full(len(rows), -np.inf), np.zeros(len(rows), dtype=bool)
+        cells = sum(len(self._values[j]) for j in evaluator.problem.region.schema.free_columns) * rows.shape[1]
+        for _ in range(evaluator.settings.climb_rounds):
             active = np.flatnonzero(~done)
-            if not active.size:
-                break
             done[active] = True
-            for part in slices(len(active), self._values * rows.shape[1], self.trials.cells_at_once):
+            for part in slices(len(active), cells, evaluator.settings.cells_at_once):
                 some = active[part]
-                versions, whose = self._cells(rows[some])
-                tried = problem.evaluate(versions, owners[some[whose]], reserve=self.trials.reserve)
-                whose, versions, met = whose[tried.asked], tried.rows[tried.asked], tried.met
-                reached = np.round(tried.score, 9) + _FAR * met
-                order = np.lexsort((-reached, whose))
-                first = order[rank_within(whose[order]) == 0]
-                first = first[reached[first] > score[some[whose[first]]]]
-                chosen = some[whose[first]]
-                rows[chosen], score[chosen], done[chosen] = versions[first], reached[first], met[first]
+                versions, of = self._versions(rows[some])
+                tried = evaluator.problem.evaluate(versions, owners[some[of]], reserve=evaluator.reserve)
+                versions, of = tried.rows[tried.asked], of[tried.asked]
+                reached = np.round(tried.score, 9) + _FAR * tried.met
+                order = np.lexsort((-reached, of))
+                first = order[rank_within(of[order]) == 0]
+                first = first[reached[first] > score[some[of[first]]]]
+                chosen = some[of[first]]
+                rows[chosen], score[chosen], done[chosen] = versions[first], reached[first], tried.met[first]
         won = score > _FAR / 2
         return rows[won], owners[won]
 
-    def _closest(self, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The people's rows, and those with all that may change taken from real people, of the best scores."""
-        problem, region = self.trials.problem, self.trials.problem.region
-        real = self.guard.crowd.values
-        real = real[np.linspace(0, len(real) - 1, min(len(real), _CLIMBED)).astype(np.intp)]
-        best = [(region.factuals[people], people)]
-        for part in slices(len(people), real.size, self.trials.cells_at_once):
-            owners = np.repeat(people[part], len(real))
-            rows = region.factuals[owners]
-            free = region.schema.free_columns
-            rows[:, free] = np.tile(real[:, free], (len(people[part]), 1))
-            tried = problem.evaluate(rows, owners, reserve=self.trials.reserve)
-            rows, owners, score = tried.rows[tried.asked], owners[tried.asked], np.round(tried.score, 9)
-            order = np.lexsort((-score, owners))
-            order = order[rank_within(owners[order]) < _ENOUGH // 2]
-            best.append((rows[order], owners[order]))
-        return np.concatenate([rows for rows, _ in best]), np.concatenate([owners for _, owners in best])
+    def _beginnings(self, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows themselves, and those with all that may change taken from real rows, of the largest scores."""
+        evaluator, region = self.evaluator, self.evaluator.problem.region
+        real, free = evaluator.guard.crowd.values, region.schema.free_columns
+        real = real[np.linspace(0, len(real) - 1, min(len(real), evaluator.settings.climb_rows)).astype(np.intp)]
+        best = [(region.factuals[owners], owners)]
+        for part in slices(len(owners), real.size, evaluator.settings.cells_at_once):
+            some = np.repeat(owners[part], len(real))
+            rows = region.factuals[some]
+            rows[:, free] = np.tile(real[:, free], (len(owners[part]), 1))
+            tried = evaluator.problem.evaluate(rows, some, reserve=evaluator.reserve)
+            rows, some, score = tried.rows[tried.asked], some[tried.asked], np.round(tried.score, 9)
+            order = np.lexsort((-score, some))
+            order = order[rank_within(some[order]) < evaluator.settings.enough_starts // 2]
+            best.append((rows[order], some[order]))
+        return np.concatenate([rows for rows, _ in best]), np.concatenate([some for _, some in best])
 
     @cached_property
-    def _known(self) -> list[np.ndarray]:
-        """The values tried in each column: all levels, or some that real rows have."""
-        known = []
-        for feature, pool in zip(self.trials.problem.region.schema, self.scale.pools, strict=True):
-            some = pool[np.linspace(0, len(pool) - 1, _VALUES).astype(np.intp)] if len(pool) else np.empty(0)
-            known.append(np.arange(len(feature.levels)) if feature.levels else np.unique(some))
-        return known
+    def _values(self) -> list[np.ndarray]:
+        """The values tried in each column: all levels, or some that training rows have."""
+        values = []
+        for feature, pool in zip(self.evaluator.problem.region.schema, self.scale.pools, strict=True):
+            at = np.linspace(0, max(len(pool) - 1, 0), self.evaluator.settings.climb_values).astype(np.intp)
+            observed = np.unique(pool[at]) if len(pool) else pool
+            values.append(np.arange(len(feature.levels)) if feature.levels else observed)
+        return values
 
-    @property
-    def _values(self) -> int:
-        return max(sum(len(self._known[j]) for j in self.trials.problem.region.schema.free_columns), 1)
-
-    def _cells(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Versions of rows with one cell changed, over values that real rows have."""
-        region = self.trials.problem.region
-        versions, whose = [], []
-        for j in region.schema.free_columns:
-            known = self._known[j]
-            changed = np.repeat(rows, len(known), axis=0)
-            changed[:, j] = np.tile(known, len(rows))
+    def _versions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Versions of rows with one cell changed, and whose version each is."""
+        versions, of = [], []
+        for j in self.evaluator.problem.region.schema.free_columns:
+            values = self._values[j]
+            changed = np.repeat(rows, len(values), axis=0)
+            changed[:, j] = np.tile(values, len(rows))
             versions.append(changed)
-            whose.append(np.repeat(np.arange(len(rows)), len(known)))
-        return np.concatenate(versions), np.concatenate(whose)
+            of.append(np.repeat(np.arange(len(rows)), len(values)))
+        return np.concatenate(versions), np.concatenate(of)
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

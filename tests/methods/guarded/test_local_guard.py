@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from attain.methods.guarded.vicinity import Vicinity, squared_distances
-from attain.population.guard import Guard, Limits
+from attain.methods.guarded.local_guard import LocalGuard, squared_distances
+from attain.methods.guarded.settings import GuardedSettings
+from attain.population.guard import Guard, GuardSettings, Limits
 
 SETTINGS = ("typical", "connected")
 
@@ -35,7 +36,7 @@ def test_a_shortlist_of_everybody_gives_the_guards_own_figures(case, setting) ->
     assert len(built.reference) <= 160
     rows, owners = candidates(built, 700)
     level = np.random.default_rng(1).integers(4, size=len(rows))
-    excess = built.trials.vicinity.excess(rows, owners, built.limits, level)
+    excess = built.evaluator.local_guard.excess(rows, owners, built.limits, level)
     own = expected(built.guard, rows, built.limits, level)
     assert 0.1 < (own == 0).mean() < 0.9
     np.testing.assert_allclose(excess, own, atol=3e-4)
@@ -49,7 +50,7 @@ def test_no_limits_are_never_exceeded(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 50)
     none = Limits(np.full(len(built.guard.own_factors), np.inf), np.inf, -np.inf)
-    assert (built.trials.vicinity.excess(rows, owners, [none], np.zeros(50, dtype=int)) == 0).all()
+    assert (built.evaluator.local_guard.excess(rows, owners, [none], np.zeros(50, dtype=int)) == 0).all()
 
 
 def test_shortlisted_distances_are_never_too_small_and_right_near_the_places(case) -> None:
@@ -60,7 +61,7 @@ def test_shortlisted_distances_are_never_too_small_and_right_near_the_places(cas
     far = built.reference.values[random.integers(len(built.reference), size=400)]
     near = built.region.final_form(built.region.factuals[owners] + 0.2 * random.normal(size=(400, 6)), owners)
     for rows, exact in ((far, False), (near, True)):
-        _, distance = built.trials.vicinity._position(rows, owners)
+        _, distance = built.evaluator.local_guard._position(rows, owners)
         _, own = built.guard.position(rows)
         assert (distance >= own - 1e-3).all()
         if exact:
@@ -70,7 +71,7 @@ def test_shortlisted_distances_are_never_too_small_and_right_near_the_places(cas
 def test_the_people_nearest_to_a_row_are_those_of_brute_force(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 60)
-    found = built.trials.vicinity.nearest(rows, owners, 3)
+    found = built.evaluator.local_guard.nearest(rows, owners, 3)
     apart = squared_distances(built.space.transform(rows), built.reference.points)
     reached = ((built.space.transform(found) - built.space.transform(rows)[:, None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(reached, np.sort(apart, axis=1)[:, :3], atol=1e-5)
@@ -80,7 +81,7 @@ def test_the_people_nearest_to_a_row_are_those_of_brute_force(case) -> None:
 def test_nobody_is_near_twice(case) -> None:
     """The two places of a person share most of their shortlists."""
     built = case.built()
-    found = built.trials.vicinity.nearest(built.region.factuals, np.arange(len(built.region)), 10)
+    found = built.evaluator.local_guard.nearest(built.region.factuals, np.arange(len(built.region)), 10)
     for person in found:
         assert len({row.tobytes() for row in person}) == 10
 
@@ -89,10 +90,10 @@ def test_figures_are_the_same_in_any_company(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 200)
     level = np.zeros(len(rows), dtype=int)
-    together = built.trials.vicinity.excess(rows, owners, built.limits, level)
+    together = built.evaluator.local_guard.excess(rows, owners, built.limits, level)
     for person in range(len(built.region)):
         mine = owners == person
-        alone = Vicinity(built.guard, built.places[[person]])
+        alone = LocalGuard(built.guard, built.places[[person]], GuardedSettings())
         figures = alone.excess(rows[mine], np.zeros(mine.sum(), dtype=int), built.limits, level[mine])
         assert figures.tobytes() == together[mine].tobytes()
 
@@ -107,11 +108,11 @@ def test_far_from_the_mean_what_is_near_is_not_lost(case) -> None:
     )
     guard = Guard.fit("connected", people, np.empty((0, 6)), built.guard.density)
     places = np.repeat(points[:5, None, :], 2, axis=1)
-    vicinity = Vicinity(guard, places)
+    local = LocalGuard(guard, places, GuardedSettings())
     values = people.values[:5].copy()
     column = built.space.scaled[0]
     values[:, column] += (3000 + 0.01) * built.space.scale[0]
-    factors, distance = vicinity._position(values, np.arange(5))
+    factors, distance = local._position(values, np.arange(5))
     np.testing.assert_allclose(distance, 0.01, rtol=1e-2)
     own, _ = guard.position(values)
     np.testing.assert_allclose(factors, own, rtol=1e-3)
@@ -125,18 +126,17 @@ def test_distances_may_weigh_each_dimension_for_each_point() -> None:
     np.testing.assert_allclose(squared_distances(points, others, weights), (apart * weights[:, None]).sum(axis=2))
 
 
-def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_are_everybodys(case, monkeypatch) -> None:
-    monkeypatch.setattr("attain.population.guard.CROWD", 90)
-    built = case.built()
-    assert len(built.guard.crowd) == 90 < len(built.guard.people) <= 160
+def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_are_everybodys(case) -> None:
+    built = case.built(settings=GuardedSettings(guard=GuardSettings(max_crowd=90)))
+    assert len(built.guard.crowd) == 90 < len(built.guard.reference) <= 160
     rows, owners = candidates(built, 300)
-    factors, distance = built.trials.vicinity._position(rows, owners)
+    factors, distance = built.evaluator.local_guard._position(rows, owners)
     own, nearest = built.guard.position(rows)
     np.testing.assert_allclose(factors, own, rtol=1e-3)
     np.testing.assert_allclose(distance, nearest, atol=1e-3)
     level = np.zeros(len(rows), dtype=int)
-    excess = built.trials.vicinity.excess(rows, owners, built.limits, level)
+    excess = built.evaluator.local_guard.excess(rows, owners, built.limits, level)
     np.testing.assert_allclose(excess, expected(built.guard, rows, built.limits, level), atol=1e-3)
     found = built.search.search(built.problem, built.latent_of)
     assert set(found.owners) == set(range(len(built.region)))
-    np.testing.assert_array_equal(found.level == 0, built.guard.accepts(found.rows, built.rates[0]))
+    np.testing.assert_array_equal(found.typicality == 0, built.guard.accepts(found.rows, built.rates[0]))

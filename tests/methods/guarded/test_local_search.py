@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attain.methods.guarded.last_mile import walked
+from attain.methods.guarded.local_search import local_search
 from attain.methods.guarded.starts import Starts
 
 SETTINGS = ("typical", "connected")
@@ -43,7 +43,7 @@ def test_no_change_of_a_typical_answer_can_be_taken_back(case, setting, bent, tr
     built = case.built(case.Bent() if bent else None, setting, train=train, people=40, calibrated=train // 2)
     found = built.search.search(built.problem, built.latent_of)
     best = firsts(found)
-    typical = best[found.level[best] == 0]
+    typical = best[found.typicality[best] == 0]
     assert len(typical) > 35
     assert not any(improvable(built, found.rows[i], found.owners[i], built.rates[0]) for i in typical)
 
@@ -53,7 +53,7 @@ def test_a_strict_guard_leaves_nothing_to_take_back_either(case, seed) -> None:
     built = case.built(case.Bent(), train=4000, people=60, calibrated=1500, rates=(0.4, 0.04), seed=seed)
     found = built.search.search(built.problem, built.latent_of)
     best = firsts(found)
-    typical = best[found.level[best] == 0]
+    typical = best[found.typicality[best] == 0]
     assert not any(improvable(built, found.rows[i], found.owners[i], 0.4) for i in typical)
 
 
@@ -68,8 +68,8 @@ def test_what_is_found_is_valid_allowed_and_as_usual_as_it_says(case, setting) -
     np.testing.assert_array_equal(found.rows[found.owners == 2, 2], built.region.factuals[2, 2])
     p_value = built.guard.p_value(built.guard.score(found.rows))
     np.testing.assert_array_equal(found.p_value, p_value)
-    np.testing.assert_array_equal(found.level, (p_value <= 0.15) * 1 + (p_value <= 0.015))
-    np.testing.assert_array_equal(found.level == 0, built.guard.accepts(found.rows, 0.15))
+    np.testing.assert_array_equal(found.typicality, (p_value <= 0.15) * 1 + (p_value <= 0.015))
+    np.testing.assert_array_equal(found.typicality == 0, built.guard.accepts(found.rows, 0.15))
     np.testing.assert_allclose(found.cost, built.objective.cost(found.rows, found.owners))
 
 
@@ -86,18 +86,15 @@ def test_the_cost_is_total_shift_largest_shift_and_number_of_changes(case) -> No
 
 
 def walkers_of(built):
-    starts = Starts(
-        built.trials, built.guard, built.surrogate, built.coordinates, built.percentiles, built.scale,
-        min(built.limits[0].distance, 3.0),
-    )  # fmt: skip
-    return built.trials.measured(*starts.real_people()).best(4)
+    starts = Starts(built.evaluator, built.scale, min(built.limits[0].distance, 3.0))
+    return built.evaluator.measure(*starts.near_real_rows()).best(4)
 
 
 @pytest.mark.parametrize("bent", [False, True])
 def test_walking_never_makes_a_walker_worse_and_never_loses_the_decision(case, bent) -> None:
     built = case.built(case.Bent() if bent else None, people=20)
     before = walkers_of(built)
-    after = walked(before, built.trials, built.surrogate, built.space, 10)
+    after = local_search(before, built.evaluator, 10)
     np.testing.assert_array_equal(after.owners, before.owners)
     assert (after.merit <= before.merit).all()
     assert (after.merit < before.merit).mean() > 0.5
@@ -105,16 +102,16 @@ def test_walking_never_makes_a_walker_worse_and_never_loses_the_decision(case, b
     assert built.region.allows(after.rows, after.owners).all()
     # who kept the limits may exceed them by a little on the way; the pool has only what keeps them
     assert (after.excess[before.excess <= 0] < 0.02).all()
-    pool = built.trials.pool
-    level = built.trials.level[pool.owners]
-    assert (built.trials.vicinity.excess(pool.rows, pool.owners, built.limits, level) == 0).all()
+    pool = built.evaluator.pool
+    level = built.evaluator.relaxation[pool.owners]
+    assert (built.evaluator.local_guard.excess(pool.rows, pool.owners, built.limits, level) == 0).all()
     assert (case.density(pool.rows) >= np.array([limit.density for limit in built.limits])[level] - 1e-8).all()
 
 
 def test_no_rounds_change_nothing(case) -> None:
     built = case.built(people=6)
     before = walkers_of(built)
-    after = walked(before, built.trials, built.surrogate, built.space, 0)
+    after = local_search(before, built.evaluator, 0)
     assert after.rows.tobytes() == before.rows.tobytes()
 
 
@@ -148,7 +145,7 @@ def test_limits_that_nothing_meets_lead_down_the_ladder(case, setting) -> None:
     built = case.built(setting=setting, people=20, age=-9.0, train=3000, calibrated=1500)
     found = built.search.search(built.problem, built.latent_of)
     assert set(found.owners) == set(range(20))
-    assert (found.level == 2).all()
+    assert (found.typicality == 2).all()
     assert (found.p_value <= built.rates[1]).all()
     assert built.goal.judge(found.rows).met.all()
     assert (found.rows[:, 0] == -9.0).all()
@@ -159,5 +156,5 @@ def test_somebody_who_is_a_little_odd_gets_the_next_level(case) -> None:
     found = built.search.search(built.problem, built.latent_of)
     best = firsts(found)
     assert set(found.owners) == set(range(20))
-    assert (found.level[best] == 1).any()
-    np.testing.assert_array_equal(found.level == 0, built.guard.accepts(found.rows, built.rates[0]))
+    assert (found.typicality[best] == 1).any()
+    np.testing.assert_array_equal(found.typicality == 0, built.guard.accepts(found.rows, built.rates[0]))

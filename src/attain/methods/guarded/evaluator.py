@@ -1,0 +1,168 @@
+"""Candidates put to the rules, the guard and the model, in this order: the model is asked about as few as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from attain.methods.guarded.local_guard import LocalGuard
+from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.surrogate import Surrogate
+from attain.methods.search.pool import Pool, first_of_each, rank_within
+from attain.methods.search.problem import Problem
+from attain.population.guard import Guard, Limits
+
+
+def slices(n: int, cells: int, most: int) -> Iterator[slice]:
+    """Consecutive parts of n items of `cells` cells each, such that no part of several items has more than `most`."""
+    size = max(most // max(cells, 1), 1)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Rows that flip the decision.
+
+    Attributes
+    ----------
+    rows, owners
+        The candidates (n, d), and which row of the batch each is for, (n,).
+    cost, excess
+        The cost of each, and by how much it exceeds the guard's limits, (n,).
+    merit
+        What the local search makes smaller, (n,).
+    """
+
+    rows: np.ndarray
+    owners: np.ndarray
+    cost: np.ndarray
+    excess: np.ndarray
+    excess_weight: float
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def merit(self) -> np.ndarray:
+        return self.cost + self.excess_weight * self.excess
+
+    def take(self, chosen: np.ndarray) -> Candidates:
+        """Some of the candidates."""
+        return Candidates(
+            self.rows[chosen], self.owners[chosen], self.cost[chosen], self.excess[chosen], self.excess_weight
+        )
+
+    def join(self, *others: Candidates) -> Candidates:
+        """These candidates and others."""
+        parts = (self, *others)
+        return Candidates(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.owners for part in parts]),
+            np.concatenate([part.cost for part in parts]),
+            np.concatenate([part.excess for part in parts]),
+            self.excess_weight,
+        )
+
+    def best(self, n: int) -> Candidates:
+        """The n best different candidates of each owner, grouped by owner, best first."""
+        distinct = first_of_each(self.rows, self.owners)
+        order = distinct[np.lexsort((self.merit[distinct], self.owners[distinct]))]
+        return self.take(order[rank_within(self.owners[order]) < n])
+
+
+@dataclass
+class CandidateEvaluator:
+    """Evaluates candidates of one batch of rows, and keeps the best.
+
+    Attributes
+    ----------
+    problem
+        The batch; its region allows any number of changes.
+    max_changes
+        How many features each row may change, (rows,). More is an excess, which a candidate may lose again.
+    limits
+        The guard's limits after each relaxation.
+    relaxation
+        The relaxation that each row is at, (rows,): a position in `limits`.
+    pool
+        The cheapest candidates of each row within the limits of its relaxation.
+    """
+
+    problem: Problem
+    objective: Objective
+    guard: Guard
+    surrogate: Surrogate
+    limits: list[Limits]
+    max_changes: np.ndarray
+    settings: GuardedSettings
+    local_guard: LocalGuard | None = None
+    relaxation: np.ndarray = field(init=False)
+    pool: Pool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.relaxation = np.zeros(len(self.problem), dtype=np.intp)
+        keep = self.settings.n_kept * self.problem.options
+        self.pool = Pool(len(self.problem), len(self.problem.region.schema), keep)
+
+    @property
+    def reserve(self) -> int:
+        """The part of each row's budget that is kept back."""
+        return 2 * self.problem.options
+
+    def flips(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which rows in final form flip the decision, keep the rules, and could be afforded, (n,)."""
+        flips = np.zeros(len(rows), dtype=bool)
+        flips[self.problem.evaluate(rows, owners, reserve=self.reserve, in_final_form=True).hits] = True
+        return flips
+
+    def measure(self, rows: np.ndarray, owners: np.ndarray) -> Candidates:
+        """Rows that flip the decision as candidates; those within limits go into the pool."""
+        return self.with_density_penalty(self._candidates(rows, owners, self.objective.cost(rows, owners)))
+
+    def _candidates(self, rows: np.ndarray, owners: np.ndarray, cost: np.ndarray) -> Candidates:
+        assert self.local_guard is not None
+        excess = self.local_guard.excess(rows, owners, self.limits, self.relaxation[owners])
+        return Candidates(rows, owners, cost, excess + self.too_many(rows, owners), self.settings.excess_weight)
+
+    def too_many(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """By how many changes each row exceeds what its owner may change, (n,)."""
+        if (self.max_changes >= rows.shape[1]).all():
+            return np.zeros(len(rows))
+        changes = self.problem.region.changed(rows, owners).sum(axis=1)
+        return np.maximum(changes - self.max_changes[owners], 0).astype(np.float64)
+
+    def with_density_penalty(self, found: Candidates) -> Candidates:
+        """Candidates with their lack of density added to the excess; those within all limits go into the pool."""
+        if self.guard.density is not None:
+            least = np.array([limit.density for limit in self.limits])[self.relaxation[found.owners]]
+            some = np.flatnonzero(np.isfinite(least))
+            lacking = np.zeros(len(found))
+            lacking[some] = np.maximum(least[some] - self.guard.density(found.rows[some]), 0.0)
+            found = replace(found, excess=found.excess + np.round(lacking / self.settings.density_scale, 9))
+        within = np.flatnonzero(found.excess <= 0)
+        self.pool.add(found.rows[within], found.owners[within], found.cost[within])
+        return found
+
+    def improvements(self, rows: np.ndarray, parents: np.ndarray, than: Candidates) -> tuple[Candidates, np.ndarray]:
+        """Among versions of candidates those that are better and flip the decision, and whose version each is.
+
+        `parents` (n,) are positions in `than`. Densities are not computed yet.
+        """
+        region = self.problem.region
+        owners = than.owners[parents]
+        rows = region.final_form(rows, owners)
+        chosen = np.flatnonzero(region.admits(rows, owners))
+        chosen = chosen[first_of_each(rows[chosen], parents[chosen])]
+        cost = self.objective.cost(rows[chosen], owners[chosen])
+        # without an excess to lose, a version must be cheaper to be better
+        worth = (cost < than.cost[parents[chosen]]) | (than.excess[parents[chosen]] > 0)
+        worth &= self.surrogate.may_meet_goal(self.guard.reference.space.transform(rows[chosen]))
+        chosen = chosen[worth]
+        versions = self._candidates(rows[chosen], owners[chosen], cost[worth])
+        better = np.flatnonzero(versions.merit < than.merit[parents[chosen]])
+        versions, parents = versions.take(better), parents[chosen[better]]
+        flips = np.flatnonzero(self.flips(versions.rows, versions.owners))
+        return versions.take(flips), parents[flips]

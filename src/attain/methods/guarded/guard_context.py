@@ -1,0 +1,167 @@
+"""What the guard of a model and target is fitted on: calibration rows, held-out rows, real rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attain.core.errors import AttainError, DataError, FileError
+from attain.core.frames import Frame
+from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.surrogate import Surrogate
+from attain.methods.search.pool import rank_within
+from attain.methods.search.streams import row_key
+from attain.models import GoalLike
+from attain.population.guard import Density, Guard, Setting
+from attain.population.reference import Reference
+from attain.population.space import MeasuringSpace
+from attain.schema import Schema
+from attain.tables import Table, desired_labels, read_labels
+
+OWN_ROWS = (
+    "The guard was calibrated on the model's own training rows, which it may know better than new rows; pass "
+    "calibration= to fit for rows it never saw."
+)
+AUTOENCODER_SAW = (
+    "The autoencoder was fitted before, perhaps on rows that the guard was calibrated on, so that the guard's stated "
+    "rate is only approximate; pass an autoencoder that is not fitted, or calibration= with rows that it never saw."
+)
+TOO_FEW_HELD_OUT = (
+    "Fewer than {} real rows of the desired class could be held out, so the guard was calibrated on those it was "
+    "fitted on: its stated rate is only approximate."
+)
+NO_GUARD = (
+    "Fewer than {} different real rows of the desired class are known, so the guard was fitted on all training rows, "
+    "whatever their class: no answer counts as typical or unusual."
+)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Rows that the guard is calibrated on (n, d), and their labels (n,) where they are known."""
+
+    values: np.ndarray
+    labels: np.ndarray | None
+
+    @classmethod
+    def read(cls, given: Any, schema: Schema, fitted_labels: np.ndarray | None) -> Calibration:
+        """The rows of `fit(…, calibration=…)`: a frame, or a frame and its labels."""
+        pair = given if isinstance(given, tuple) else (given, None)
+        if len(pair) != 2:
+            raise AttainError(
+                f"calibration must be a frame, or a frame and its labels (X, y), got a tuple of {len(pair)}"
+            )
+        frame: Frame = pair[0]
+        table = Table.read(frame, schema, "calibration")
+        if fitted_labels is not None and pair[1] is None:
+            raise DataError("calibration has no labels, but fit had y; pass calibration=(X, y)")
+        return cls(table.values, None if pair[1] is None else read_labels(pair[1], table.labels))
+
+    def desired(self, goal: GoalLike, labelled: bool) -> np.ndarray:
+        """The rows of the desired class: by the model and, where the guard's rows are `labelled`, by their labels."""
+        met = goal.judge(self.values).met
+        if labelled and self.labels is not None:
+            met = met & desired_labels(self.labels, goal.target)
+        return self.values[met]
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The rows and labels as JSON and arrays."""
+        labels = None if self.labels is None else self.labels.tolist()
+        return {"calibration_labels": labels}, {"calibration": self.values}
+
+    @classmethod
+    def restore(
+        cls, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], schema: Schema, labelled: bool
+    ) -> Calibration:
+        """The rows and labels that `state` gave; `labelled` says whether the training rows have labels."""
+        values, labels = arrays["calibration"], facts["calibration_labels"]
+        if values.ndim != 2 or values.shape[1] != len(schema) or values.dtype != np.float64:
+            raise FileError("the file's calibration rows do not fit its schema")
+        if labels is None and not labelled:
+            return cls(values, None)
+        plain = isinstance(labels, list) and not any(isinstance(label, list | dict) for label in labels)
+        if not plain or len(labels) != len(values):
+            raise FileError("the file does not have one label for each calibration row")
+        read = np.empty(len(labels), dtype=object)
+        read[:] = labels
+        return cls(values, read)
+
+
+def held_out(
+    values: np.ndarray,
+    labels: np.ndarray | None,
+    seed: int,
+    settings: GuardedSettings = GuardedSettings(),  # noqa: B008
+) -> np.ndarray:
+    """Which training rows (n,) are kept for calibration, whatever their order.
+
+    Each is drawn by its content and its number among its copies, ordered by label, so that a calibration row has a
+    copy among the others as often as a new row has.
+    """
+    canonical = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
+    keys = np.ascontiguousarray(canonical).view(np.dtype((np.void, canonical.shape[1] * canonical.itemsize))).ravel()
+    same = np.unique(keys, return_inverse=True)[1]
+    label = np.zeros(len(values)) if labels is None else np.unique(labels.astype(str), return_inverse=True)[1]
+    order = np.lexsort((label, same))
+    copy = np.empty(len(values), dtype=np.intp)
+    copy[order] = rank_within(same[order])
+    seed ^= settings.held_out_stream
+    drawn = [row_key(np.append(row, k) if k else row, seed) for row, k in zip(values, copy, strict=True)]
+    return np.array(drawn, dtype=object) < settings.held_out * 2**128
+
+
+@dataclass(frozen=True)
+class GuardContext:
+    """The guard and the surrogate for one model and target.
+
+    Attributes
+    ----------
+    known
+        Whether enough real rows of the desired class are known; if not, the guard is that of all training rows.
+    notes
+        What a reader of the answers must know about the guard.
+    """
+
+    guard: Guard
+    surrogate: Surrogate
+    known: bool
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        goal: GoalLike,
+        setting: Setting,
+        values: np.ndarray,
+        met: np.ndarray,
+        labels: np.ndarray | None,
+        calibration: Calibration | None,
+        seed: int,
+        space: MeasuringSpace,
+        density: Density | None,
+        settings: GuardedSettings,
+    ) -> GuardContext:
+        """The guard of the training rows (n, d), of which those in `met` (n,) meet the goal."""
+        desired = met if labels is None else met & desired_labels(labels, goal.target)
+        every = np.ones(len(values), dtype=bool)
+        aside = ~every if calibration is not None else held_out(values, labels, seed, settings)
+        reference = Reference.build(
+            space.schema,
+            values[~aside],
+            desired_labels=None if labels is None else desired[~aside],
+            met=met[~aside],
+            space=space,
+        )
+        surrogate = Surrogate.fit(goal, values, space, settings)
+        least = settings.guard.min_rows
+        if len(reference) < least:
+            reference = Reference.build(space.schema, values, met=every, space=space)
+            guard = Guard.fit(setting, reference, values[:0], density, settings.guard)
+            return cls(guard, surrogate, False, (NO_GUARD.format(least),))
+        rows = values[aside & desired] if calibration is None else calibration.desired(goal, labels is not None)
+        guard = Guard.fit(setting, reference, rows, density, settings.guard)
+        notes = (OWN_ROWS,) if calibration is None else ()
+        return cls(guard, surrogate, True, notes if guard.held_out else (TOO_FEW_HELD_OUT.format(least),))

@@ -1,0 +1,194 @@
+"""The local search: candidates become cheaper, and keep the guard's limits, one version after the other.
+
+A candidate x flips the decision. With cost C and excess E over the guard's limits its merit is M(x) = C(x) + w E(x).
+In each round versions of every candidate are made on the data's own grid, and the one of least merit replaces the
+candidate if it is better and flips the decision. With x⁰ the candidate's owner, the versions are, in order:
+
+- reversions: one changed cell goes back, x_j + t (x⁰_j − x_j), t ∈ {1, 1/2, 1/4};
+- attractions, if E > 0: one cell, or all, move towards a near real row r, x_j + t (r_j − x_j), t ∈ {1, 1/2};
+- combinations: the best 2, 3, 5, 8 of those single changes that improve x, at most one for each feature;
+- exchanges, if nothing was better so far: a costly change goes back, and a cheap feature makes up for the lost score,
+  x_k + 1.1 g_j (x_j − x⁰_j) / g_k, with g the slope of the surrogate;
+- crossovers, then too: each cell from x, or from the owner's best other candidate.
+
+The density is computed for the best two versions of each candidate only. A version may exceed the guard's limits if it
+is much cheaper, as a way to something better; only what keeps them is in the evaluator's pool.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates, slices
+from attain.methods.search.pool import rank_within
+
+Versions: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Rows (n, d), and the position of the candidate that each is a version of, (n,)."""
+
+
+def local_search(candidates: Candidates, evaluator: CandidateEvaluator, rounds: int) -> Candidates:
+    """The candidates after at most `rounds` rounds; sooner, where no version of any of them is better."""
+    slope, step = _slopes(evaluator)
+    active = np.arange(len(candidates))
+    for _ in range(rounds):
+        if not active.size:
+            break
+        now = candidates.take(active)
+        single, single_of = _single_changes(now, evaluator)
+        joint, joint_of = evaluator.improvements(*_combinations(single, single_of, now, evaluator), now)
+        stuck = np.setdiff1d(np.arange(len(now)), np.concatenate((single_of, joint_of)))
+        rows, whose = _exchanges(now.take(stuck), evaluator, slope, step)
+        versions = _joined([(rows, stuck[whose]), _crossovers(now, stuck, evaluator)], now)
+        other, other_of = evaluator.improvements(*versions, now)
+        better, of = single.join(joint, other), np.concatenate((single_of, joint_of, other_of))
+        order = np.lexsort((better.merit, of))
+        order = order[rank_within(of[order]) < evaluator.settings.n_measured]
+        better, of = evaluator.with_density_penalty(better.take(order)), of[order]
+        order = np.lexsort((better.merit, of))
+        first = order[rank_within(of[order]) == 0]
+        first = first[better.merit[first] < now.merit[of[first]]]
+        active = active[of[first]]
+        candidates = _replaced(candidates, active, better.take(first))
+    return candidates
+
+
+def _replaced(candidates: Candidates, places: np.ndarray, by: Candidates) -> Candidates:
+    kept = np.setdiff1d(np.arange(len(candidates)), places)
+    order = np.argsort(np.concatenate((kept, places)), kind="stable")
+    return candidates.take(kept).join(by).take(order)
+
+
+def _joined(parts: list[Versions], now: Candidates) -> Versions:
+    rows = [rows for rows, _ in parts]
+    whose = [whose for _, whose in parts]
+    return np.concatenate((now.rows[:0], *rows)), np.concatenate((np.empty(0, dtype=np.intp), *whose))
+
+
+def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Candidates, np.ndarray]:
+    """Better versions with one change, and whose version each is; some candidates at a time, to bound memory."""
+    settings, width = evaluator.settings, evaluator.guard.reference.space.dimension
+    moves, free = len(settings.attractions) * settings.n_attractors, len(evaluator.problem.region.schema.free_columns)
+    versions = (len(settings.reversions) + moves) * free + moves
+    found, of = [], []
+    for part in slices(len(now), versions * max(now.rows.shape[1], width), settings.cells_at_once):
+        some = now.take(np.arange(part.start, part.stop))
+        rows = _joined([*_reversions(some, evaluator), *_attractions(some, evaluator)], some)
+        better, whose = evaluator.improvements(*rows, some)
+        found.append(better)
+        of.append(whose + part.start)
+    return found[0].join(*found[1:]), np.concatenate(of)
+
+
+def _reversions(now: Candidates, evaluator: CandidateEvaluator) -> list[Versions]:
+    """Versions with one change taken back, wholly or in part."""
+    region = evaluator.problem.region
+    whose, column = np.nonzero(region.changed(now.rows, now.owners))
+    own, there = region.factuals[now.owners[whose], column], now.rows[whose, column]
+    versions = []
+    for part in evaluator.settings.reversions:
+        cell = own if part == 1.0 else there + (own - there) * part
+        able = np.flatnonzero((part == 1.0) | _ordered(evaluator)[column] & ~np.isnan(cell))
+        rows = now.rows[whose[able]]
+        rows[np.arange(len(able)), column[able]] = cell[able]
+        versions.append((rows, whose[able]))
+    return versions
+
+
+def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> list[Versions]:
+    """Versions of candidates beyond the guard's limits with all cells, or one, moved towards a near real row."""
+    assert evaluator.local_guard is not None
+    unusual = np.flatnonzero(now.excess > 0)
+    free = evaluator.problem.region.schema.free_columns
+    near = evaluator.local_guard.nearest(now.rows[unusual], now.owners[unusual], evaluator.settings.n_attractors)
+    here = now.rows[unusual][:, free]
+    versions = []
+    for i in range(near.shape[1]):
+        there = near[:, i][:, free]
+        for part in evaluator.settings.attractions:
+            moved = here + (there - here) * part
+            cells = there if part == 1.0 else np.where(_ordered(evaluator)[free], moved, there)
+            for columns in (free, *free[:, None]):
+                rows = now.rows[unusual]
+                rows[:, columns] = cells[:, np.searchsorted(free, columns)]
+                versions.append((rows, unusual))
+    return versions
+
+
+def _combinations(single: Candidates, whose: np.ndarray, now: Candidates, evaluator: CandidateEvaluator) -> Versions:
+    """Versions with several of the single changes, the best first, at most one for each feature."""
+    differs = ~((single.rows == now.rows[whose]) | (np.isnan(single.rows) & np.isnan(now.rows[whose])))
+    column = differs.argmax(axis=1)
+    order = np.lexsort((single.merit, column, whose))
+    order = order[rank_within(whose[order] * now.rows.shape[1] + column[order]) == 0]  # the best of each feature
+    order = order[np.lexsort((single.merit[order], whose[order]))]
+    place, number = rank_within(whose[order]), np.bincount(whose[order], minlength=len(now))
+    versions = []
+    for size in evaluator.settings.combined:
+        able = np.flatnonzero(number >= size)
+        rows = now.rows[able]
+        used = order[(place < size) & (number[whose[order]] >= size)]
+        rows[np.searchsorted(able, whose[used]), column[used]] = single.rows[used, column[used]]
+        versions.append((rows, able))
+    return _joined(versions, now)
+
+
+def _exchanges(now: Candidates, evaluator: CandidateEvaluator, slope: np.ndarray, step: np.ndarray) -> Versions:
+    """Versions with a costly change taken back, and a cheap number moved so that the score stays the same."""
+    region, objective, settings = evaluator.problem.region, evaluator.objective, evaluator.settings
+    if not len(now) or not slope.any():
+        return _joined([], now)
+    free = region.schema.free_columns
+    own, shifts = region.factuals[now.owners], objective.shifts(now.rows, now.owners)
+    lost = np.nan_to_num(now.rows - own)[:, free] * slope[free]
+    movable = ~region.frozen[now.owners][:, free] & (slope[free] != 0) & ~np.isnan(now.rows[:, free])
+    # the cost of a unit of score by each number, from how the training data are spread near its value
+    price = objective.price(now.rows, now.owners, step) / np.where(movable, np.abs(slope[free]), 1.0)
+    price = np.where(movable, price, np.inf)
+    costly = np.argsort(-shifts, axis=1, kind="stable")[:, : settings.n_reverted]
+    cheap = np.argsort(price, axis=1, kind="stable")[:, : settings.n_compensating]
+    every = np.arange(len(now))
+    versions = []
+    for back in costly.T:
+        for on in cheap.T:
+            able = (back != on) & (shifts[every, back] > 0) & np.isfinite(price[every, on]) & (lost[every, back] > 0)
+            worth = np.flatnonzero(able)
+            rows, place, j, k = now.rows[worth], np.arange(len(worth)), free[back[worth]], free[on[worth]]
+            rows[place, j] = own[worth, j]
+            rows[place, k] += settings.compensation * lost[worth, back[worth]] / slope[k]
+            versions.append((rows, worth))
+    return _joined(versions, now)
+
+
+def _crossovers(now: Candidates, stuck: np.ndarray, evaluator: CandidateEvaluator) -> Versions:
+    """Versions with each cell from the candidate, or from its owner's best other candidate.
+
+    One takes the smaller shift of each feature, the other every second feature.
+    """
+    order = np.lexsort((now.merit, now.owners))
+    start = np.searchsorted(now.owners[order], now.owners[stuck])
+    first, second = order[start], order[np.minimum(start + 1, len(order) - 1)]
+    mate = np.where(first == stuck, second, first)
+    paired = np.flatnonzero((now.owners[mate] == now.owners[stuck]) & (mate != stuck))
+    mine, theirs = stuck[paired], mate[paired]
+    own, other = (evaluator.objective.shifts(now.rows[some], now.owners[some]) for some in (mine, theirs))
+    free = evaluator.problem.region.schema.free_columns
+    versions = []
+    for from_other in (other < own, np.broadcast_to(np.arange(len(free)) % 2 == 1, own.shape)):
+        rows = now.rows[mine]
+        rows[:, free] = np.where(from_other, now.rows[theirs][:, free], rows[:, free])
+        versions.append((rows, mine))
+    return _joined(versions, now)
+
+
+def _ordered(evaluator: CandidateEvaluator) -> np.ndarray:
+    return np.array([feature.ordered for feature in evaluator.problem.region.schema])
+
+
+def _slopes(evaluator: CandidateEvaluator) -> tuple[np.ndarray, np.ndarray]:
+    """The score gained by a unit of each number (d,), 0 for other columns; and a small step of each (d,)."""
+    space, surrogate = evaluator.guard.reference.space, evaluator.surrogate
+    slope, step = np.zeros(len(space.schema)), np.ones(len(space.schema))
+    slope[space.scaled], step[space.scaled] = surrogate.slope[: len(space.scaled)] / space.scale, space.scale / 2
+    return slope, step

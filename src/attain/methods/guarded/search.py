@@ -1,0 +1,211 @@
+"""The guarded search of a batch of rows: starts, a local search, and a relaxation schedule where nothing is typical."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates
+from attain.methods.guarded.evolution import evolved, latent_starts
+from attain.methods.guarded.local_guard import LocalGuard
+from attain.methods.guarded.local_search import local_search
+from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.starts import Starts
+from attain.methods.guarded.surrogate import Surrogate
+from attain.methods.search.latent_space import Latent
+from attain.methods.search.moves import Scale, fewest_changes
+from attain.methods.search.pool import first_of_each, rank_within
+from attain.methods.search.problem import Answers, Problem
+from attain.population.guard import Guard, Limits
+from attain.population.percentiles import Percentiles
+from attain.results.status import Typicality
+from attain.tables import Region
+
+LatentOf: TypeAlias = Callable[[Region], Latent | None]
+"""The latent space around a batch of rows, or None without an autoencoder."""
+
+
+class GuardedAnswers(NamedTuple):
+    """Answers grouped by owner, best first.
+
+    Attributes
+    ----------
+    rows, owners
+        The answers (n, d), and which row of the batch each is for, (n,).
+    cost, typicality, p_value
+        The cost of each, how typical it is (a `Typicality`), and its p-value among real rows, (n,).
+    """
+
+    rows: np.ndarray
+    owners: np.ndarray
+    cost: np.ndarray
+    typicality: np.ndarray
+    p_value: np.ndarray
+
+
+@dataclass(frozen=True)
+class GuardedSearch:
+    """How a guarded search is done.
+
+    Attributes
+    ----------
+    rates
+        The shares of real rows that the guard may refuse: of typical answers, and of unusual ones.
+    max_shift_weight, change_weight
+        The weights of the objective.
+    effort
+        How many times as many candidates go through the local search.
+    """
+
+    guard: Guard
+    rates: tuple[float, float]
+    surrogate: Surrogate
+    percentiles: Percentiles
+    scale: Scale
+    max_shift_weight: float
+    change_weight: float
+    effort: int
+    settings: GuardedSettings
+
+    def search(self, problem: Problem, latent_of: LatentOf, easiest: Answers | None = None) -> GuardedAnswers:
+        """The best answers of each row; rows without any are those that no start could be found for.
+
+        `easiest` are further rows to start from.
+        """
+        settings, region, options = self.settings, problem.region, problem.options
+        evaluator = self._evaluator(problem)
+        rows, owners = self._starts(evaluator, latent_of(evaluator.problem.region), easiest)
+        evaluator.local_guard = self._local_guard(rows, owners, evaluator)
+        found = evaluator.measure(rows, owners)
+        short = np.flatnonzero(evaluator.pool.size == 0)
+        latent = latent_of(region) if short.size else None
+        if latent is not None:
+            found = found.join(evaluator.measure(*evolved(evaluator, latent, short)))
+        n = settings.n_candidates if self.surrogate.exact else settings.n_candidates_inexact
+        best = local_search(self._best(found, evaluator, n * self.effort * options), evaluator, settings.rounds)
+        ways, relaxed = best.take(np.flatnonzero(best.excess <= 0)), best
+        for relaxation in range(1, len(evaluator.limits)):
+            relaxed = self._relaxed(relaxed, evaluator, relaxation)
+        return self._minimal(self._answers(evaluator, ways), evaluator)
+
+    def _evaluator(self, problem: Problem) -> CandidateEvaluator:
+        """An evaluator in a region without a limit on the number of changes: that is an excess like the guard's."""
+        most = problem.region.max_changes
+        free = replace(problem.region, max_changes=np.full(len(most), len(problem.region.schema)))
+        limits = [self.guard.limits(float(rate)) for rate in np.geomspace(*self.rates, self.settings.relaxations)]
+        limits.append(Limits(np.full(len(self.guard.own_factors), np.inf), np.inf, -np.inf))
+        objective = Objective(self.percentiles, free, self.max_shift_weight, self.change_weight)
+        problem = replace(problem, region=free)
+        return CandidateEvaluator(problem, objective, self.guard, self.surrogate, limits, most, self.settings)
+
+    def _best(self, found: Candidates, evaluator: CandidateEvaluator, n: int) -> Candidates:
+        """The n best candidates of each row; with a limit on changes, also the best n whatever they change."""
+        over = evaluator.too_many(found.rows, found.owners)
+        if not over.any():
+            return found.best(n)
+        free = replace(found, excess=found.excess - over).best(n)
+        free = replace(free, excess=free.excess + evaluator.too_many(free.rows, free.owners))
+        return found.best(n).join(free).best(2 * n)
+
+    def _starts(
+        self, evaluator: CandidateEvaluator, latent: Latent | None, easiest: Answers | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that flip the decision, from every kind of start, and their owners."""
+        near = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
+        starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near))
+        parts = [starts.near_real_rows()]
+        further = [] if latent is None else [latent_starts(evaluator, latent)]
+        further += [] if easiest is None else [(easiest.rows, easiest.owners)]
+        for rows, owners in further:
+            flips = evaluator.flips(rows, owners)
+            parts.append((rows[flips], owners[flips]))
+        parts.append(self._fewer(evaluator, *(np.concatenate(part) for part in zip(*parts, strict=True))))
+        found = np.concatenate([owners for _, owners in parts])
+        parts.append(starts.climb(np.setdiff1d(np.arange(len(evaluator.problem)), found)))
+        return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
+
+    def _fewer(
+        self, evaluator: CandidateEvaluator, rows: np.ndarray, owners: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Starts that change more features than their owner may, with the largest changes only."""
+        region = evaluator.problem.region
+        chosen = np.flatnonzero(evaluator.too_many(rows, owners))
+        owners = owners[chosen]
+        limited = replace(region, max_changes=evaluator.max_changes)
+        fewer = region.final_form(fewest_changes(rows[chosen], owners, limited, self.scale), owners)
+        flips = evaluator.flips(fewer, owners)
+        return fewer[flips], owners[flips]
+
+    def _local_guard(self, rows: np.ndarray, owners: np.ndarray, evaluator: CandidateEvaluator) -> LocalGuard:
+        """The guard near each row, and near its cheapest start."""
+        space = self.guard.reference.space
+        order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
+        first = order[rank_within(owners[order]) == 0]
+        places = np.repeat(space.transform(evaluator.problem.region.factuals)[:, None, :], 2, axis=1)
+        places[owners[first], 1] = space.transform(rows[first])
+        return LocalGuard(self.guard, places, self.settings)
+
+    def _relaxed(self, candidates: Candidates, evaluator: CandidateEvaluator, relaxation: int) -> Candidates:
+        """The candidates of rows that have nothing within their limits yet, searched again with the next limits."""
+        short = np.flatnonzero(evaluator.pool.size == 0)
+        evaluator.relaxation[short] = relaxation
+        chosen = np.flatnonzero(np.isin(candidates.owners, short))
+        again = evaluator.measure(candidates.rows[chosen], candidates.owners[chosen])
+        return local_search(again, evaluator, self.settings.relaxed_rounds)
+
+    def _answers(self, evaluator: CandidateEvaluator, ways: Candidates) -> GuardedAnswers:
+        """The best candidates of each row, judged by the guard itself; for several options, also where others ended."""
+        pool, single = evaluator.pool, evaluator.problem.options == 1
+        rows, owners, cost = pool.rows, pool.owners, pool.distances
+        if not single:
+            rows, cost = np.concatenate((rows, ways.rows)), np.concatenate((cost, ways.cost))
+            owners = np.concatenate((owners, ways.owners))
+            order = np.lexsort((cost, owners))
+            order = order[first_of_each(rows[order], owners[order])]
+            rows, owners, cost = rows[order], owners[order], cost[order]
+        p_value = np.full(len(rows), np.nan)
+        # if one option is wanted and the first is typical, no other has to be judged
+        first = rank_within(owners) == 0 if single else np.ones(len(rows), dtype=bool)
+        p_value[first] = self._p_value(rows[first])
+        rest = ~first & ~np.isin(owners, owners[first & (p_value > self.rates[0])])
+        p_value[rest] = self._p_value(rows[rest])
+        typicality = (p_value <= self.rates[0]).astype(np.intp) + (p_value <= self.rates[1])
+        order = np.lexsort((cost, typicality, owners))
+        order = order[(first | rest)[order]]
+        return GuardedAnswers(rows[order], owners[order], cost[order], typicality[order], p_value[order])
+
+    def _p_value(self, rows: np.ndarray) -> np.ndarray:
+        return self.guard.p_value(self.guard.score(rows)) if len(rows) else np.empty(0)
+
+    def _minimal(self, found: GuardedAnswers, evaluator: CandidateEvaluator) -> GuardedAnswers:
+        """The best answer of each row after taking back whole changes, while it stays valid and as typical.
+
+        Shortlists, and densities of few versions only, may have left a change that is not needed. The model is asked
+        before the guard: hardly any of these versions flip the decision, and the guard costs more.
+        """
+        region = evaluator.problem.region
+        rows, owners, cost, typicality, p_value = (part.copy() for part in found)
+        active = np.flatnonzero(rank_within(owners) == 0)
+        while active.size:
+            place, column = np.nonzero(region.changed(rows[active], owners[active]))
+            of = active[place]
+            versions = rows[of]
+            versions[np.arange(len(of)), column] = region.factuals[owners[of], column]
+            versions = region.final_form(versions, owners[of])
+            price = evaluator.objective.cost(versions, owners[of])
+            worth = np.flatnonzero(price < cost[of])
+            worth = worth[self.surrogate.may_meet_goal(self.guard.reference.space.transform(versions[worth]))]
+            worth = worth[evaluator.flips(versions[worth], owners[of[worth]])]
+            share = self._p_value(versions[worth])
+            typical = typicality[of[worth]] == Typicality.TYPICAL
+            passes = np.where(typical, share > self.rates[0], share >= p_value[of[worth]])
+            worth, share = worth[passes], share[passes]
+            order = np.lexsort((price[worth], of[worth]))
+            order = order[rank_within(of[worth[order]]) == 0]
+            best, active = worth[order], of[worth[order]]
+            rows[active], cost[active], p_value[active] = versions[best], price[best], share[order]
+        return GuardedAnswers(rows, owners, cost, typicality, p_value)
