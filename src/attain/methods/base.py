@@ -27,6 +27,7 @@ from attain.core.frames import Frame
 from attain.core.progress import track
 from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
+from attain.methods.parameters import check_fields, integer, number
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models import Goal, GoalLike, Model, probe_rows
 from attain.population.percentiles import Percentiles
@@ -64,8 +65,8 @@ class Explainer(_Learned, ABC):
     """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
 
     schema: Schema | None = field(default=None, kw_only=False)
-    budget: int = 20_000
-    margin: float = 1e-6
+    budget: int = integer(20_000, least=2)
+    margin: float = number(1e-6, least=0)
     figures: bool = True
     random_state: int | None = 0
 
@@ -354,9 +355,8 @@ class Explainer(_Learned, ABC):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X) with training data first")
 
     def _check_parameters(self) -> None:
-        """Refuses values that no method can take; methods add their own."""
-        check_integer("budget", self.budget, 2)
-        check_number("margin", self.margin, least=0)
+        """Refuses values that the fields do not take; methods add checks of their own."""
+        check_fields(self)
         if self.random_state is not None:
             check_integer("random_state", self.random_state, 0)
             check_number("random_state", self.random_state, least=0, below=2**64)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.checks import check_integer, check_number
 from attain.methods.base import Explainer
+from attain.methods.parameters import integer, number
 from attain.methods.search.moves import Moves, Scale
 from attain.methods.search.options import diverse
 from attain.methods.search.pool import Pool
@@ -70,18 +70,11 @@ class GrowingSpheres(Explainer):
 
     citation = "laugel2017inverse"
 
-    samples: int = 200
-    radius: float = 1.0
-    step: float = 0.1
-    growth: float = 0.1
+    samples: int = integer(200, least=1)
+    radius: float = number(1.0, above=0)
+    step: float = number(0.1, above=0)
+    growth: float = number(0.1, least=0)
     sparsity: bool = True
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_integer("samples", self.samples, 1)
-        check_number("radius", self.radius, above=0)
-        check_number("step", self.step, above=0)
-        check_number("growth", self.growth, least=0)
 
     def _prepare(self) -> None:
         self.scale_ = Scale(self.schema_, self.table_.values)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
-from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
 from attain.methods.face.graph import GaussianDensity, RowGraph, admissible_rows
+from attain.methods.parameters import choice, integer, number
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse_order
 from attain.methods.search.problem import Answers, Problem
@@ -94,25 +94,13 @@ class FACE(Explainer):
     needs_rows = True
     citation = "poyiadzi2020face"
 
-    neighbours: int = 20
-    density: Kernel = "kde"
-    bandwidth: float | None = None
-    least_probability: float | None = None
-    least_density: float = 0.05
-    tolerance: float = 1.0
-    max_rows: int = 10_000
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_integer("neighbours", self.neighbours, 1)
-        check_integer("max_rows", self.max_rows, 2)
-        check_number("tolerance", self.tolerance, least=0)
-        if self.bandwidth is not None:
-            check_number("bandwidth", self.bandwidth, above=0)
-        check_choice("density", self.density, get_args(Kernel))
-        for name, value in (("least_density", self.least_density), ("least_probability", self.least_probability)):
-            if value is not None:
-                check_number(name, value, least=0, below=1)
+    neighbours: int = integer(20, least=1)
+    density: Kernel = choice("kde", Kernel)
+    bandwidth: float | None = number(None, above=0)
+    least_probability: float | None = number(None, least=0, below=1)
+    least_density: float = number(0.05, least=0, below=1)
+    tolerance: float = number(1.0, least=0)
+    max_rows: int = integer(10_000, least=2)
 
     def _prepare(self) -> None:
         values = self.table_.values

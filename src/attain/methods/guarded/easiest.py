@@ -16,7 +16,11 @@ from attain.schema import Schema
 
 
 class Easiest:
-    """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not."""
+    """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not.
+
+    The guarded search shares `recourse.actions` and `recourse.exact` with `ActionableRecourse`; no other method uses a
+    part of another one.
+    """
 
     def __init__(self, schema: Schema, values: np.ndarray, percentiles: Percentiles, most_values: int) -> None:
         self._values, self._percentiles = values, percentiles

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.checks import check_integer, check_number
+from attain.core.checks import check_number
 from attain.core.errors import AttainError, ModelError
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
 from attain.methods.lash.budget_search import BudgetSearch
 from attain.methods.lash.indirect import IndirectFeatures
+from attain.methods.parameters import integer, number
 from attain.methods.search.costs import check_directions, units
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
@@ -92,22 +93,17 @@ class BudgetedInverseClassification(Explainer):
 
     citation = "lash2017budget"
 
-    cost_budget: float | None = None
+    cost_budget: float | None = number(None, above=0)
     indirect: Sequence[str] = ()
     widths: float | Mapping[str, float] | None = None
     keep_residual: bool = True
     directions: Mapping[str, Direction] | None = None
-    iterations: int = 50
-    tolerance: float = 1e-4
-    bisections: int = 8
+    iterations: int = integer(50, least=1)
+    tolerance: float = number(1e-4, least=0)
+    bisections: int = integer(8, least=0)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.cost_budget is not None:
-            check_number("cost_budget", self.cost_budget, above=0)
-        check_integer("iterations", self.iterations, 1)
-        check_integer("bisections", self.bisections, 0)
-        check_number("tolerance", self.tolerance, least=0)
         if isinstance(self.indirect, str):
             raise AttainError(
                 f"indirect must be a sequence of column names such as ({self.indirect!r},), got {self.indirect!r}"

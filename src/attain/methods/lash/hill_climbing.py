@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attain.core.checks import check_integer, check_number
 from attain.methods.base import Explainer
+from attain.methods.parameters import integer, number
 from attain.methods.search.climb import Climb
 from attain.methods.search.costs import Costs, check_directions, units
 from attain.methods.search.moves import Scale
@@ -74,19 +74,14 @@ class HillClimbingLocalSearch(Explainer):
 
     citation = "lash2017generalized"
 
-    cost_budget: float | None = None
+    cost_budget: float | None = number(None, above=0)
     directions: Mapping[str, Direction] | None = None
-    starts: int = 20
-    restarts: int = 5
-    turns: int = 30
+    starts: int = integer(20, least=0)
+    restarts: int = integer(5, least=0)
+    turns: int = integer(30, least=1)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.cost_budget is not None:
-            check_number("cost_budget", self.cost_budget, above=0)
-        check_integer("starts", self.starts, 0)
-        check_integer("restarts", self.restarts, 0)
-        check_integer("turns", self.turns, 1)
         check_directions(self.directions)
 
     def _prepare(self) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.checks import check_integer
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
 from attain.methods.nearest.reversion import reverted
+from attain.methods.parameters import integer
 from attain.methods.search.options import diverse
 from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Problem
@@ -70,12 +70,8 @@ class NearestUnlike(Explainer):
     needs_rows = True
     citation = "brughmans2023nice"
 
-    neighbours: int = 50
+    neighbours: int = integer(50, least=1)
     reversion: bool = True
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_integer("neighbours", self.neighbours, 1)
 
     def _prepare(self) -> None:
         self._copies = Copies(self.table_.values[:, self.schema_.free_columns])

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from attain.core.checks import check_choice, check_integer
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
+from attain.methods.parameters import choice, integer
 from attain.methods.recourse.actions import ActionGrid, Actions, RecourseCost
 from attain.methods.recourse.exact import ExactRecourse, RulesCheck
 from attain.methods.recourse.flip_set import Item
@@ -24,6 +25,9 @@ from attain.models import GoalLike
 from attain.models.structure.encoding import Encoding, StructureError
 from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
+
+Estimate = Literal["ecdf", "kde"]
+Difference = Literal["distinct", "exclusive"]
 
 _PROPOSED = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
@@ -44,7 +48,7 @@ class ActionableRecourse(Explainer):
       that the schema, the constraints and the range of the training data allow, on the grid or not; where it cannot be
       shown, the status is `OUT_OF_REACH`.
     - for any other a local linear model is fitted round each row (`attain.methods.recourse.local_linear`), each item is
-      verified on the real classifier, and nothing is proven: there is no figure `proven`.
+      verified on the real classifier, and the figure `proven` is missing.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes and missing
     cells (states with actions of their own), `max_changes`, and rules between features and derived columns, which give
@@ -92,21 +96,14 @@ class ActionableRecourse(Explainer):
 
     citation = "ustun2019actionable"
 
-    cost: RecourseCost = "total"
-    percentiles: Literal["ecdf", "kde"] = "ecdf"
+    cost: RecourseCost = choice("total", RecourseCost)
+    percentiles: Estimate = choice("ecdf", Estimate)
     grid: Literal["observed", "exact"] | int = "observed"
-    flip_set: Literal["distinct", "exclusive"] = "distinct"
-    samples: int = 400
+    flip_set: Difference = choice("distinct", Difference)
+    samples: int = integer(400, least=2)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_integer("samples", self.samples, 2)
-        for name, value, known in (
-            ("cost", self.cost, get_args(RecourseCost)),
-            ("percentiles", self.percentiles, ("ecdf", "kde")),
-            ("flip_set", self.flip_set, ("distinct", "exclusive")),
-        ):
-            check_choice(name, value, known)
         if isinstance(self.grid, str):
             check_choice("grid", self.grid, ("observed", "exact"))
         else:

@@ -21,6 +21,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
+from attain.methods.recourse.knapsack import rises
 from attain.methods.search.linear_rules import LinearRule, linear_rules
 from attain.models.structure.linear import LinearScore
 from attain.population.percentiles import Percentiles
@@ -317,21 +318,10 @@ class Actions:
 
 def _pruned(choices: Choices) -> Choices:
     """Only actions that no other with the same features changed beats in cost and gain."""
-    if len(choices.cost) < 3:
-        return choices
     sets = choices.moved @ (1 << np.arange(choices.moved.shape[1]))
-    order = np.lexsort((-choices.gain, choices.cost, sets))
-    group = sets[order]
-    keep = np.zeros(len(order), dtype=bool)
-    for start, stop in zip(*_runs(group), strict=True):
-        gain = choices.gain[order[start:stop]]
-        keep[start:stop] = gain > np.concatenate(([-np.inf], np.maximum.accumulate(gain)[:-1]))
-    return choices.where(np.sort(order[keep]))
-
-
-def _runs(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
-    return starts, np.append(starts[1:], len(group))
+    order = np.lexsort((-choices.gain, choices.cost))
+    groups = [order[sets[order] == one] for one in np.unique(sets)]
+    return choices.where(np.sort(np.concatenate([group[rises(choices.gain[group])] for group in groups])))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ import numpy as np
 
 from attain.methods.recourse.actions import Actions, Program, RecourseCost
 from attain.methods.recourse.flip_set import Check, FlipSet, Item, certainly_none
+from attain.methods.search.factual_scores import factual_scores
 from attain.methods.search.problem import Answers, Problem
-from attain.models.structure.linear import LinearScore, decision_scores
+from attain.models.structure.linear import LinearScore
 from attain.results.status import Status
 
 _NUDGES: Final = (1e-10, 1e-7, 1e-4)
@@ -36,12 +37,8 @@ class ExactRecourse:
 
     def search(self, problem: Problem, actions: Actions, score: LinearScore) -> Answers:
         """The flip set of every row; an item refused because of rounding is asked for again with a little more gain."""
-        region, ledger = problem.region, problem.ledger
-        own = score.score(region.factuals)
-        unknown = np.flatnonzero(np.isnan(own))
-        if unknown.size:  # a missing cell that no training row has
-            ledger.charge(unknown)
-            own[unknown] = decision_scores(problem.goal, region.factuals[unknown])
+        ledger = problem.ledger
+        own = factual_scores(problem, score)
         status = [Status.OUT_OF_REACH] * len(problem)
         items: list[tuple[int, Item]] = []
         waiting = np.arange(len(problem))

@@ -113,16 +113,16 @@ def _frontier(cost: np.ndarray, gain: np.ndarray, changes: np.ndarray | None = N
     """Positions of the entries that no other beats in cost, gain and, where given, changes; cheapest first."""
     order = np.lexsort((-gain, cost)) if changes is None else np.lexsort((changes, -gain, cost))
     if changes is None:
-        return np.asarray(order[_rises(gain[order])])
+        return np.asarray(order[rises(gain[order])])
     kept = np.zeros(len(order), dtype=bool)
     for number in np.unique(changes):
         within = np.flatnonzero(changes[order] <= number)
-        rising = within[_rises(gain[order[within]])]
+        rising = within[rises(gain[order[within]])]
         kept[rising[changes[order[rising]] == number]] = True
     return np.asarray(order[kept])
 
 
-def _rises(gain: np.ndarray) -> np.ndarray:
+def rises(gain: np.ndarray) -> np.ndarray:
     """Where each entry is larger than all before it."""
     before = np.concatenate(([-np.inf], np.maximum.accumulate(gain)[:-1]))
     return np.asarray(gain > before)
@@ -146,7 +146,7 @@ def _suffix_bounds(stages: list[Group]) -> list[_Bound]:
     bounds = [_Bound(np.zeros(1), np.zeros(1))]
     for stage in reversed(stages):
         order = np.lexsort((-stage.gain, stage.cost))
-        order = order[_rises(stage.gain[order])]
+        order = order[rises(stage.gain[order])]
         hull = _lower_hull(stage.gain[order], stage.cost[order])
         start_gain += float(stage.gain[order[0]])
         start_cost += float(stage.cost[order[0]])

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError
 from attain.methods.context import ModelContext
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
+from attain.methods.parameters import choice, integer, number
 from attain.methods.revise.latent_descent import LatentDescent, Loss
 from attain.methods.search.boundary import Probe
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike
 from attain.models.structure.smooth import Smooth, smooth_if_possible
+
+Method = Literal["auto", "gradient", "scores"]
 
 _ROWS_AT_ONCE = 2_000
 
@@ -83,22 +85,13 @@ class REVISE(LatentExplainer):
     citation = "joshi2019towards"
 
     autoencoder: AutoencoderChoice = "chvae"
-    method: str = "auto"
-    weight: float = 0.5
-    rounds: int = 3
-    iterations: int = 100
-    learning_rate: float = 0.1
-    pairs: int = 8
-    width: float = 0.2
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("method", self.method, ("auto", "gradient", "scores"))
-        check_number("weight", self.weight, least=0)
-        check_number("learning_rate", self.learning_rate, above=0)
-        check_number("width", self.width, above=0)
-        for name in ("rounds", "iterations", "pairs"):
-            check_integer(name, getattr(self, name), 1)
+    method: Method = choice("auto", Method)
+    weight: float = number(0.5, least=0)
+    rounds: int = integer(3, least=1)
+    iterations: int = integer(100, least=1)
+    learning_rate: float = number(0.1, above=0)
+    pairs: int = integer(8, least=1)
+    width: float = number(0.2, above=0)
 
     def _inspect(self, goal: GoalLike, context: ModelContext) -> tuple[Smooth | None, Loss | None, Loss]:
         """The score as a smooth function, if it is one, its loss, and the loss of the model's own score."""

@@ -12,11 +12,12 @@ from attain.core.errors import ModelError
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
 from attain.methods.russell.russell_program import MixedPolytope, Spread
+from attain.methods.search.factual_scores import factual_scores
 from attain.methods.search.linear_rules import is_linear
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike
 from attain.models.structure.encoding import StructureError
-from attain.models.structure.linear import ACCEPTED, LinearScore, decision_scores, linear_score
+from attain.models.structure.linear import ACCEPTED, LinearScore, linear_score
 from attain.results.status import Status
 from attain.tables import unchanged
 
@@ -93,11 +94,7 @@ class Russell(Explainer):
     def _search(self, problem: Problem) -> Answers:
         score: LinearScore = problem.inspected
         region, ledger = problem.region, problem.ledger
-        own = score.score(region.factuals)
-        unknown = np.flatnonzero(np.isnan(own))
-        if unknown.size:  # a missing cell that no training row has
-            ledger.charge(unknown)
-            own[unknown] = decision_scores(problem.goal, region.factuals[unknown])
+        own = factual_scores(problem, score)
         status = [Status.OUT_OF_REACH] * len(problem)
         found: list[tuple[int, _Nearest]] = []
         for i in range(len(problem)):

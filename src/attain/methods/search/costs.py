@@ -35,6 +35,18 @@ def sliding(region: Region) -> np.ndarray:
     return slides
 
 
+def other_states(region: Region, j: int) -> np.ndarray:
+    """The other states of each cell of column j, (n, K): levels, or special codes and then an ordinary value."""
+    feature, own = region.schema.features[j], region.factuals[:, j]
+    if not feature.numeric:
+        states = region.levels(j)
+        return states & (np.isnan(own)[:, None] if feature.ordered else np.arange(states.shape[1]) != own[:, None])
+    if not feature.special:
+        return np.isnan(own)[:, None]
+    others = np.column_stack((own[:, None] != np.array(list(feature.special)), ~ordinary(feature, own)))
+    return np.asarray(region.states[j] & others)
+
+
 class Costs:
     """The costs of the changes of n rows.
 
@@ -99,22 +111,16 @@ def switches(region: Region, pools: list[np.ndarray]) -> tuple[np.ndarray, np.nd
     """
     parts: list[tuple[np.ndarray, int, np.ndarray]] = []
     for j in region.schema.free_columns:
-        feature, own, free = region.schema.features[j], region.factuals[:, j], ~region.frozen[:, j]
-        stateless = free & ~ordinary(feature, own)
+        feature, states = region.schema.features[j], other_states(region, j) & ~region.frozen[:, j, None]
         if not feature.numeric:
-            allowed = region.levels(j) & (stateless if feature.ordered else free)[:, None]
-            owners, levels = np.nonzero(allowed & (np.arange(allowed.shape[1]) != own[:, None]))
+            owners, levels = np.nonzero(states)
             parts.append((owners, j, levels.astype(np.float64)))
             continue
-        if feature.special:
-            allowed = region.states[j] & free[:, None]
-            codes = np.array(list(feature.special))
-            owners, places = np.nonzero(allowed[:, :-1] & (codes != own[:, None]))
-            parts.append((owners, j, codes[places]))
-            stateless &= allowed[:, -1]
-        if stateless.any() and len(pools[j]):
+        owners, places = np.nonzero(states[:, :-1])
+        parts.append((owners, j, np.array(list(feature.special), dtype=np.float64)[places]))
+        owners = np.flatnonzero(states[:, -1])
+        if owners.size and len(pools[j]):
             quartiles = np.unique(np.quantile(pools[j], (0.25, 0.5, 0.75), method="nearest"))
-            owners = np.flatnonzero(stateless)
             parts.append((np.repeat(owners, len(quartiles)), j, np.tile(quartiles, len(owners))))
     parts.append((np.empty(0, dtype=np.intp), 0, np.empty(0)))
     owners = np.concatenate([owners for owners, _, _ in parts])

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from attain.methods.search.costs import sliding
+from attain.methods.search.costs import other_states, sliding
 from attain.methods.search.sphere import directions, volume_uniform_radii
 from attain.methods.search.streams import normals, streams, uniforms
 from attain.schema import Schema
@@ -68,28 +68,12 @@ class Moves:
         self._scale = scale
         self._generators = streams(region.factuals, seed)
         self._slides = sliding(region)
-        self._states = {j: states for j in region.schema.free_columns if (states := self._other_states(j)) is not None}
+        self._states = {j: other_states(region, j) for j in region.schema.free_columns}
         self._switches = np.zeros(region.frozen.shape, dtype=bool)
         for j, states in self._states.items():
             self._switches[:, j] = states.any(axis=1) & ~region.frozen[:, j]
         self.dimensions: np.ndarray = (self._slides | self._switches).sum(axis=1)
         self.farthest = self._farthest()
-
-    def _other_states(self, j: int) -> np.ndarray | None:
-        """The other states of each cell of column j, (n, K): levels, or special codes and then an ordinary value."""
-        feature, own = self._region.schema.features[j], self._region.factuals[:, j]
-        if feature.numeric and not feature.special:
-            return np.isnan(own)[:, None]
-        if not feature.numeric:
-            states = self._region.levels(j)
-            if feature.ordered:
-                return states & np.isnan(own)[:, None]
-            return states & (np.arange(states.shape[1]) != own[:, None])
-        states = self._region.states[j] & True
-        codes = np.array(list(feature.special))
-        states[:, :-1] &= own[:, None] != codes
-        states[:, -1] &= np.isnan(own) | np.isin(own, codes)
-        return states
 
     def _farthest(self) -> np.ndarray:
         region = self._region

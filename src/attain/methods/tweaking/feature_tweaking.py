@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
-from attain.core.checks import check_choice, check_integer, check_number
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
+from attain.methods.parameters import choice, integer, number
 from attain.methods.search.moves import Moves, Scale
 from attain.methods.search.options import diverse
 from attain.methods.search.pool import rank_within
@@ -47,7 +47,7 @@ class FeatureTweaking(Explainer):
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions and missing cells, by leaving
     out paths that need what is forbidden; levels stay levels, as conditions on indicators are read as conditions on the
-    level. Paths that need another value of a derived column are left out. Rules between features: by mending where that
+    level. Paths that need another value of a derived column are left out. Rules between features: by repair where that
     is easy, else by rejection. `max_changes`: by rejection.
 
     Departures from the publication: the conditions of a path are intersected first (it takes them one by one); values
@@ -82,16 +82,9 @@ class FeatureTweaking(Explainer):
 
     citation = "tolomei2017interpretable"
 
-    epsilon: float = 0.1
-    cost: TweakCost = "euclidean"
-    tweaks: int | None = None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("epsilon", self.epsilon, above=0)
-        check_choice("cost", self.cost, get_args(TweakCost))
-        if self.tweaks is not None:
-            check_integer("tweaks", self.tweaks, 1)
+    epsilon: float = number(0.1, above=0)
+    cost: TweakCost = choice("euclidean", TweakCost)
+    tweaks: int | None = integer(None, least=1)
 
     def _prepare(self) -> None:
         self.scale_ = Scale(self.schema_, self.table_.values)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from attain.core.checks import check_choice, check_integer, check_number
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
+from attain.methods.parameters import choice, integer, number
 from attain.methods.search.boundary import Probe, boundary
 from attain.methods.search.climb import Climb
 from attain.methods.search.costs import Costs
@@ -19,6 +19,8 @@ from attain.methods.wachter.penalised_distance import PenalisedDistance
 from attain.models import GoalLike
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.results.status import Status
+
+Method = Literal["auto", "gradient", "search"]
 
 _ROWS_AT_ONCE = 500
 _NEGLIGIBLE = 1e-12
@@ -46,7 +48,7 @@ class Wachter(Explainer):
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
     columns. `max_changes`: by solving again with the largest moves only, else by rejection. Rules between features: by
-    mending where that is easy, else by rejection.
+    repair where that is easy, else by rejection.
 
     Departures from the publication: proximal steps in place of Adam, so that cells which do not matter stay exactly as
     they are; a column whose MAD is 0 is measured by its mean absolute deviation, or by 1 where that is 0 too; the
@@ -91,23 +93,15 @@ class Wachter(Explainer):
 
     citation = "wachter2018counterfactual"
 
-    method: str = "auto"
-    aim: float = 0.25
-    growth: float = 2.0
-    rounds: int = 16
-    iterations: int = 50
-    starts: int = 20
-    restarts: int = 5
-    turns: int = 30
+    method: Method = choice("auto", Method)
+    aim: float = number(0.25, above=0)
+    growth: float = number(2.0, above=1)
+    rounds: int = integer(16, least=1)
+    iterations: int = integer(50, least=1)
+    starts: int = integer(20, least=0)
+    restarts: int = integer(5, least=0)
+    turns: int = integer(30, least=1)
     sparsity: bool = True
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("method", self.method, ("auto", "gradient", "search"))
-        check_number("aim", self.aim, above=0)
-        check_number("growth", self.growth, above=1)
-        for name, least in (("rounds", 1), ("iterations", 1), ("starts", 0), ("restarts", 0), ("turns", 1)):
-            check_integer(name, getattr(self, name), least)
 
     def _prepare(self) -> None:
         self.scale_ = Scale(self.schema_, self.table_.values)
