@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, fields
+from dataclasses import field, fields, is_dataclass
 from typing import Any, get_args
 
 from attain.core.checks import check_choice, check_integer, check_number
@@ -32,8 +32,14 @@ def _checked(default: Any, check: Callable[[str, Any], None]) -> Any:
 
 
 def check_fields(explainer: Any) -> None:
-    """Refuses values that the fields do not take, in a sentence that names the parameter."""
+    """Refuses values that the fields do not take, in a sentence that names the parameter.
+
+    A class that only gives a parameter another default keeps the check of its parent.
+    """
+    classes = [parent.__dataclass_fields__ for parent in type(explainer).__mro__ if is_dataclass(parent)]
     for parameter in fields(explainer):
-        value, check = getattr(explainer, parameter.name), parameter.metadata.get("check")
+        value, name = getattr(explainer, parameter.name), parameter.name
+        declared = [known[name].metadata for known in classes if name in known]
+        check = next((found["check"] for found in declared if "check" in found), None)
         if check is not None and not (value is None and parameter.default is None):
-            check(parameter.name, value)
+            check(name, value)

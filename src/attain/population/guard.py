@@ -25,7 +25,7 @@ import numpy as np
 from attain.core.arrays import BoolArray, FloatArray
 from attain.population.reference import LocalDensity, Reference
 
-Setting: TypeAlias = Literal["typical", "connected"]
+Setting: TypeAlias = Literal["connected", "typical"]
 Density: TypeAlias = Callable[[FloatArray], FloatArray]
 """From rows in original units (n, d) to their log-densities (n,)."""
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from attain.core.checks import check_integer, check_number
 from attain.methods.cchvae.shells import Shells
 from attain.methods.context import ModelContext
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
+from attain.methods.parameters import choice, integer, number
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sphere import Radius, check_norm
@@ -69,19 +69,16 @@ class CCHVAE(LatentExplainer):
     citation = "pawelczyk2020learning"
 
     autoencoder: AutoencoderChoice = "chvae"
-    samples: int = 100
-    step: float = 0.1
+    samples: int = integer(100, least=1)
+    step: float = number(0.1, above=0)
     norm: float = 2
-    radius: Radius = "uniform"
-    max_shells: int = 1000
-    budget: int = 50_000
+    radius: Radius = choice("uniform", Radius)
+    max_shells: int = integer(1000, least=1)
+    budget: int = integer(50_000, least=2)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_integer("samples", self.samples, 1)
-        check_integer("max_shells", self.max_shells, 1)
-        check_number("step", self.step, above=0)
-        check_norm(self.norm, self.radius)
+        check_norm(self.norm)
 
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _OWNERS_AT_ONCE

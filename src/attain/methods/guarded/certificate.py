@@ -17,7 +17,7 @@ import numpy as np
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.guarded.balls import Coordinates
-from attain.methods.guarded.certificate_program import BallProgram, Column, Proof
+from attain.methods.guarded.certificate_program import BallProgram, ColumnOptions, Proof
 from attain.methods.guarded.guard_context import GuardContext
 from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.settings import GuardedSettings
@@ -184,7 +184,7 @@ class BallPrograms:
             shift = objective.percentiles.interpolated_shift(own, cells[:, None], [j])[:, 0] * region.cost[i, j]
             weights = self.score.weight(j, cells)
             gain = np.append(0.0, weights[1:] - weights[0])
-            columns.append(Column(shift, gain, gaps, kind_of).where(~np.isnan(gain)))
+            columns.append(ColumnOptions(shift, gain, gaps, kind_of).where(~np.isnan(gain)))
         need = self.score.threshold - own_score
         need -= _SLACK * max(1.0, abs(own_score), abs(self.score.threshold))
         # the solver's tolerances are absolute, so scores are brought to the size of 1

@@ -39,7 +39,7 @@ _PENALTY = 1e3
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnOptions:
     """The options of one column; the first is to stay.
 
     Attributes
@@ -57,9 +57,9 @@ class Column:
     gaps: np.ndarray
     kinds: np.ndarray
 
-    def where(self, keep: np.ndarray) -> Column:
+    def where(self, keep: np.ndarray) -> ColumnOptions:
         """Some of the options."""
-        return Column(self.shift[keep], self.gain[keep], self.gaps[keep], self.kinds)
+        return ColumnOptions(self.shift[keep], self.gain[keep], self.gaps[keep], self.kinds)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class BallProgram:
         Nodes after which the solver leaves a ball.
     """
 
-    columns: list[Column]
+    columns: list[ColumnOptions]
     need: float
     slack_sq: np.ndarray
     max_changes: int

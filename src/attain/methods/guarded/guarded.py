@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from attain.core.checks import check_choice, check_integer, check_number
+from attain.core.checks import check_integer
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.context import ModelContext
@@ -21,6 +21,7 @@ from attain.methods.guarded.robust import Refit, other_goals
 from attain.methods.guarded.search import GuardedSearch
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
+from attain.methods.parameters import choice, integer, number
 from attain.methods.search.latent_space import Latent
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal, GoalLike
@@ -89,22 +90,13 @@ class Guarded(LatentExplainer):
     _settings: ClassVar[GuardedSettings] = GuardedSettings()
 
     autoencoder: AutoencoderChoice = "chvae"
-    guard: Setting = "connected"
-    rate: float | None = None
-    max_shift_weight: float = 0.5
-    change_weight: float = 0.02
-    effort: int = 1
+    guard: Setting = choice("connected", Setting)
+    rate: float | None = number(None, above=0, below=1)
+    max_shift_weight: float = number(0.5, least=0)
+    change_weight: float = number(0.02, least=0)
+    effort: int = integer(1, least=1)
     easiest: bool = True
-    budget: int = 50_000
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("guard", self.guard, ("connected", "typical"))
-        if self.rate is not None:
-            check_number("rate", self.rate, above=0, below=1)
-        check_number("max_shift_weight", self.max_shift_weight, least=0)
-        check_number("change_weight", self.change_weight, least=0)
-        check_integer("effort", self.effort, 1)
+    budget: int = integer(50_000, least=2)
 
     def fit(self, X: Frame, y: Any = None, *, calibration: Any = None) -> Self:
         """Learns from rows like those to be explained; their true labels `y` let answers be compared with real rows.

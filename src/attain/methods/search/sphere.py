@@ -11,16 +11,12 @@ import numpy as np
 from attain.core.errors import AttainError
 
 Radius: TypeAlias = Literal["uniform", "volume"]
-NORMS = (1, 2, math.inf)
-RADII = ("uniform", "volume")
 
 
-def check_norm(norm: object, radius: object) -> None:
-    """Refuses an unknown norm or radius."""
-    if norm not in NORMS or isinstance(norm, bool):
+def check_norm(norm: object) -> None:
+    """Refuses an unknown norm."""
+    if norm not in (1, 2, math.inf) or isinstance(norm, bool):
         raise AttainError(f"norm must be 1, 2 or infinity, got {norm!r}")
-    if radius not in RADII:
-        raise AttainError(f"radius must be one of {', '.join(map(repr, RADII))}, got {radius!r}")
 
 
 def directions(normal: np.ndarray) -> np.ndarray:
