@@ -94,14 +94,14 @@ class Small:
         apart = self.space.transform(rows)[:, None] - self.reference.points[None]
         return rows[(np.sqrt((apart**2).sum(axis=2)) <= RADIUS).any(axis=1)]
 
-    def programs(self, objective: Objective) -> BallPrograms:
+    def programs(self, objective: Objective, nodes: int = 20_000) -> BallPrograms:
         score = linear_score(self.goal, self.values)
-        return BallPrograms(objective, score, self.reference, self.values, GuardedSettings())
+        return BallPrograms(objective, score, self.reference, self.values, GuardedSettings(certificate_nodes=nodes))
 
 
-def _each(small: Small, objective: Objective, limit: int = 1000):
+def _each(small: Small, objective: Objective, limit: int = 1000, nodes: int = 20_000):
     """For each person with an answer the least cost by brute force, and the proof given the dearest answer."""
-    programs = small.programs(objective)
+    programs = small.programs(objective, nodes)
     for i, own in enumerate(programs.score.score(small.region.factuals)):
         rows = small.brute_force(i)
         if len(rows):
@@ -144,6 +144,17 @@ def test_constraints_of_a_call_are_kept(constraints: dict) -> None:
             assert proof.bound == pytest.approx(least, abs=1e-6)
             number += 1
     assert number >= 5
+
+
+def test_the_bound_holds_where_the_solver_reaches_its_node_limit() -> None:
+    unfinished = 0
+    for seed in range(2):
+        small = Small(seed)
+        for least, proof in _each(small, small.objective(), nodes=0):
+            assert proof.bound <= least + 1e-6
+            assert proof.least >= least - 1e-6
+            unfinished += not proof.closed
+    assert unfinished
 
 
 def test_the_bound_holds_however_few_balls_are_looked_into() -> None:
