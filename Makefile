@@ -37,11 +37,13 @@ $(TESTS): export JAX_PLATFORMS = cpu
 $(TESTS): export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
 
+# Half of the time of the fast tests is compiling programs that run for milliseconds: they are compiled without
+# optimisation. `make test-slow` and `make test-all` optimise them as users do.
+test coverage: export XLA_FLAGS = --xla_backend_optimization_level=0
 test: $(DEV) ## format, lint, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/$(PYTEST) -m "not slow"
+	@$(BIN)/mypy & types=$$!; $(BIN)/$(PYTEST) -m "not slow"; tests=$$?; wait $$types && exit $$tests
 
 test-slow: $(DEV) ## the slow tests only
 	$(BIN)/$(PYTEST) -m slow

@@ -8,6 +8,7 @@ import pytest
 from attain.cli import main
 
 
+@pytest.mark.slow
 def test_the_demo_shows_three_people_and_an_overview(capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     assert main(["demo", "--people", "4", "--out", str(tmp_path / "answers.csv")]) == 0

@@ -297,6 +297,7 @@ class ExplainerSuite:
         with TemporaryDirectory() as folder:
             explainer.save(Path(folder) / "explainer.attain")
             loaded = load(Path(folder) / "explainer.attain", trusted=[self.explainer])
+        assert type(loaded) is self.explainer and loaded.schema_ == explainer.schema_
         expected = digest(explainer.explain(self._model, X, target=people.DESIRED))
         assert digest(loaded.explain(self._model, X, target=people.DESIRED)) == expected
 
