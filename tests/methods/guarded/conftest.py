@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain import Constraints, Feature, Model, Schema
+from attain import Constraints, Feature, Guarded, Model, Schema
 from attain.methods.guarded.balls import Coordinates
 from attain.methods.guarded.evaluator import CandidateEvaluator
 from attain.methods.guarded.local_guard import LocalGuard
@@ -34,6 +34,7 @@ SCHEMA = Schema(
     )
 )
 SETTINGS = GuardedSettings()
+QUICK = GuardedSettings(rounds=3, relaxed_rounds=1, relaxations=2, score_weight_halvings=2, multiplier_halvings=8)
 WEIGHTS = {"age": 0.1, "x": 1.0, "y": -0.8, "n": 0.15, "grade": 0.5}
 HOUSES = {"rents": -0.4, "owns": 0.6, "parents": 0.0}
 
@@ -121,6 +122,14 @@ def built(
         objective=objective, limits=limits, evaluator=evaluator, search=search, latent_of=lambda region: None,
         places=places, rates=rates, coordinates=Coordinates(space),
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    """Fewer rounds: what is tested here holds for any number of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Guarded, "_settings", QUICK)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -63,13 +63,13 @@ class Gallery:
         return -0.5 * (self.space.transform(values) ** 2).sum(axis=1)
 
 
-class Forest:
-    """A forest on German credit that reads frames quickly."""
+class Encoded:
+    """A classifier of German credit that encodes frames quickly; its structure cannot be seen."""
 
-    def __init__(self, schema, X, y, seed, trees=10):
+    def __init__(self, schema, X, y, classifier):
         self.schema = schema
-        self.forest = RandomForestClassifier(trees, min_samples_leaf=3, random_state=seed).fit(self.encoded(X), y)
-        self.classes_ = self.forest.classes_
+        self.classifier = classifier.fit(self.encoded(X), y)
+        self.classes_ = self.classifier.classes_
 
     def encoded(self, X):
         columns = []
@@ -79,10 +79,10 @@ class Forest:
         return np.column_stack(columns).astype(float)
 
     def predict(self, X):
-        return self.forest.predict(self.encoded(X))
+        return self.classifier.predict(self.encoded(X))
 
     def predict_proba(self, X):
-        return self.forest.predict_proba(self.encoded(X))
+        return self.classifier.predict_proba(self.encoded(X))
 
 
 class German:
@@ -97,17 +97,23 @@ class German:
         self.calibration = (X.iloc[560:800], y[560:800])
         self.others = X.iloc[800:]
         self.logistic = self.linear()
+        self.pipeline = self.visible()
         self.forest = self.refit(self.X, self.y, 0)
         self.autoencoder = Gallery(self.schema, self.X)
 
     def linear(self, strength=1.0):
+        classifier = make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=500))
+        return Encoded(self.schema, self.X, self.y, classifier)
+
+    def visible(self):
+        """A linear model whose weights the search can see."""
         levels = [feature.name for feature in self.schema if feature.levels]
         numbers = [feature.name for feature in self.schema if not feature.levels]
         prepared = make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(), levels))
-        return make_pipeline(prepared, LogisticRegression(C=strength, max_iter=500)).fit(self.X, self.y)
+        return make_pipeline(prepared, LogisticRegression(max_iter=500)).fit(self.X, self.y)
 
     def refit(self, X, y, seed):
-        return Forest(self.schema, X, y, seed)
+        return Encoded(self.schema, X, y, RandomForestClassifier(8, min_samples_leaf=3, random_state=seed))
 
     def refused(self, model, number):
         return self.others[model.predict(self.others) == "bad"].iloc[:number]
@@ -136,7 +142,7 @@ def guard_of(explainer, model, target="good"):
 @pytest.mark.parametrize("kind", ["logistic", "forest"])
 def test_answers_are_valid_and_as_usual_as_they_say(german, setting, kind) -> None:
     model, explainer = getattr(german, kind), german.fitted(setting)
-    X = german.refused(model, 20)
+    X = german.refused(model, 12)
     result = explainer.explain(model, X, target="good", n=2)
     assert result.found.all()
     assert (model.predict(result.options[X.columns].astype(X.dtypes)) == "good").all()
@@ -168,7 +174,7 @@ def test_options_are_different_ways_and_the_first_costs_the_least(german, kind) 
 
 def test_a_limit_that_an_answer_keeps_anyway_costs_next_to_nothing(german) -> None:
     model, explainer = german.forest, german.fitted()
-    X = german.refused(model, 20)
+    X = german.refused(model, 12)
     free = explainer.explain(model, X, target="good")
     limited = explainer.explain(model, X, target="good", constraints={"max_changes": 2})
     assert limited.found.all()
@@ -194,15 +200,15 @@ def test_the_guard_is_made_of_people_fit_had_and_calibrated_on_those_it_never_sa
 
 
 def test_no_answer_is_easier_than_the_exact_easiest(german) -> None:
-    X = german.refused(german.logistic, 15)
-    result = german.fitted().explain(german.logistic, X, target="good")
+    X = german.refused(german.pipeline, 8)
+    result = german.fitted().explain(german.pipeline, X, target="good")
     exact = ActionableRecourse(german.schema, cost="total", grid="observed", figures=False).fit(german.X, german.y)
-    floor = exact.explain(german.logistic, X, target="good").figures["total_shift"]
+    floor = exact.explain(german.pipeline, X, target="good").figures["total_shift"]
     # of credit amounts, which are many, only some are tried
     assert (result.figures["easiest_shift"] >= floor - 1e-6).all()
     assert (result.figures["easiest_shift"] <= floor + 2 / 255).all()
     assert (result.figures["total_shift"] >= floor - 1e-9).all()
-    without = copy.copy(german.fitted()).set_params(easiest=False).explain(german.logistic, X, target="good")
+    without = copy.copy(german.fitted()).set_params(easiest=False).explain(german.pipeline, X, target="good")
     assert without.found.all()
     assert without.figures["easiest_shift"].isna().all()
     forest = german.fitted().explain(german.forest, german.refused(german.forest, 5), target="good")
@@ -310,7 +316,7 @@ def test_who_may_change_nothing_is_told_so(german) -> None:
 @pytest.mark.parametrize("kind", ["logistic", "forest"])
 def test_no_cut_order_or_company_of_people_matters(german, kind, monkeypatch) -> None:
     model, explainer = getattr(german, kind), german.fitted()
-    X = german.refused(model, 12)
+    X = german.refused(model, 9)
     whole = explainer.explain(model, X, target="good", n=2)
     for size in (1, 7) if kind == "forest" else (5,):
         monkeypatch.setattr(Guarded, "_batch_size", lambda self, n, inspected, size=size: size)
@@ -365,7 +371,7 @@ def test_levels_alone_and_numbers_alone_are_searched_alike_in_any_cut(made, sett
 # bounded
 
 
-@pytest.mark.parametrize("budget", [2, 3, 8, 30, 100])
+@pytest.mark.parametrize("budget", [3, 30, 100])
 def test_no_budget_is_exceeded_and_it_is_told_when_it_is_spent(german, budget) -> None:
     for model, n in ((german.logistic, 1), (german.forest, 3)):
         X = german.refused(model, 10)
@@ -405,18 +411,18 @@ def many_columns():
 def test_memory_is_bounded_by_columns_without_changing_answers(monkeypatch) -> None:
     schema, X, model = many_columns()
     explainer = Guarded(schema, autoencoder=None, easiest=False, figures=False).fit(X, model(X))
-    refused = X[model(X) == "no"].iloc[:6]
+    refused = X[model(X) == "no"].iloc[:3]
     explainer.explain(model, refused.iloc[:1], target="yes")  # builds the guard
     peaks, found = [], []
     for cells in (8_000_000, 100_000):
-        monkeypatch.setattr(Guarded, "_settings", GuardedSettings(cells_at_once=cells, rounds=2, relaxed_rounds=1))
+        monkeypatch.setattr(Guarded, "_settings", GuardedSettings(cells_at_once=cells, rounds=1, relaxed_rounds=0))
         tracemalloc.start()
         found.append(digest(explainer.explain(model, refused, target="yes")))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert found[0] == found[1]
     assert peaks[1] < 0.5 * peaks[0]
-    assert peaks[1] < 40e6
+    assert peaks[1] < 20e6
 
 
 # relaxations
