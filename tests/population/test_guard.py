@@ -73,7 +73,7 @@ def test_scores_are_those_of_brute_force_and_scikit_learn(fitted) -> None:
     )
 
 
-def test_the_people_themselves_are_ranked_among_the_others(fitted) -> None:
+def test_the_real_rows_themselves_are_ranked_among_the_others(fitted) -> None:
     few = Guard.fit(fitted.setting, fitted.reference, draw(1, LEAST - 1), gaussian)
     assert not few.held_out
     own = fitted.reference.points
@@ -96,7 +96,7 @@ def within(limits, guard, rows):
 
 @given(st.integers(0, 2**32), st.floats(0.001, 0.999), st.floats(0.3, 3))
 @settings(max_examples=60)
-def test_who_is_accepted_is_who_keeps_all_limits(fitted, seed, rate, width) -> None:
+def test_rows_are_accepted_if_they_keep_all_limits(fitted, seed, rate, width) -> None:
     rows = np.concatenate((width * draw(seed, 40), fitted.reference.values[:40]))
     np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
 
@@ -104,7 +104,7 @@ def test_who_is_accepted_is_who_keeps_all_limits(fitted, seed, rate, width) -> N
 @pytest.mark.parametrize("setting", ["typical", "connected"])
 @pytest.mark.parametrize("people", [20, 40, 100, 144])
 def test_limits_and_scores_agree_at_every_rate_there_is(setting, people) -> None:
-    """Among few people many ranks are equal, also those that are halved: the limits must not be off by one of them."""
+    """Among few rows many ranks are equal: the limits must not be off by one of them."""
     fitted = Guard.fit(setting, reference_of(draw(4, people)), draw(5, 59), gaussian)
     rows = np.concatenate((draw(6, 200), fitted.reference.values, draw(5, 59)))
     for refused in range(60):
@@ -112,7 +112,7 @@ def test_limits_and_scores_agree_at_every_rate_there_is(setting, people) -> None
         np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
 
 
-def test_p_values_count_who_looks_as_odd_or_odder(fitted) -> None:
+def test_p_values_count_rows_that_are_as_unusual_or_more(fitted) -> None:
     scores = fitted.score(draw(7, 50))
     calibration = fitted.score(draw(1, 99))
     expected = [(1 + (calibration <= score).sum()) / 100 for score in scores]
@@ -123,7 +123,7 @@ def test_p_values_count_who_looks_as_odd_or_odder(fitted) -> None:
     assert np.isnan(fitted.refused(np.empty((0, 3)), 0.1))
 
 
-def test_a_smaller_rate_accepts_everybody_whom_a_larger_one_accepts(fitted) -> None:
+def test_a_smaller_rate_accepts_all_that_a_larger_one_accepts(fitted) -> None:
     rows = 1.5 * draw(8, 300)
     accepted = [fitted.accepts(rows, rate) for rate in RATES]
     for lax, strict in itertools.pairwise(accepted):
@@ -135,7 +135,7 @@ def test_a_smaller_rate_accepts_everybody_whom_a_larger_one_accepts(fitted) -> N
         assert strict.density >= lax.density
 
 
-def test_a_rate_below_one_in_all_calibration_people_refuses_nobody(fitted) -> None:
+def test_a_rate_below_one_in_all_calibration_rows_refuses_nothing(fitted) -> None:
     limits = fitted.limits(0.0099)
     assert np.isinf(limits.factors).all()
     assert limits.distance == np.inf
@@ -154,14 +154,14 @@ def test_only_connected_asks_for_closeness() -> None:
 
 
 def binomial_bounds(rate, calibrated, fresh, replicates):
-    """Between which shares real people may be refused, over so many replicates: four standard deviations about."""
+    """The expected share of refused rows, and four standard errors of it over some replicates."""
     refused = int(np.floor(rate * (calibrated + 1) + 1e-9))
     counts = betabinom(fresh, refused, calibrated + 1 - refused)
     return counts.mean() / fresh, 4 * counts.std() / fresh / np.sqrt(replicates)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_new_people_are_refused_at_the_stated_rate(setting) -> None:
+def test_new_rows_are_refused_at_the_stated_rate(setting) -> None:
     """Scores without ties are refused at exactly the rate that conformal calibration says; ties make it smaller."""
     replicates, refused = 25, {rate: [] for rate in RATES}
     for replicate in range(replicates):
@@ -231,8 +231,8 @@ def context_of(model, train, calibration, setting, seed=0):
 @pytest.mark.parametrize(
     "classifier", [LogisticRegression(), RandomForestClassifier(15, random_state=0)], ids=["logistic", "forest"]
 )
-def test_real_desired_people_are_refused_at_the_stated_rate_whatever_the_classifier(setting, classifier) -> None:
-    """With calibration rows that the classifier never saw, new people are refused no more often than stated."""
+def test_real_desired_rows_are_refused_at_the_stated_rate_whatever_the_classifier(setting, classifier) -> None:
+    """With calibration rows that the classifier never saw, new rows are refused no more often than stated."""
     replicates = 8
     refused, slack = {rate: [] for rate in RATES}, {rate: [] for rate in RATES}
     for replicate in range(replicates):
@@ -252,7 +252,7 @@ def test_real_desired_people_are_refused_at_the_stated_rate_whatever_the_classif
         assert np.mean(refused[rate]) >= rate - np.mean(slack[rate]) - 0.03
 
 
-def test_calibration_people_are_real_desired_ones_the_guard_never_saw() -> None:
+def test_calibration_rows_are_real_desired_ones_the_guard_never_saw() -> None:
     train, rest = population(0, 400), population(1, 200)
     model = Encoded(LogisticRegression(), *train)
     found, _ = context_of(model, train, rest, "typical")
@@ -262,7 +262,7 @@ def test_calibration_people_are_real_desired_ones_the_guard_never_saw() -> None:
     assert len(found.guard.reference) == inside.sum()
 
 
-def test_without_calibration_rows_a_fifth_of_the_training_rows_is_held_out_and_that_is_said() -> None:
+def test_without_calibration_rows_a_fifth_of_the_training_rows_is_held_out_and_that_is_noted() -> None:
     train = population(0, 600)
     model = Encoded(LogisticRegression(), *train)
     found, _ = context_of(model, train, None, "typical", seed=3)
@@ -322,7 +322,7 @@ def test_a_guard_without_a_density_ranks_by_factors_and_distance() -> None:
     np.testing.assert_array_equal(fitted.accepts(rows, 0.15), kept)
 
 
-def test_too_few_held_out_people_are_told_and_too_few_people_are_no_guard() -> None:
+def test_too_few_held_out_or_real_rows_are_noted() -> None:
     train = population(0, 160)
     model = Encoded(LogisticRegression(), *train)
     found, _ = context_of(model, train, None, "connected")
@@ -337,7 +337,7 @@ def test_too_few_held_out_people_are_told_and_too_few_people_are_no_guard() -> N
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_twenty_people_are_enough(setting) -> None:
+def test_twenty_rows_are_enough(setting) -> None:
     fitted = Guard.fit(setting, reference_of(draw(0, LEAST)), draw(1, LEAST), gaussian)
     assert len(fitted.own_factors) == 1
     rows = draw(2, 50)
@@ -347,7 +347,7 @@ def test_twenty_people_are_enough(setting) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_duplicates_and_ties_leave_scores_finite_and_the_rate_kept(setting) -> None:
-    """Rows of levels alone: most people are alike, and each distinct row counts once in the guard."""
+    """Rows of levels alone: most are equal, and each distinct row counts once in the guard."""
     schema = Schema(tuple(Feature(name, "categorical", levels=tuple("pqrs")) for name in "abcd"))
     random = np.random.default_rng(0)
     people = random.choice(4, size=(3000, 4), p=[0.4, 0.3, 0.2, 0.1]).astype(float)
@@ -385,7 +385,7 @@ def test_a_thinned_crowd_is_a_fixed_sample_and_calibrated_again() -> None:
         np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
 
 
-def test_a_score_is_the_same_in_any_company(fitted) -> None:
+def test_a_score_does_not_depend_on_the_batch(fitted) -> None:
     rows = 1.3 * draw(9, 70)
     together = fitted.score(rows)
     assert together.tobytes() == np.concatenate([fitted.score(rows[[i]]) for i in range(len(rows))]).tobytes()

@@ -1,4 +1,4 @@
-"""A guarded search without an autoencoder: made-up people, a known density, and every part of the search at hand."""
+"""A guarded search without an autoencoder: made-up rows, a known density, and every part of the search."""
 
 from types import SimpleNamespace
 
@@ -93,7 +93,7 @@ def built(
     model=None, setting="connected", *, train=600, people=12, rates=(0.15, 0.015), constraints=None, options=1,
     budget=50_000, seed=0, probability=None, calibrated=200, age=None, settings=SETTINGS,
 ):  # fmt: skip
-    """Every part of a guarded search over made-up people."""
+    """Every part of a guarded search over made-up rows."""
     model = Linear() if model is None else model
     table = Table.read(frame(train, (seed, 0)), SCHEMA)
     values = table.values

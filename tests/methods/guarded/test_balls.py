@@ -30,7 +30,7 @@ def made(own, goal, price, slope, switches=()):
 
 
 def figures(balls, pull, numbers, taken):
-    """What a point costs, less ν times what it gains, and its squared distance from the real person."""
+    """The cost of a point, less ν times its gain, and its squared distance from the real row."""
     smooth = balls.numbers.moves[0]
     cost = (balls.numbers.price[0, smooth] * np.abs(numbers - balls.numbers.own[0, smooth])).sum(axis=-1)
     cost = cost - pull * ((numbers - balls.numbers.own[0, smooth]) * balls.slope[smooth]).sum(axis=-1)
@@ -48,7 +48,7 @@ def everywhere(balls, number=81, width=4.0):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("shape", [(2, 0), (3, 0), (2, 1), (2, 2), (0, 3)])
-def test_no_point_as_close_to_the_real_person_is_cheaper(seed, shape) -> None:
+def test_no_point_as_close_to_the_real_row_is_cheaper(seed, shape) -> None:
     """What makes the sum with a multiplier least is cheapest among all points that use no more room (Everett 1963)."""
     random = np.random.default_rng((seed, *shape))
     numbers, states = shape
@@ -81,14 +81,14 @@ def test_with_numbers_alone_it_is_the_cheapest_of_the_whole_ball(seed) -> None:
         assert own >= least - 0.02 * (1 + abs(least))
 
 
-def test_a_ball_that_holds_the_person_asks_for_no_move() -> None:
+def test_a_ball_that_contains_the_row_needs_no_move() -> None:
     balls = made(np.array([0.3, -0.2]), np.array([0.5, 0.1]), np.array([1.0, 1.0]), np.array([1.0, 1.0]), [(0.5, 2, 1)])
     point, taken = balls.cheapest(np.array([0.0]), np.array([5.0]))
     np.testing.assert_array_equal(point[0, :2], [0.3, -0.2])
     assert not taken.any()
 
 
-def test_a_ball_without_room_is_the_real_person() -> None:
+def test_a_ball_without_slack_is_the_real_row() -> None:
     balls = made(np.array([0.0, 0.0]), np.array([1.0, -2.0]), np.array([1.0, 1.0]), np.array([1.0, 1.0]), [(0.5, 2, 1)])
     point, taken = balls.cheapest(np.array([0.0]), np.array([0.0]))
     np.testing.assert_allclose(point[0, :2], [1.0, -2.0], atol=1e-3)

@@ -58,7 +58,7 @@ def _people(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 class Small:
-    """A small case: people, a linear model, and balls round those whom the model accepts."""
+    """A small case: rows, a linear model, and balls around those that the model accepts."""
 
     def __init__(self, seed: int, *, rules: tuple[str, ...] = (), constraints: dict | None = None) -> None:
         frame, labels = _people(seed)
@@ -84,7 +84,7 @@ class Small:
         return Objective(self.percentiles, self.region, largest, number)
 
     def brute_force(self, i: int) -> np.ndarray:
-        """All rows of person i that turn the decision, keep every rule, and lie near a real person."""
+        """All answers for row i that flip the decision, keep every rule, and lie near a real row."""
         own = self.region.factuals[i]
         scores = np.append(np.unique(self.values[:, 1]), own[1])
         cells = itertools.product([-8.0, 0, 1, 2, 3, 4], scores, [0.0, 1, 2], [0.0, 1, 2, np.nan], [own[4]])
@@ -100,7 +100,7 @@ class Small:
 
 
 def _each(small: Small, objective: Objective, limit: int = 1000, nodes: int = 20_000):
-    """For each person with an answer the least cost by brute force, and the proof given the dearest answer."""
+    """For each row with an answer the least cost by brute force, and the proof given the costliest answer."""
     programs = small.programs(objective, nodes)
     for i, own in enumerate(programs.score.score(small.region.factuals)):
         rows = small.brute_force(i)
@@ -246,7 +246,7 @@ def test_no_answer_costs_less_than_its_bound(german, explained) -> None:
     np.testing.assert_allclose(proven["gap"], proven["cost"] - proven["bound"], atol=2e-6)
 
 
-def test_no_mixture_of_a_person_and_a_real_one_costs_less_than_the_bound(german, explained) -> None:
+def test_no_mixture_with_a_real_row_costs_less_than_the_bound(german, explained) -> None:
     _, _, _, model, _, _, target = german
     explainer, result, frame = explained
     goal = explainer._goal(model, target, None)

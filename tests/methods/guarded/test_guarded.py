@@ -1,4 +1,4 @@
-"""The guarded search, end to end: what is found is valid, as usual as it says, and the same in any company."""
+"""The guarded search, end to end: answers are valid, as typical as stated, and the same in any batch."""
 
 import copy
 import subprocess
@@ -86,7 +86,7 @@ class Encoded:
 
 
 class German:
-    """German credit: rows for training, for calibration, and people who are refused."""
+    """German credit: rows for training, for calibration, and rows that are refused."""
 
     def __init__(self):
         data = load_german()
@@ -140,7 +140,7 @@ def guard_of(explainer, model, target="good"):
 
 @pytest.mark.parametrize("setting", ["connected", "typical"])
 @pytest.mark.parametrize("kind", ["logistic", "forest"])
-def test_answers_are_valid_and_as_usual_as_they_say(german, setting, kind) -> None:
+def test_answers_are_valid_and_as_typical_as_stated(german, setting, kind) -> None:
     model, explainer = getattr(german, kind), german.fitted(setting)
     X = german.refused(model, 12)
     result = explainer.explain(model, X, target="good", n=2)
@@ -185,7 +185,7 @@ def test_a_limit_that_an_answer_keeps_anyway_costs_next_to_nothing(german) -> No
 
 
 @pytest.mark.parametrize("kind", ["logistic", "forest"])
-def test_the_guard_is_made_of_people_fit_had_and_calibrated_on_those_it_never_saw(german, kind) -> None:
+def test_the_guard_is_fitted_on_training_rows_and_calibrated_on_others(german, kind) -> None:
     model, explainer = getattr(german, kind), german.fitted()
     guard = guard_of(explainer, model)
     met, rest = model.predict(german.X) == "good", model.predict(german.calibration[0]) == "good"
@@ -215,7 +215,7 @@ def test_no_answer_is_easier_than_the_exact_easiest(german) -> None:
     assert forest.figures["easiest_shift"].isna().all()
 
 
-def test_a_stricter_rate_makes_answers_more_usual_and_not_easier(german) -> None:
+def test_a_stricter_rate_makes_answers_more_typical_and_not_easier(german) -> None:
     X = german.refused(german.forest, 16)
     lax, strict = (
         copy.copy(german.fitted()).set_params(rate=rate).explain(german.forest, X, target="good")
@@ -285,7 +285,7 @@ def test_options_are_different_and_the_best_comes_first(german) -> None:
         assert (np.diff(level[result.owners == person]) >= 0).all()
 
 
-def test_constraints_of_all_and_of_one_person_are_kept(german) -> None:
+def test_constraints_of_all_rows_and_of_one_are_kept(german) -> None:
     X = german.refused(german.logistic, 12)
     first = X.index[0]
     constraints = {
@@ -302,7 +302,7 @@ def test_constraints_of_all_and_of_one_person_are_kept(german) -> None:
     assert result.found.mean() > 0.5
 
 
-def test_who_may_change_nothing_is_told_so(german) -> None:
+def test_a_row_that_may_not_change_has_a_status_of_its_own(german) -> None:
     X = german.refused(german.logistic, 3)
     frozen = {"people": {X.index[1]: {"immutable": list(german.schema.names)}}}
     result = german.fitted().explain(german.logistic, X, target="good", constraints=frozen)
@@ -314,7 +314,7 @@ def test_who_may_change_nothing_is_told_so(german) -> None:
 
 
 @pytest.mark.parametrize("kind", ["logistic", "forest"])
-def test_no_cut_order_or_company_of_people_matters(german, kind, monkeypatch) -> None:
+def test_answers_do_not_depend_on_batches_or_order(german, kind, monkeypatch) -> None:
     model, explainer = getattr(german, kind), german.fitted()
     X = german.refused(model, 9)
     whole = explainer.explain(model, X, target="good", n=2)
@@ -331,7 +331,7 @@ def test_no_cut_order_or_company_of_people_matters(german, kind, monkeypatch) ->
     np.testing.assert_array_equal(part.person_figures["rows_scored"], whole.person_figures["rows_scored"][6:8])
 
 
-def test_the_order_of_the_training_people_does_not_matter(german) -> None:
+def test_the_order_of_the_training_rows_does_not_matter(german) -> None:
     X = german.refused(german.forest, 12)
     order = np.random.default_rng(1).permutation(len(german.X))
     one = german.explainer().fit(german.X, german.y)
@@ -372,7 +372,7 @@ def test_levels_alone_and_numbers_alone_are_searched_alike_in_any_cut(made, sett
 
 
 @pytest.mark.parametrize("budget", [3, 30, 100])
-def test_no_budget_is_exceeded_and_it_is_told_when_it_is_spent(german, budget) -> None:
+def test_no_budget_is_exceeded_and_a_spent_one_is_reported(german, budget) -> None:
     for model, n in ((german.logistic, 1), (german.forest, 3)):
         X = german.refused(model, 10)
         result = copy.copy(german.fitted()).set_params(budget=budget).explain(model, X, target="good", n=n)
@@ -385,7 +385,7 @@ def test_no_budget_is_exceeded_and_it_is_told_when_it_is_spent(german, budget) -
 
 
 def test_rows_scored_are_those_the_model_was_asked_about(german) -> None:
-    """But for what is asked once about the training people, and the figures."""
+    """Except for what is asked once about the training rows, and the figures."""
     explainer = copy.copy(german.fitted()).set_params(figures=False)
     model = Model(german.forest)
     X = german.refused(german.forest, 10)
@@ -428,8 +428,8 @@ def test_memory_is_bounded_by_columns_without_changing_answers(monkeypatch) -> N
 # relaxations
 
 
-def test_where_nothing_usual_is_in_reach_the_next_level_is_told(german) -> None:
-    """Somebody of an age that nobody has, and that cannot change, has answers outside what was seen."""
+def test_where_nothing_typical_is_in_reach_the_next_level_is_reported(german) -> None:
+    """A row of an age that no other has, and that cannot change, has answers outside what was seen."""
     X = german.refused(german.logistic, 6).copy()
     odd = X.assign(age=75, duration=72, credit_amount=18_000)
     X = pd.concat([X, odd.set_axis([f"odd {i}" for i in range(6)])])
@@ -453,7 +453,7 @@ def test_a_guard_that_hardly_anybody_passes_still_leads_to_answers(german) -> No
 # labels and calibration
 
 
-def test_without_labels_the_models_verdict_says_who_is_desired_and_that_is_said(german) -> None:
+def test_without_labels_the_model_alone_defines_the_desired_class_and_that_is_noted(german) -> None:
     explainer = german.explainer().fit(german.X)
     result = explainer.explain(german.logistic, german.refused(german.logistic, 5), target="good")
     assert result.found.all()
@@ -464,7 +464,7 @@ def test_without_labels_the_models_verdict_says_who_is_desired_and_that_is_said(
     assert len(guard.reference) + len(guard.calibration) == (german.logistic.predict(german.X) == "good").sum()
 
 
-def test_calibration_rows_are_chosen_like_the_guards_people(german) -> None:
+def test_calibration_rows_are_chosen_like_the_guards_rows(german) -> None:
     frame, labels = german.calibration
     model = german.forest
     met = model.predict(frame) == "good"
@@ -523,7 +523,7 @@ def test_answers_hold_under_the_models_that_they_were_asked_to(german) -> None:
     assert share.mean() > 0.9
 
 
-def test_who_has_no_answer_that_holds_under_all_has_one_of_the_model(german) -> None:
+def test_without_an_answer_valid_under_all_models_there_is_one_of_the_model(german) -> None:
     never = Model(lambda frame: np.where(frame["age"] > 200, "good", "bad"), classes=["bad", "good"])
     X = german.refused(german.logistic, 6)
     result = german.fitted().explain(german.logistic, X, target="good", robust=[german.forest, never])
@@ -533,7 +533,7 @@ def test_who_has_no_answer_that_holds_under_all_has_one_of_the_model(german) -> 
 
 
 @pytest.mark.parametrize("budget", [12, 200, 800])
-def test_looking_for_what_holds_under_all_leaves_enough_to_find_what_holds_under_one(german, budget) -> None:
+def test_the_search_under_all_models_leaves_enough_budget_for_one(german, budget) -> None:
     never = Model(lambda frame: np.where(frame["age"] > 200, "good", "bad"), classes=["bad", "good"])
     X = german.refused(german.forest, 5)
     explainer = copy.copy(german.fitted()).set_params(budget=budget)
@@ -666,7 +666,7 @@ def test_an_explainer_with_calibration_rows_answers_the_same_after_loading(germa
 # few people, and everything a schema can say
 
 
-def test_with_few_real_people_the_guard_is_that_of_all_training_rows_and_that_is_said(german) -> None:
+def test_with_few_real_rows_the_guard_is_that_of_all_training_rows_and_that_is_noted(german) -> None:
     few = german.X.iloc[:30]
     explainer = german.explainer().fit(few, german.y[:30])
     result = explainer.explain(german.forest, german.refused(german.forest, 4), target="good", robust=[german.logistic])
@@ -677,7 +677,7 @@ def test_with_few_real_people_the_guard_is_that_of_all_training_rows_and_that_is
 
 
 @pytest.mark.parametrize("number", [60, 110])
-def test_from_few_people_on_answers_are_guarded(german, number) -> None:
+def test_a_few_real_rows_are_enough_for_a_guard(german, number) -> None:
     X, y = german.X.iloc[:number], german.y[:number]
     explainer = german.explainer().fit(X, y)
     refused = german.refused(german.forest, 6)

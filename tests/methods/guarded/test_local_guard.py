@@ -11,7 +11,7 @@ SETTINGS = ("typical", "connected")
 
 
 def candidates(built, number, seed=0):
-    """Rows between each person and real people, whose figures are neither all good nor all bad."""
+    """Rows between each row and real ones, whose figures are neither all good nor all bad."""
     random = np.random.default_rng(seed)
     owners = random.integers(len(built.region), size=number)
     real = built.reference.values[random.integers(len(built.reference), size=number)]
@@ -31,7 +31,7 @@ def expected(guard, rows, limits, level):
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_a_shortlist_of_everybody_gives_the_guards_own_figures(case, setting) -> None:
+def test_a_shortlist_of_all_rows_gives_the_guards_own_figures(case, setting) -> None:
     built = case.built(setting=setting)
     assert len(built.reference) <= 160
     rows, owners = candidates(built, 700)
@@ -68,7 +68,7 @@ def test_shortlisted_distances_are_never_too_small_and_right_near_the_places(cas
             np.testing.assert_allclose(distance, own, atol=1e-3)
 
 
-def test_the_people_nearest_to_a_row_are_those_of_brute_force(case) -> None:
+def test_the_nearest_real_rows_are_those_of_brute_force(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 60)
     found = built.evaluator.local_guard.nearest(rows, owners, 3)
@@ -78,15 +78,15 @@ def test_the_people_nearest_to_a_row_are_those_of_brute_force(case) -> None:
     assert (np.diff(np.sort(found.reshape(60, 3, -1)[:, :, 1], axis=1)) >= 0).all()
 
 
-def test_nobody_is_near_twice(case) -> None:
-    """The two places of a person share most of their shortlists."""
+def test_no_real_row_is_near_twice(case) -> None:
+    """The two places of a row share most of their shortlists."""
     built = case.built()
     found = built.evaluator.local_guard.nearest(built.region.factuals, np.arange(len(built.region)), 10)
     for person in found:
         assert len({row.tobytes() for row in person}) == 10
 
 
-def test_figures_are_the_same_in_any_company(case) -> None:
+def test_figures_do_not_depend_on_the_batch(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 200)
     level = np.zeros(len(rows), dtype=int)
@@ -99,7 +99,7 @@ def test_figures_are_the_same_in_any_company(case) -> None:
 
 
 def test_far_from_the_mean_what_is_near_is_not_lost(case) -> None:
-    """A skewed column puts people hundreds of standard deviations out; their neighbours are near all the same."""
+    """A skewed column puts rows hundreds of standard deviations out; their neighbours are near all the same."""
     built = case.built()
     points = built.reference.points.copy()
     points[:, 0] += 3000
@@ -126,7 +126,7 @@ def test_distances_may_weigh_each_dimension_for_each_point() -> None:
     np.testing.assert_allclose(squared_distances(points, others, weights), (apart * weights[:, None]).sum(axis=2))
 
 
-def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_are_everybodys(case) -> None:
+def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_those_of_all_rows(case) -> None:
     built = case.built(settings=GuardedSettings(guard=GuardSettings(max_crowd=90)))
     assert len(built.guard.crowd) == 90 < len(built.guard.reference) <= 160
     rows, owners = candidates(built, 300)

@@ -1,4 +1,4 @@
-"""The last mile and what the search ends with: nothing can be taken back, and nothing is broken."""
+"""The local search and its answers: no change can be taken back, and no rule is broken."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_a_strict_guard_leaves_nothing_to_take_back_either(case, seed) -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_what_is_found_is_valid_allowed_and_as_usual_as_it_says(case, setting) -> None:
+def test_answers_are_valid_allowed_and_as_typical_as_stated(case, setting) -> None:
     constraints = {"max_changes": 3, "direction": {"x": "increase"}, "people": {2: {"immutable": ["y"]}}}
     built = case.built(setting=setting, constraints=constraints, people=30, options=2)
     found = built.search.search(built.problem, built.latent_of)
@@ -85,15 +85,15 @@ def test_the_cost_is_total_shift_largest_shift_and_number_of_changes(case) -> No
     assert (built.objective.cost(built.region.factuals, np.arange(5)) == 0).all()
 
 
-def walkers_of(built):
+def candidates_of(built):
     starts = Starts(built.evaluator, built.scale, min(built.limits[0].distance, 3.0))
     return built.evaluator.measure(*starts.near_real_rows()).best(4)
 
 
 @pytest.mark.parametrize("bent", [False, True])
-def test_walking_never_makes_a_walker_worse_and_never_loses_the_decision(case, bent) -> None:
+def test_no_candidate_becomes_worse_or_loses_the_decision(case, bent) -> None:
     built = case.built(case.Bent() if bent else None, people=20)
-    before = walkers_of(built)
+    before = candidates_of(built)
     after = local_search(before, built.evaluator, 10)
     np.testing.assert_array_equal(after.owners, before.owners)
     assert (after.merit <= before.merit).all()
@@ -110,12 +110,12 @@ def test_walking_never_makes_a_walker_worse_and_never_loses_the_decision(case, b
 
 def test_no_rounds_change_nothing(case) -> None:
     built = case.built(people=6)
-    before = walkers_of(built)
+    before = candidates_of(built)
     after = local_search(before, built.evaluator, 0)
     assert after.rows.tobytes() == before.rows.tobytes()
 
 
-def test_a_person_alone_walks_as_in_a_crowd(case) -> None:
+def test_the_search_of_a_row_does_not_depend_on_the_batch(case) -> None:
     built = case.built(case.Bent(), people=25)
     together = built.search.search(built.problem, built.latent_of)
     for person in (7, 24):
@@ -140,8 +140,8 @@ def test_no_budget_is_exceeded(case, budget) -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_limits_that_nothing_meets_lead_down_the_ladder(case, setting) -> None:
-    """Nobody is as young as these people, and no answer changes that: everybody has one all the same, and is told."""
+def test_limits_that_nothing_meets_are_relaxed(case, setting) -> None:
+    """No real row is as young as these, and no answer changes that: each has one all the same, with its level."""
     built = case.built(setting=setting, people=20, age=-9.0, train=3000, calibrated=1500)
     found = built.search.search(built.problem, built.latent_of)
     assert set(found.owners) == set(range(20))
@@ -151,7 +151,7 @@ def test_limits_that_nothing_meets_lead_down_the_ladder(case, setting) -> None:
     assert (found.rows[:, 0] == -9.0).all()
 
 
-def test_somebody_who_is_a_little_odd_gets_the_next_level(case) -> None:
+def test_a_row_that_is_a_little_unusual_gets_the_next_level(case) -> None:
     built = case.built(people=20, age=2.7, train=3000, calibrated=1500)
     found = built.search.search(built.problem, built.latent_of)
     best = firsts(found)

@@ -1,4 +1,4 @@
-"""Where the guarded search starts: near real people, by exact figures, and by a climb."""
+"""Where the guarded search starts: near real rows, and by hill-climbing."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_what_nothing_can_change_is_the_distance_over_frozen_cells(case) -> None
         assert sorted(order[person]) == list(range(len(real)))  # each real person once
 
 
-def test_people_within_reach_come_before_all_others(case) -> None:
+def test_real_rows_within_reach_come_before_all_others(case) -> None:
     built = case.built()
     radius = 0.8
     order, fixed = starts_of(built, radius)._ranked()
@@ -33,7 +33,7 @@ def test_people_within_reach_come_before_all_others(case) -> None:
         assert (np.diff(reachable.astype(int)) <= 0).all()
 
 
-def test_the_nearest_person_and_the_easiest_come_first(case) -> None:
+def test_the_nearest_real_row_and_the_easiest_come_first(case) -> None:
     built = case.built()
     order, _ = starts_of(built, 50.0)._ranked()
     points = built.space.transform(built.region.factuals)
@@ -48,7 +48,7 @@ def test_the_nearest_person_and_the_easiest_come_first(case) -> None:
 
 
 @pytest.mark.parametrize("bent", [False, True])
-def test_starts_turn_the_decision_and_keep_the_rules(case, bent) -> None:
+def test_starts_flip_the_decision_and_keep_the_rules(case, bent) -> None:
     built = case.built(case.Bent() if bent else None, people=30, constraints={"max_changes": 4})
     rows, owners = starts_of(built).near_real_rows()
     assert built.goal.judge(rows).met.all()
@@ -60,7 +60,7 @@ def test_starts_turn_the_decision_and_keep_the_rules(case, bent) -> None:
     assert len(np.unique(owners)) >= 29
 
 
-def test_a_start_near_real_people_lies_within_the_radius(case) -> None:
+def test_a_start_near_real_rows_lies_within_the_radius(case) -> None:
     built = case.built(people=30)
     rows, owners = starts_of(built, 1.5).near_real_rows()
     nearest = built.guard.position(rows)[1]
@@ -68,7 +68,7 @@ def test_a_start_near_real_people_lies_within_the_radius(case) -> None:
     assert (reached <= 1.5).mean() > 0.9
 
 
-def test_a_climb_reaches_what_only_one_cell_away_turns_the_decision(case) -> None:
+def test_a_climb_finds_the_one_cell_that_flips_the_decision(case) -> None:
     """A model that looks at the level alone: the climb must change it, and needs nothing else."""
 
     class Owners(case.Linear):
@@ -81,7 +81,7 @@ def test_a_climb_reaches_what_only_one_cell_away_turns_the_decision(case) -> Non
     assert (rows[:, 5] == built.schema.features[5].levels.index("owns")).all()
 
 
-def test_nobody_to_start_for_is_no_error(case) -> None:
+def test_a_climb_for_no_rows_finds_nothing(case) -> None:
     built = case.built(people=3)
     rows, owners = starts_of(built).climb(np.empty(0, dtype=np.intp))
     assert rows.shape == (0, 6)

@@ -1,4 +1,4 @@
-"""The line through a model's scores, for models whose line is known."""
+"""The linear surrogate, for models whose weights are known."""
 
 import numpy as np
 import pandas as pd
@@ -78,7 +78,7 @@ def fitted(model, *, probability=None, rows=400):
 
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 3.0]), st.sampled_from([None, 0.3, 0.7, 0.9]))
 @settings(max_examples=60)
-def test_a_linear_model_is_followed_exactly_and_no_hope_is_lost(seed, scale, probability) -> None:
+def test_a_linear_model_is_followed_exactly_and_no_answer_is_ruled_out(seed, scale, probability) -> None:
     model = RandomLinear(seed, scale)
     surrogate, goal, space = fitted(model, probability=probability)
     others = Table.read(frame(600, 1), SCHEMA).values
@@ -114,7 +114,7 @@ def test_a_model_without_probabilities_is_followed_too(seed, scale) -> None:
     assert surrogate.may_meet_goal(space.transform(others))[goal.judge(others).met].all()
 
 
-def test_where_the_line_does_not_decide_like_the_model_everything_is_hopeful(case) -> None:
+def test_an_inexact_surrogate_rules_nothing_out(case) -> None:
     built = case.built(case.Bent())
     assert not built.surrogate.exact
     assert built.surrogate.may_meet_goal(built.space.transform(built.values)).all()
@@ -131,7 +131,7 @@ class Constant:
 
 
 @pytest.mark.parametrize("answer", ["no", "yes"])
-def test_a_model_that_always_says_the_same_has_no_line(answer) -> None:
+def test_a_constant_model_has_no_slope(answer) -> None:
     surrogate, _, space = fitted(Constant(answer))
     assert not surrogate.exact
     assert np.abs(surrogate.slope).max() < 1e-9
