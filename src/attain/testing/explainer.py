@@ -69,6 +69,15 @@ def _fit(explainer: type[Explainer], options: tuple[tuple[str, Any], ...], rando
     return explainer(people.schema(), budget=_BUDGET, random_state=random_state, **dict(options)).fit(X, y)
 
 
+@cache
+def _answers(
+    explainer: type[Explainer], options: tuple[tuple[str, Any], ...], kind: str, n: int
+) -> tuple[pd.DataFrame, Counterfactuals]:
+    """Some refused rows and their answers, which several tests look at."""
+    X = _refused(_model(kind), 20)
+    return X, _fit(explainer, options, 0).explain(_model(kind), X, target=people.DESIRED, n=n)
+
+
 def _refused(model: Any, number: int) -> pd.DataFrame:
     others = people.frame(400, seed=7)
     return others[model.predict(others) == people.REFUSED].iloc[:number]
@@ -133,10 +142,8 @@ class ExplainerSuite:
         made = {"linear": _model("linear"), "tree": tree, "labels": lambda frame: tree.predict(frame)}
         return [made[kind] for kind in self.models]
 
-    def _explain(self, number: int = 25, **arguments: Any) -> tuple[pd.DataFrame, Counterfactuals]:
-        model = self._model
-        X = _refused(model, number)
-        return X, self._fitted().explain(model, X, target=people.DESIRED, **arguments)
+    def _explain(self, n: int = 1) -> tuple[pd.DataFrame, Counterfactuals]:
+        return _answers(self.explainer, tuple(sorted(self.options.items())), self.models[0], n)
 
     # bounded
 
@@ -241,7 +248,7 @@ class ExplainerSuite:
         assert set(result.statuses) == {Status.NOTHING_FREE}
 
     def test_several_options_are_different_and_each_is_valid(self) -> None:
-        _, result = self._explain(10, n=3)
+        _, result = self._explain(n=3)
         for person in np.unique(result.owners):
             mine = result.rows[result.owners == person]
             assert 1 <= len(mine) <= 3
@@ -358,7 +365,7 @@ class ExplainerSuite:
         pd.testing.assert_frame_equal(X, copy)
 
     def test_a_result_survives_json(self) -> None:
-        _, result = self._explain(6, n=2)
+        _, result = self._explain(n=3)
         again = Counterfactuals.from_json(result.to_json())
         assert digest(again) == digest(result)
         pd.testing.assert_frame_equal(again.frame, result.frame)
