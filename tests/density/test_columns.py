@@ -124,7 +124,7 @@ def test_no_conditions_is_a_normal_case() -> None:
 def test_infinite_cells_are_refused_by_name() -> None:
     values = rows()
     values[3, 3] = np.inf
-    with pytest.raises(DataError, match="'income' holds infinite"):
+    with pytest.raises(DataError, match="'income' has infinite values"):
         Columns.fit(SCHEMA, values)
 
 
