@@ -126,7 +126,7 @@ def test_a_class_the_probe_does_not_show_can_be_named(mixed):
     def strict(frame):
         return np.where(frame["income"] > 50, "good", "bad")
 
-    with pytest.raises(ModelError, match=r"target is 'good', but the classes of .* are 'bad'; if it has more, pass"):
+    with pytest.raises(ModelError, match=r"target is 'good', but the classes of .* are 'bad'; to name its classes"):
         Goal(strict, mixed.layout, target="good", probe=mixed.probe)
     goal = Goal(Model(strict, classes=["bad", "good"]), mixed.layout, target="good", probe=mixed.probe)
     rich = mixed.rows.copy()

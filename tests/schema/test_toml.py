@@ -186,3 +186,14 @@ def test_any_schema_can_be_written_over_any_other(data: st.DataObject, names: li
         path = Path(folder) / "schema.toml"
         first.to_toml(path)
         assert Schema.from_toml(second.to_toml(path)) == second
+
+
+def test_a_schema_is_read_from_a_path_or_from_its_text(tmp_path: Path) -> None:
+    schema = Schema((Feature("a", "count"), Feature("h", "categorical", levels=("x", "y"))))
+    path = tmp_path / "schema.toml"
+    text = schema.to_toml(path)
+    assert Schema.from_toml(path) == Schema.from_toml(str(path)) == Schema.from_toml(text) == schema
+    with pytest.raises(FileError, match=r"'missing\.toml' could not be read"):
+        Schema.from_toml("missing.toml")
+    with pytest.raises(SchemaError, match=r"transitions = .* write it as transitions = \[\{from = "):
+        Schema.from_toml(f'{text}\ntransitions = {{x = "y"}}\n')

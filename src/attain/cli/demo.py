@@ -37,7 +37,7 @@ def run(given: argparse.Namespace) -> None:
     from attain.core.errors import AttainError
     from attain.core.files import check_writable, write_atomically
     from attain.datasets import load_german
-    from attain.results.text import changes_table, comparison
+    from attain.results.text import LEGEND, changes_table, comparison
 
     if given.people < 1:
         raise AttainError(f"--people must be an integer ≥ 1, got {given.people}")
@@ -63,11 +63,7 @@ def run(given: argparse.Namespace) -> None:
     first, *others = results
     result = results[first]
     print(changes_table(result, result.found.nonzero()[0][:_SHOWN].tolist(), width()))
-    say(
-        "\npct: share of applicants at or below the value. shift: difference of the two, in percentile points; a "
-        "different level counts as 100. outlier, connected: whether the new record is unlike, and close to, real "
-        "accepted applications."
-    )
+    say(f"\n{LEGEND}")
     say()
     say(str(result))
     say(f"\n{first} beside {' and '.join(others)}:")

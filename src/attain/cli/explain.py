@@ -106,7 +106,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, seconds: float, config: str) -> None:
     from attain.cli.terminal import say, say_json, width
-    from attain.results.text import changes_table
+    from attain.results.text import LEGEND, changes_table
 
     if given.json:
         say_json(
@@ -128,7 +128,11 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
         )
         return
     if result.found.any():
-        print(changes_table(result, result.found.nonzero()[0][:_SHOWN].tolist(), width()))
+        found = result.found.nonzero()[0]
+        print(changes_table(result, found[:_SHOWN].tolist(), width()))
+        say(f"\n{LEGEND}")
+        if len(found) > _SHOWN:
+            say(f"{_SHOWN} of {len(found)} people with an answer are shown; all are in {given.out}.")
         say()
     say(str(result))
     rate = f" ({len(result) / seconds:,.0f} people per second)" if seconds > 0 else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attain.cli.arguments import add_command, add_json, add_reading, names
@@ -52,19 +51,9 @@ def register(commands: Any) -> None:
 
 def read_schema(path: str) -> Schema:
     """The schema in a TOML file."""
-    from attain.core.errors import FileError, SchemaError
-    from attain.schema import Schema
+    from attain.schema.toml import read_file
 
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise FileError(f"the schema {path!r} is not UTF-8 text; `attain schema infer` writes one") from None
-    except OSError as error:
-        raise FileError(f"the schema {path!r} could not be read: {error.strerror or error}") from None
-    try:
-        return Schema.from_toml(text)
-    except SchemaError as error:
-        raise SchemaError(f"{path}: {error}") from None
+    return read_file(path)
 
 
 def _infer(given: argparse.Namespace) -> None:

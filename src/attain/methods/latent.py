@@ -50,7 +50,8 @@ class LatentExplainer(Explainer):
         if given is None and self.needs_autoencoder:
             raise AttainError(f"{type(self).__name__} needs an autoencoder; pass one, or autoencoder='chvae'")
         if isinstance(given, str) and given != "chvae":
-            raise AttainError(f"autoencoder must be an autoencoder or 'chvae', got {given!r}")
+            none = "" if self.needs_autoencoder else ", None"
+            raise AttainError(f"autoencoder must be an autoencoder{none} or 'chvae', got {given!r}")
         if given is None or isinstance(given, str):
             return
         lacking = [name for name in _CALLED if not hasattr(given, name)]

@@ -201,7 +201,7 @@ class Goal(GoalLike):
             difference = f" ({known}, not {found})" if found != known else ""
             hint = f"did you mean {alike[0]!r}{difference}?"
         elif self.model.adapter.classes is None:
-            hint = "if it has more, pass Model(model, classes=[...])"
+            hint = "to name its classes, pass Model(model, classes=[...])"
         else:
             hint = "pass one of them"
         raise ModelError(

@@ -19,14 +19,14 @@ class Status(Enum):
         "constraints; looser constraints or another method may find one."
     )
     NO_CHANGE_FOUND = (
-        "No change was found. We searched near similar people, in the latent space, and by following the model's score."
+        "No allowed change with the requested outcome was found, neither near similar people nor by following the "
+        "model's score; looser constraints may allow one."
     )
     SHELLS_SPENT = "The maximum number of shells was searched without success; raise `max_shells` to search further."
     NO_RECOURSE = "No allowed change flips the decision; this is certain."
     BUDGET_SPENT = (
         "The budget of model evaluations was used up before a change was found; raise `budget` to search longer."
     )
-    TIME_LIMIT = "The time limit was reached before a change was found."
     INTERRUPTED = "The search was interrupted before it reached this record."
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,6 +22,14 @@ _MEANS = {
     "outlier": ("local outliers", 100, " %"),
     "connected": ("connected to real people of the desired class", 100, " %"),
 }
+
+
+LEGEND: Final = (
+    "pct: share of the training data at or below the value. shift: difference of the two, in percentile points; a "
+    "different level counts as 100. outlier, connected: whether the new record is unlike, and within the usual "
+    "distance of, real records of the desired class."
+)
+"""What the headings of `changes_table` mean."""
 
 
 def summary(result: Record) -> str:

@@ -80,11 +80,13 @@ class Schema:
         return infer(frame, immutable=immutable, kinds=kinds, rules=rules)
 
     @classmethod
-    def from_toml(cls, text: str) -> Schema:
-        """The schema in a TOML text, such as `to_toml` gives."""
-        from attain.schema.toml import read
+    def from_toml(cls, source: str | PathLike[str]) -> Schema:
+        """The schema in a TOML file or text, such as `to_toml` writes: a path, or the text itself."""
+        from attain.schema.toml import read, read_file
 
-        return read(text)
+        if isinstance(source, PathLike) or ("\n" not in source and source.endswith(".toml")):
+            return read_file(source)
+        return read(source)
 
     def to_toml(self, path: str | PathLike[str] | None = None) -> str:
         """The schema as TOML text to read and edit; `Schema.from_toml` restores an equal schema.

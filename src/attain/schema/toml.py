@@ -116,6 +116,20 @@ def _entries(text: str) -> Any:
     return tomllib.loads(text)["feature"]
 
 
+def read_file(path: str | os.PathLike[str]) -> Schema:
+    """The schema in a TOML file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FileError(f"the schema {str(path)!r} is not UTF-8 text; `attain schema infer` writes one") from None
+    except OSError as error:
+        raise FileError(f"the schema {str(path)!r} could not be read: {error.strerror or error}") from None
+    try:
+        return read(text)
+    except SchemaError as error:
+        raise SchemaError(f"{path}: {error}") from None
+
+
 def read(text: str) -> Schema:
     """The schema that a TOML text describes, or a `SchemaError` that names the feature and the key."""
     try:
@@ -149,9 +163,20 @@ def _feature(entry: Mapping[str, Any]) -> Feature:
         try:
             properties[key] = _parsed(key, value)
         except (TypeError, KeyError, AttributeError, ValueError):
-            raise SchemaError(f"feature {name!r}: {key} = {value!r} cannot be parsed") from None
+            form = f"; write it as {key} = {_FORMS[key]}" if key in _FORMS else ""
+            raise SchemaError(f"feature {name!r}: {key} = {value!r} cannot be parsed{form}") from None
     _check_types(name, properties)
     return Feature(**properties)
+
+
+_FORMS = {
+    "levels": '["low", "high"]',
+    "bounds": "{lower = 0, upper = 100}",
+    "range": "{down = -2, up = 1}",
+    "special": '[{code = -9, meaning = "no record"}]',
+    "transitions": '[{from = "rents", to = ["owns"]}]',
+}
+"""An example of each property that is not a plain value."""
 
 
 def _parsed(key: str, value: Any) -> Any:
