@@ -40,6 +40,7 @@ PYTEST := pytest -n 2 --dist worksteal
 # Half of the time of the fast tests is compiling programs that run for milliseconds: they are compiled without
 # optimisation. `make test-slow` and `make test-all` optimise them as users do.
 test coverage: export XLA_FLAGS = --xla_backend_optimization_level=0
+test-slow test-all: export ATTAIN_THOROUGH = 1
 test: $(DEV) ## format, lint, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

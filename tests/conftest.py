@@ -11,8 +11,10 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1]
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# `make test-slow` and `make test-all` look at more examples than every change can wait for.
+examples = 200 if os.environ.get("ATTAIN_THOROUGH") else 40
+settings.register_profile("local", deadline=None, max_examples=examples)
+settings.register_profile("ci", deadline=None, max_examples=examples, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

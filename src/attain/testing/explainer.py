@@ -290,7 +290,7 @@ class ExplainerSuite:
 
     def test_threads_that_share_an_explainer_get_the_same_bytes_as_one_after_the_other(self) -> None:
         explainer, models = self._fitted(), self._classifiers()[:2]
-        calls = [(model, _refused(self._model, number)) for model in models for number in (6, 12)]
+        calls = [(model, _refused(self._model, number)) for model in models for number in (3, 6)]
 
         def answered(call: tuple[Any, pd.DataFrame]) -> str:
             return digest(explainer.explain(call[0], call[1], target=people.DESIRED))
