@@ -50,7 +50,7 @@ def test_without_a_schema_it_is_inferred_and_said(files: Path, capsys: Any) -> N
 def test_the_demo_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["compare", "--demo", "--methods", "growing-spheres,nearest-unlike"]) == 0
-    assert "growing-spheres" in capsys.readouterr().out
+    assert "GrowingSpheres" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
 
 
