@@ -239,6 +239,3 @@ class Answers:
             status,
             {name: np.concatenate((values, other.figures[name])) for name, values in self.figures.items()},
         )
-
-
-Search = Callable[[Problem], Answers]
