@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attain.models import Model
     from attain.results.counterfactuals import Counterfactuals
     from attain.results.status import Status
-    from attain.schema import Constraints, Feature, Schema
+    from attain.schema import Constraints, Feature, Schema, laws
 
 __version__ = "0.1.0"
 
@@ -41,6 +41,7 @@ __all__ = [
     "density",
     "errors",
     "frames",
+    "laws",
     "load",
     "methods",
     "metrics",
@@ -59,21 +60,20 @@ _HOMES = {
     "Model": "models",
     "Schema": "schema",
     "Status": "results.status",
-    "errors": "core",
-    "frames": "core",
     "load": "methods.persistence",
 }
-"""The room of each name that is not a room itself."""
+"""The room of each name that is not a module."""
+_MODULES = {"errors": "core.errors", "frames": "core.frames", "laws": "schema.laws"}
+"""The place of each module that is not a room itself."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'attain' has no attribute {name!r}")
-    home = _HOMES.get(name)
-    if home in (None, "core"):
-        value = import_module(".".join(filter(None, ("attain", home, name))))
+    if name in _HOMES:
+        value = getattr(import_module(f"attain.{_HOMES[name]}"), name)
     else:
-        value = getattr(import_module(f"attain.{home}"), name)
+        value = import_module(f"attain.{_MODULES.get(name, name)}")
     globals()[name] = value
     return value
 

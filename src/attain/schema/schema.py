@@ -18,6 +18,7 @@ from attain.core.errors import SchemaError, listed
 from attain.core.names import repeated
 from attain.schema.expressions import Clause, Expression, parse_rule
 from attain.schema.feature import Feature, Kind
+from attain.schema.laws.law import Law
 from attain.schema.text import schema_table
 
 if TYPE_CHECKING:
@@ -43,10 +44,15 @@ class Rule:
 
 @dataclass(frozen=True, repr=False)
 class Schema:
-    """The columns of a table, in order, and the rules between them."""
+    """The columns of a table, in order, the rules between them, and the laws that were found in data.
+
+    An answer satisfies every rule. It keeps every law too, but a row that breaks a law itself may go on breaking it.
+    `laws` is None where none have been looked for: explainers then find those of their training data.
+    """
 
     features: tuple[Feature, ...]
     rules: tuple[str, ...] = ()
+    laws: tuple[Law, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, Iterable):
@@ -56,6 +62,8 @@ class Schema:
         if not isinstance(rules, Iterable) or not all(isinstance(rule, str) for rule in rules):
             raise SchemaError(f"rules must be a list of strings, such as ['a <= b'], got {self.rules!r}")
         object.__setattr__(self, "rules", tuple(rules))
+        if self.laws is not None:
+            object.__setattr__(self, "laws", tuple(Law(law) if isinstance(law, str) else law for law in self.laws))
         if not self.features:
             raise SchemaError("a schema needs at least one feature")
         for feature in self.features:

@@ -1,0 +1,35 @@
+"""One law, and what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Law:
+    """A rule that was found in data, and the evidence for it. Two laws are equal if their texts are.
+
+    Attributes
+    ----------
+    text
+        The law in the language of rules: ``a <= b``, ``if owner = no then mortgage = 0``.
+    sentence
+        What it says, for people.
+    applies
+        The number of rows that it says something about: rows in which its condition holds and its numbers are known.
+    broken
+        The number of those that break it.
+    expected
+        The number that would break it if its columns were independent.
+    rate
+        An upper bound (95 %) of the share of new rows, among those it applies to, that break it.
+
+    The evidence is None for a law that was read from a file or written by a person.
+    """
+
+    text: str
+    sentence: str = field(default="", compare=False)
+    applies: int | None = field(default=None, compare=False)
+    broken: int | None = field(default=None, compare=False)
+    expected: float | None = field(default=None, compare=False)
+    rate: float | None = field(default=None, compare=False)
