@@ -8,6 +8,7 @@ import pytest
 
 from attain.core.errors import AttainError, SchemaError
 from attain.schema import Feature, Schema
+from attain.schema.laws import Law
 
 
 def test_kinds_imply_what_they_say() -> None:
@@ -141,6 +142,21 @@ def test_a_change_makes_a_copy() -> None:
     for names, properties, words in (("height", {"cost": 1}, "'height'"), ("age", {"colour": 1}, "'colour'")):
         with pytest.raises(AttainError, match=words):
             made.change(names, **properties)
+
+
+def test_laws_are_kept_by_changes_and_fit_the_features() -> None:
+    made = schema().with_laws(["age <= debt", Law("house = owns", "All own.", 300, 0, 100.0, 0.01)])
+    assert made.laws == (Law("age <= debt"), Law("house = owns"))
+    assert [rule.text for rule in made.parsed_laws] == ["age <= debt", "house = owns"]
+    assert made.change("debt", cost=2).with_rules("age <= 99").laws == made.laws
+    assert repr(made) == "<Schema of 5 features, 1 of them immutable, 1 rules, 2 laws>"
+    assert schema().laws is None
+    assert schema().with_laws(()).laws == ()
+    for change in ({"name": "home"}, {"levels": ("rents",)}):
+        with pytest.raises(SchemaError, match="the law 'house = owns' does not fit the features"):
+            made.change("house", **change)
+    with pytest.raises(SchemaError, match="laws must be a list"):
+        schema().with_laws([5])  # type: ignore[list-item]
 
 
 def test_names_are_compared_in_linear_time() -> None:

@@ -4,6 +4,7 @@ import pytest
 from rich.cells import cell_len
 
 from attain import Feature
+from attain.schema.laws import Law
 from attain.schema.text import described, schema_table
 from attain.testing import people
 
@@ -13,6 +14,12 @@ def test_a_schema_is_shown_within_the_window(width: int) -> None:
     text = schema_table(people.schema(), width=width)
     assert all(cell_len(line) <= width for line in text.splitlines() if not line.startswith("rule:"))
     assert "rule: cards <= 10" in text
+    laws = [Law(f"cards <= {k}", f"Nobody has more than {k} cards." * 3) for k in range(20, 27)]
+    with_laws = schema_table(people.schema().with_laws(laws), width=width)
+    assert with_laws.startswith(text)
+    assert "7 laws, the first 5 of them:\n  Nobody has more than 20" in with_laws
+    assert "25" not in with_laws
+    assert all(cell_len(line) <= width for line in with_laws.removeprefix(text).splitlines())
     for words in ("only up", "= debt / income", "none < school < college", "codes -8, -9", "fillable", "rents, owns"):
         assert set(words.split()) <= set(text.replace(";", "").split()) or words in text
 

@@ -2,16 +2,20 @@
 
 import tempfile
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attain.core.errors import FileError, SchemaError
 from attain.datasets import load_german
 from attain.schema import Feature, Schema
+from attain.schema.laws import Law
+from attain.schema.toml import _comments
 from attain.testing import people
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -93,6 +97,8 @@ def test_what_a_person_writes_is_read() -> None:
         ("feature = [1]", "double brackets"),
         ("rules = 1", "rules must be a list"),
         ("rules = [1]", "rules must be a list"),
+        ("laws = 'a <= b'", "laws must be a list"),
+        ("laws = ['y <= 1']\n[[feature]]\nname = 'x'\nkind = 'real'", "the law 'y <= 1' does not fit the features"),
         ("", "at least one feature"),
         ("[[feature]]\nkind = 'real'", "no name"),
         ("[[feature]]\nname = 'x'", "'x' has no kind"),
@@ -197,3 +203,60 @@ def test_a_schema_is_read_from_a_path_or_from_its_text(tmp_path: Path) -> None:
         Schema.from_toml("missing.toml")
     with pytest.raises(SchemaError, match=r"transitions = .* write it as transitions = \[\{from = "):
         Schema.from_toml(f'{text}\ntransitions = {{x = "y"}}\n')
+
+
+LAWS = (
+    Law("debt <= income", "Debt is never larger than income.", 7896, 0, 2104.2, 0.000379),
+    Law("job = \"#1, 'a'\"", "", 7000, 3, 420.0, 0.0011),
+)
+FEATURES = (
+    Feature("debt", "real"),
+    Feature("income", "real"),
+    Feature("job", "categorical", levels=("#1, 'a'", "none")),
+)
+
+
+def test_laws_are_written_with_their_evidence_and_come_back_exactly() -> None:
+    for laws in (None, (), LAWS):
+        schema = Schema(FEATURES, ("income >= 0", "income >= 0"), laws)
+        assert Schema.from_toml(schema.to_toml()) == schema
+        assert Schema.from_toml(schema.to_toml()).laws == laws
+    evidence = "holds for 7,896 people; by chance 2,104 would break it; at most 0.038 % of new people do"
+    assert f'\n  "debt <= income",  # {evidence}\n' in schema.to_toml()
+    assert "all but 3 of 7,000 people" in schema.to_toml()
+
+
+def test_comments_of_laws_that_stay_are_kept_and_their_evidence_is_updated(tmp_path: Path) -> None:
+    path = tmp_path / "schema.toml"
+    schema = Schema(FEATURES, (), LAWS)
+    text = schema.to_toml(path)
+    edited = text.replace('  "debt', '  # Checked by risk.\n  "debt').replace(
+        "new people do", "new people do (fine)", 1
+    )
+    path.write_text(edited, encoding="utf-8")
+    read = Schema.from_toml(edited)
+    read.to_toml(path)
+    assert path.read_text(encoding="utf-8") == edited
+    more = read.with_laws([replace(LAWS[0], applies=9000), "income >= 0"])
+    again = more.to_toml(path)
+    assert Schema.from_toml(again) == more
+    assert "  # Checked by risk.\n" in again
+    assert "9,000 people; by chance 2,104 would break it; at most 0.038 % of new people do (fine)" in again
+    assert "7,896" not in again
+    assert "laws" not in schema.with_laws(None).to_toml(path)
+
+
+@given(st.lists(st.tuples(TEXTS, st.lists(TEXTS), st.text(st.characters(exclude_categories=["Cs"])))))
+def test_comments_of_any_array_of_strings_are_found(items: list[tuple[str, list[str], str]]) -> None:
+    expected = {}
+    lines = ["["]
+    for text, above, behind in items:
+        comments = [f"# {comment}" for comment in map(_printable, above)]
+        note = f"# {_printable(behind)}" if _printable(behind) else ""
+        expected[text] = (comments, note)
+        lines += [*comments, f"{tomlkit.string(text).as_string()}, {note}"]
+    assert _comments("\n".join([*lines, "# the end", "]"])) == (expected, ["# the end"])
+
+
+def _printable(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())

@@ -58,12 +58,10 @@ class Schema:
         if not isinstance(self.features, Iterable):
             raise SchemaError(f"features must be a list of Feature objects, got {self.features!r}")
         object.__setattr__(self, "features", tuple(self.features))
-        rules = (self.rules,) if isinstance(self.rules, str) else self.rules
-        if not isinstance(rules, Iterable) or not all(isinstance(rule, str) for rule in rules):
-            raise SchemaError(f"rules must be a list of strings, such as ['a <= b'], got {self.rules!r}")
-        object.__setattr__(self, "rules", tuple(rules))
+        object.__setattr__(self, "rules", _texts("rules", self.rules, str))
         if self.laws is not None:
-            object.__setattr__(self, "laws", tuple(Law(law) if isinstance(law, str) else law for law in self.laws))
+            laws = _texts("laws", self.laws, str | Law)
+            object.__setattr__(self, "laws", tuple(Law(law) if isinstance(law, str) else law for law in laws))
         if not self.features:
             raise SchemaError("a schema needs at least one feature")
         for feature in self.features:
@@ -71,7 +69,7 @@ class Schema:
                 raise SchemaError(f"features must be a list of Feature objects, got a {type(feature).__name__} in it")
         if twice := repeated(self.names):
             raise SchemaError(f"two features have the same name: {listed(twice)}")
-        _ = self.parsed_rules, self.derivations
+        _ = self.parsed_rules, self.parsed_laws, self.derivations
 
     @classmethod
     def infer(
@@ -121,7 +119,8 @@ class Schema:
     def __repr__(self) -> str:
         """One line; `print` shows the table."""
         rules = f", {len(self.rules)} rules" if self.rules else ""
-        return f"<Schema of {len(self)} features, {len(self.immutable)} of them immutable{rules}>"
+        laws = f", {len(self.laws)} laws" if self.laws else ""
+        return f"<Schema of {len(self)} features, {len(self.immutable)} of them immutable{rules}{laws}>"
 
     def __str__(self) -> str:
         return schema_table(self)
@@ -162,8 +161,28 @@ class Schema:
 
     @cached_property
     def parsed_rules(self) -> tuple[Rule, ...]:
-        columns = {feature.name: feature for feature in self.features}
-        return tuple(Rule(text, *parse_rule(text, columns)) for text in self.rules)
+        return tuple(self.rule(text) for text in self.rules)
+
+    @cached_property
+    def parsed_laws(self) -> tuple[Rule, ...]:
+        """The laws as rules; none where none have been looked for."""
+        parsed = []
+        for law in self.laws or ():
+            try:
+                parsed.append(self.rule(law.text))
+            except SchemaError as error:
+                raise SchemaError(
+                    f"the law {law.text!r} does not fit the features: {error}; correct it, or leave it out"
+                ) from None
+        return tuple(parsed)
+
+    @cached_property
+    def _columns(self) -> dict[str, Feature]:
+        return {feature.name: feature for feature in self.features}
+
+    def rule(self, text: str) -> Rule:
+        """A rule between the features, parsed; a `SchemaError` says what does not fit."""
+        return Rule(text, *parse_rule(text, self._columns))
 
     @cached_property
     def derivations(self) -> tuple[tuple[int, Expression], ...]:
@@ -198,3 +217,14 @@ class Schema:
     def with_rules(self, *rules: str) -> Schema:
         """A copy with additional rules between features."""
         return replace(self, rules=(*self.rules, *rules))
+
+    def with_laws(self, laws: Iterable[Law | str] | None) -> Schema:
+        """A copy with these laws instead of its own; None: explainers find those of their training data."""
+        return replace(self, laws=laws)  # type: ignore[arg-type]
+
+
+def _texts(name: str, given: Any, kinds: Any) -> tuple[Any, ...]:
+    items = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else None
+    if items is None or not all(isinstance(item, kinds) for item in items):
+        raise SchemaError(f"{name} must be a list of strings, such as ['a <= b'], got {given!r}")
+    return items

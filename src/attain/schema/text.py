@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from attain.core.text import number, plain, table
+from attain.core.text import number, plain, table, wrapped
 
 if TYPE_CHECKING:
     from attain.schema.feature import Feature
+    from attain.schema.laws.law import Law
     from attain.schema.schema import Schema
 
 _LEVELS = 8
 """How many levels of a feature are listed."""
+_LAWS = 5
+"""How many laws are listed."""
 
 
 def schema_table(schema: Schema, width: int | None = None) -> str:
-    """One line for each feature, then the rules."""
+    """One line for each feature, then the rules and the first laws."""
     rows = [
         (f.name, f.kind, _freedom(f), _values(f), "" if f.step is None else number(f.step)) for f in schema.features
     ]
     body = table(("feature", "kind", "may change", "values", "step"), rows, width=width)
-    return "\n".join([body, *(f"rule: {plain(rule)}" for rule in schema.rules)])
+    return "\n".join([body, *(f"rule: {plain(rule)}" for rule in schema.rules), *_laws(schema.laws or (), width)])
+
+
+def _laws(laws: Sequence[Law], width: int | None) -> Iterator[str]:
+    if laws:
+        some = f", the first {_LAWS} of them" if len(laws) > _LAWS else ""
+        yield f"{len(laws):,} {'law' if len(laws) == 1 else 'laws'}{some}:"
+    for law in laws[:_LAWS]:
+        yield wrapped(plain(law.sentence or law.text), width, "  ")
 
 
 def described(value: object, feature: Feature) -> str:

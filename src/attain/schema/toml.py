@@ -17,6 +17,7 @@ from tomlkit.items import AoT, Array, Table
 from attain.core.errors import FileError, SchemaError, listed
 from attain.core.files import write_atomically
 from attain.schema.feature import Feature
+from attain.schema.laws.law import Law
 from attain.schema.schema import Schema
 
 FORMAT = "attain-schema-1"
@@ -24,6 +25,9 @@ _SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up")}
 _DEFAULTS = {item.name: item.default for item in fields(Feature)}
 _SECTION = re.compile(r"^((?:[ \t]*#.*\n)*)[ \t]*\[\[[ \t]*feature[ \t]*\]\]", re.MULTILINE)
 """The header of a feature, with the comment lines directly above it."""
+_TOKEN = re.compile(r'''"""(?:\\.|[^\\])*?"""|\'{3}.*?\'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|\n''', re.DOTALL)
+"""In the text of an array of strings: a string, a comment or the end of a line."""
+_EVIDENCE = re.compile(r"holds for [^;]*; by chance [^;]*; at most [^;]* % of new people do")
 
 
 def write(schema: Schema, path: str | os.PathLike[str] | None = None) -> str:
@@ -52,13 +56,48 @@ def _existing(path: Path) -> tuple[str, dict[str, str]]:
 
 def _head(schema: Schema, text: str) -> str:
     document = tomlkit.parse(text or f'format = "{FORMAT}"\n')
-    if document.unwrap().get("rules", []) != list(schema.rules):
-        document.pop("rules", None)
-        if schema.rules:
-            if not text:
-                document.add(tomlkit.nl())
-            document["rules"] = _lines(schema.rules)
+    rules = [(rule, "") for rule in schema.rules] or None
+    laws = None if schema.laws is None else [(law.text, law.evidence) for law in schema.laws]
+    for key, items in (("rules", rules), ("laws", laws)):
+        old = document.get(key)
+        if items is None:
+            document.pop(key, None)
+        elif old is None:
+            document.add(tomlkit.nl())
+            document[key] = _strings(items, "")
+        elif [(text, "") for text in old.unwrap()] != items:
+            document[key] = _strings(items, old.as_string())
     return tomlkit.dumps(document).rstrip()
+
+
+def _strings(items: Iterable[tuple[str, str]], old: str) -> Array:
+    """The strings as an array, one a line with a comment; those of the old text keep their comments."""
+    kept, rest = _comments(old)
+    lines = ["["]
+    for item, evidence in items:
+        above, behind = kept.get(item, ([], f"# {evidence}" if evidence else ""))
+        behind = _EVIDENCE.sub(evidence, behind) if evidence else behind
+        lines += [*above, f"{tomlkit.string(item).as_string()},  {behind}".rstrip()]
+    lines += rest
+    return tomlkit.parse("items = " + "\n  ".join(lines) + "\n]")["items"]
+
+
+def _comments(text: str) -> tuple[dict[str, tuple[list[str], str]], list[str]]:
+    """For each string of an array, the comment lines above it and the comment behind it; and those at the end."""
+    found: dict[str, tuple[list[str], str]] = {}
+    above: list[str] = []
+    last: str | None = None
+    for token in _TOKEN.findall(text):
+        if token == "\n":
+            last = None
+        elif not token.startswith("#"):
+            last = tomllib.loads(f"item = {token}")["item"]
+            found[last], above = (above, ""), []
+        elif last is not None:
+            found[last] = (found[last][0], token)
+        else:
+            above.append(token)
+    return found, above
 
 
 def _section(feature: Feature, text: str | None) -> str:
@@ -73,7 +112,7 @@ def _section(feature: Feature, text: str | None) -> str:
     implied = _implied(feature)
     for name, default in _DEFAULTS.items():
         value = getattr(feature, name)
-        if old is not None and repr(getattr(old, name)) == repr(value):
+        if name in entry and repr(getattr(old, name)) == repr(value):
             continue
         if value == implied.get(name, default) or value == {}:
             entry.pop(name, None)
@@ -138,15 +177,18 @@ def read(text: str) -> Schema:
         raise SchemaError(f"the schema is not valid TOML: {error}") from None
     if content.pop("format", FORMAT) != FORMAT:
         raise SchemaError(f"the text is not a schema of this version; its first line should be: format = {FORMAT!r}")
-    rules = content.pop("rules", [])
+    rules, laws = content.pop("rules", []), content.pop("laws", None)
     entries = content.pop("feature", [])
     if content:
-        raise SchemaError(f"the schema has unknown keys: {listed(content)}; known are format, rules and [[feature]]")
+        raise SchemaError(
+            f"the schema has unknown keys: {listed(content)}; known are format, rules, laws and [[feature]]"
+        )
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise SchemaError("each feature must start with a line [[feature]], in double brackets")
-    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise SchemaError(f"rules must be a list of strings, such as ['a <= b'], got {rules!r}")
-    return Schema(tuple(_feature(entry) for entry in entries), tuple(rules))
+    for key, texts in (("rules", rules), ("laws", [] if laws is None else laws)):
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise SchemaError(f"{key} must be a list of strings, such as ['a <= b'], got {texts!r}")
+    return Schema(tuple(map(_feature, entries)), tuple(rules), None if laws is None else tuple(map(Law, laws)))
 
 
 def _feature(entry: Mapping[str, Any]) -> Feature:

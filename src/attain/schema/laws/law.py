@@ -33,3 +33,14 @@ class Law:
     broken: int | None = field(default=None, compare=False)
     expected: float | None = field(default=None, compare=False)
     rate: float | None = field(default=None, compare=False)
+
+    @property
+    def evidence(self) -> str:
+        """What it rests on, in words; empty where that is unknown."""
+        if self.applies is None or self.broken is None or self.expected is None or self.rate is None:
+            return ""
+        holds = f"all but {self.broken:,} of {self.applies:,}" if self.broken else f"{self.applies:,}"
+        return (
+            f"holds for {holds} people; by chance {self.expected:,.0f} would break it; "
+            f"at most {100 * self.rate:.2g} % of new people do"
+        )
