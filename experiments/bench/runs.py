@@ -107,7 +107,8 @@ def _judged(result: Any, rows: pd.DataFrame, table: Table, case: Case) -> tuple[
     """The answers that count, (n_rows, n_features), NaN for others, and each row's verdict and its reason."""
     schema, columns = table.schema, list(rows.columns)
     frame = getattr(result, "frame", result)
-    answered = ~frame[columns].isna().all(axis=1).to_numpy()
+    answered = getattr(result, "found", None)
+    answered = ~frame[columns].isna().all(axis=1).to_numpy() if answered is None else answered
     reasons = [_own_reason(result, i) for i in range(len(rows))]
     verdicts = [NONE] * len(rows)
     before, after = rows.to_dict("records"), frame[columns].to_dict("records")

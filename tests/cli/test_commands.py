@@ -132,7 +132,9 @@ def test_a_person_without_an_answer_has_a_row_that_says_why_and_the_exit_code_sa
     assert main([*EXPLAIN, "--constraints", "c.toml", "--out", "o.csv"]) == 0
     written = pd.read_csv("o.csv")
     assert written["status"][0] == "NOTHING_FREE"
-    assert written.loc[0, list(people.schema().names)].isna().all()
+    assert written["reason"][0] == attain.Status.NOTHING_FREE.reason
+    own = pd.read_csv("refused.csv")[list(people.schema().names)]
+    assert written.loc[0, own.columns].dropna().tolist() == own.loc[0].dropna().tolist()
     assert np.isnan(written["option"][0])
     assert len(written) == 6
     (files / "c.toml").write_text(f"immutable = {json.dumps(list(people.schema().names))}\n")

@@ -125,18 +125,27 @@ def test_a_result_comes_back_from_json_as_it_was(frame: Any) -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_people_without_an_answer_have_a_row_of_missing_cells(frame: Any) -> None:
+def test_people_without_an_answer_keep_their_own_record_and_every_column_its_dtype(frame: Any) -> None:
     result = explain(frame, n=1)
-    made = result.frame
+    made, without = result.frame, np.flatnonzero(~result.found)
     assert type(made) is type(frame)
-    as_pandas = made if isinstance(made, pd.DataFrame) else made.to_pandas()
-    assert as_pandas[~result.found].isna().all(axis=None)
-    assert as_pandas[result.found].notna().all(axis=None)
+    assert 0 < len(without) < len(result)
+    if isinstance(frame, pd.DataFrame):
+        pd.testing.assert_series_equal(made.dtypes, frame.dtypes)
+        pd.testing.assert_frame_equal(made.iloc[without], frame.iloc[without])
+    else:
+        assert made.schema == frame.schema
+        rows = without.tolist()
+        assert (
+            made[rows].equals(frame[rows])
+            if isinstance(frame, pl.DataFrame)
+            else made.take(rows).equals(frame.take(rows))
+        )
     young = (people()["age"] < 30).to_numpy()
     assert not result.found[young].any()
 
 
-def test_the_frame_has_the_inputs_dtypes_when_everybody_has_an_answer() -> None:
+def test_the_frame_has_the_inputs_narrow_dtypes() -> None:
     X = people()[people()["age"] >= 30]
     X = X[decide(X) == "bad"].astype({"age": "uint8", "income": "float32"})
     result = explain(X)

@@ -64,7 +64,8 @@ def read_table(
     """Answers for these people: matched by name if the file has names, otherwise row by row.
 
     The first of several rows for a person counts: it is the best option. A row of missing cells means no answer, like
-    a missing row. Numbers outside the schema's bounds are read too, so that they can be counted as violations.
+    a missing row, and so does any status but FOUND where the file has statuses. Numbers outside the schema's bounds
+    are read too, so that they can be counted as violations.
     """
     schema, loose = people.schema, _loosened(people.schema)
     columns = columns_of(path, separator)
@@ -73,17 +74,14 @@ def read_table(
     values = Table.read(frame, loose, path).values
     numbered = isinstance(frame.index, pd.RangeIndex)
     rows = _in_order(path, frame, people) if numbered else _matched(path, list(frame.index), people.labels)
+    statuses = _statuses(path, columns, schema, separator, rows)
+    answered = rows >= 0
+    if statuses is not None:
+        answered &= [status is Status.FOUND for status in statuses]
     answers = np.full(people.values.shape, np.nan)
-    answers[rows >= 0] = values[rows[rows >= 0]]
-    return TableOfAnswers(
-        people,
-        answers,
-        ~np.isnan(answers).all(axis=1),
-        target,
-        probability,
-        Path(path).stem,
-        _statuses(path, columns, schema, separator, rows),
-    )
+    answers[answered] = values[rows[answered]]
+    found = ~np.isnan(answers).all(axis=1)
+    return TableOfAnswers(people, answers, found, target, probability, Path(path).stem, statuses)
 
 
 def _matched(path: str, names: Sequence[Any], people: Sequence[Any]) -> np.ndarray:

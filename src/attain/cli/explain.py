@@ -27,10 +27,11 @@ _EPILOG = f"""models:
   .pkl, .joblib  a pickle; needs --trust-pickle
 
 OUT has one row for each option: the person, the
-number of the option, the status, the features,
-the figures. A person without an answer has one
-row of missing cells, and the status says why. If
-OUT ends with .json, it has the whole result.
+number of the option, status and reason, the
+features, the figures. A person without an answer
+has one row with their own record, and the reason
+says why. If OUT ends with .json, it has the whole
+result.
 
 {EXIT_CODES}
 example:

@@ -10,14 +10,13 @@ import pandas as pd
 from attain.cli.frames import written
 from attain.core.files import write_atomically
 from attain.core.names import free_name
-from attain.tables import Table
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
 
 
 def write_answers(path: str, result: Counterfactuals, separator: str | None = None) -> None:
-    """Writes one row for each option, and one of missing cells for each person without an answer."""
+    """Writes one row for each option, and one with their own record for each person without an answer."""
     if path.lower().endswith(".json"):
         write_atomically(path, result.to_json().encode())
     else:
@@ -30,17 +29,15 @@ def write_changes(path: str, result: Counterfactuals, separator: str | None = No
 
 
 def answers_frame(result: Counterfactuals) -> pd.DataFrame:
-    """Person, option (empty where there is none), status, the features, then the figures of the option."""
+    """Person, option (empty where there is none), status, reason, the features, then the figures of the option."""
     table = result.table
     without = np.setdiff1d(np.arange(len(table)), result.owners)
     owners = np.concatenate([result.owners, without])
-    rows = np.concatenate([result.rows, np.full((len(without), len(table.schema)), np.nan)])
+    rows = np.concatenate([result.rows, table.values[without]])
     order = np.argsort(owners, kind="stable")
     owners, rows, answered = owners[order], rows[order], order < len(result.owners)
     labels = [table.labels[i] for i in owners]
-    source = table.layout.library.take(table.source, owners)
-    chosen = Table(table.schema, table.values[owners], table.layout, labels, source)
-    features = chosen.replaced(rows, answered).reset_index(drop=True)
+    features = table.take(owners, rows).reset_index(drop=True)
     figures = {name: np.asarray(values)[owners] for name, values in result.person_figures.items()}
     for name, values in result.option_figures.items():
         figures[name] = np.full(len(owners), np.nan)
@@ -52,6 +49,7 @@ def answers_frame(result: Counterfactuals) -> pd.DataFrame:
         _person_column(result): labels,
         free_name("option", taken): option,
         free_name("status", taken): [result.statuses[i].name for i in owners],
+        free_name("reason", taken): result.reasons.take(owners).to_numpy(),
     }
     named_figures = {free_name(name, taken): values for name, values in figures.items()}
     return pd.concat([pd.DataFrame(leading), features, pd.DataFrame(named_figures)], axis=1)

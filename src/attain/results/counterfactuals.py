@@ -32,8 +32,10 @@ class Counterfactuals(Record):
     Attributes
     ----------
     frame
-        One row per person, the best option: the index, column order and dtypes of the input. The row of a person
-        without an answer is missing in every cell.
+        One row per person, the best option: the index, column order and dtypes of the input. A person without an
+        answer keeps their own record; `found` says who has one.
+    found
+        Whether each person has an answer: an array of booleans.
     options
         All options in long form: person, option (1 is the best), then the features. Where a feature is called `person`
         or `option`, that column is called `person_` or `option_`.
@@ -56,7 +58,7 @@ class Counterfactuals(Record):
 
     @cached_property
     def frame(self) -> Frame:
-        return self.table.replaced(self.answers, self.found)
+        return self.table.replaced(np.where(self.found[:, None], self.answers, self.table.values))
 
     @cached_property
     def options(self) -> Frame:

@@ -108,18 +108,13 @@ class Table:
         values = read_columns(opened, schema.features, labels, library)
         return cls(schema, values, Layout(schema, library, columns, dtypes), labels, native)
 
-    def replaced(self, rows: np.ndarray, answered: np.ndarray) -> Frame:
-        """The frame with these rows of the matrix in it; only cells that differ are written.
-
-        Rows that are not `answered` become missing in every cell; they never hold the factual.
-        """
-        missing = np.flatnonzero(~answered)
+    def replaced(self, rows: np.ndarray) -> Frame:
+        """The frame with these rows of the matrix in it; only cells that differ are written."""
         columns = {}
         for name in self.layout.columns:
             j = self.schema.position(name)
-            differs = answered & ~unchanged(rows[:, j], self.values[:, j])
-            at = np.flatnonzero(differs)
-            columns[name] = (at, rows[at, j], missing, self.schema[name])
+            at = np.flatnonzero(~unchanged(rows[:, j], self.values[:, j]))
+            columns[name] = (at, rows[at, j], self.schema[name])
         return self.layout.library.replace(self.source, columns)
 
     def take(self, positions: np.ndarray, rows: np.ndarray) -> Frame:
@@ -131,7 +126,7 @@ class Table:
             [self.labels[p] for p in positions],
             self.layout.library.take(self.source, positions),
         )
-        return chosen.replaced(rows, np.ones(len(rows), dtype=bool))
+        return chosen.replaced(rows)
 
 
 def _with_steps(schema: Schema, steps: Mapping[str, float | None]) -> Schema:

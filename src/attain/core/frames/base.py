@@ -39,8 +39,8 @@ class Domain(Protocol):
 
 Cells = tuple[np.ndarray, Domain, Any]
 """A matrix column, its domain, and the dtype to write it with (None: the library's default)."""
-Edit = tuple[np.ndarray, np.ndarray, np.ndarray, Domain]
-"""Positions that change, their new cells, positions that become missing, and the domain."""
+Edit = tuple[np.ndarray, np.ndarray, Domain]
+"""Positions that change, their new cells, and the domain."""
 
 
 class Library:
@@ -155,22 +155,19 @@ class Library:
         return self.write(_assembled({name: self.column(*cells) for name, cells in columns.items()}))
 
     def replace(self, frame: Any, edits: Mapping[str, Edit]) -> Any:
-        """The frame with some cells replaced and some emptied, with its own dtypes wherever they can hold the cells."""
+        """The frame with some cells replaced, with its own dtypes wherever they can hold the cells."""
         opened = self.read(frame)
-        for name, (at, cells, missing, domain) in edits.items():
-            if at.size or missing.size:
-                opened = self._with_column(opened, self._edited(opened[name], at, cells, missing, domain))
+        for name, (at, cells, domain) in edits.items():
+            if at.size:
+                opened = self._with_column(opened, self._edited(opened[name], at, cells, domain))
         return self.write(opened)
 
-    def _edited(
-        self, column: nw.Series[Any], at: np.ndarray, cells: np.ndarray, missing: np.ndarray, domain: Domain
-    ) -> nw.Series[Any]:
-        # old cells, new cells and one missing cell form one column, from which every row takes its own
-        new = self.column(np.append(cells, math.nan), domain, self.dtype(column)).alias(column.name)
+    def _edited(self, column: nw.Series[Any], at: np.ndarray, cells: np.ndarray, domain: Domain) -> nw.Series[Any]:
+        # old and new cells form one column, from which every row takes its own
+        new = self.column(cells, domain, self.dtype(column)).alias(column.name)
         both = nw.concat([self.cast(column, self.dtype(new)).to_frame(), new.to_frame()])
-        n = len(column)
-        rows = np.arange(n)
-        rows[at], rows[missing] = n + np.arange(len(at)), n + len(at)
+        rows = np.arange(len(column))
+        rows[at] = len(column) + np.arange(len(at))
         return both[column.name][rows]
 
     def _with_column(self, frame: nw.DataFrame[Any], column: nw.Series[Any]) -> nw.DataFrame[Any]:

@@ -127,20 +127,18 @@ class Pandas(Library):
 
     def replace(self, frame: Any, edits: Mapping[str, Edit]) -> Any:
         result = frame.copy()
-        for name, (at, cells, missing, domain) in edits.items():
-            if at.size or missing.size:
-                result[name] = self._with_cells(frame[name], at, cells, missing, domain)
+        for name, (at, cells, domain) in edits.items():
+            if at.size:
+                result[name] = self._with_cells(frame[name], at, cells, domain)
         return result
 
-    def _with_cells(self, column: Any, at: np.ndarray, cells: np.ndarray, missing: np.ndarray, domain: Domain) -> Any:
+    def _with_cells(self, column: Any, at: np.ndarray, cells: np.ndarray, domain: Domain) -> Any:
         dtype = column.dtype
         if isinstance(dtype, pd.SparseDtype):
-            edited = self._with_cells(column.sparse.to_dense(), at, cells, missing, domain)
+            edited = self._with_cells(column.sparse.to_dense(), at, cells, domain)
             return edited.astype(dtype) if edited.dtype == dtype.subtype else edited
         if domain.numeric and not self.holds(dtype, cells):
-            column = column.astype(self._wider(dtype, cells, bool(missing.size)))
-        elif missing.size and isinstance(dtype, np.dtype) and dtype.kind in "iub":
-            column = column.astype(_nullable(dtype))
+            column = column.astype(self._wider(dtype, cells))
         elif isinstance(dtype, pd.CategoricalDtype):
             used = dict.fromkeys(domain.levels[int(cell)] for cell in cells)
             new = [level for level in used if level not in dtype.categories]
@@ -148,20 +146,17 @@ class Pandas(Library):
         else:
             column = column.copy()
         objects = column.dtype == _OBJECT
-        if at.size:
-            as_decimal = Objects.of(column).decimals if objects else self.scale(column.dtype) is not None
-            as_int = domain.integral if objects else self.is_integer(column.dtype)
-            made = [_scalar(cell, domain, as_decimal=as_decimal, as_int=as_int) for cell in cells]
-            column.iloc[at] = pd.array(made, dtype=column.dtype)
-        if missing.size:
-            column.iloc[missing] = None if objects else self.missing(column.dtype)
+        as_decimal = Objects.of(column).decimals if objects else self.scale(column.dtype) is not None
+        as_int = domain.integral if objects else self.is_integer(column.dtype)
+        made = [_scalar(cell, domain, as_decimal=as_decimal, as_int=as_int) for cell in cells]
+        column.iloc[at] = pd.array(made, dtype=column.dtype)
         return column
 
-    def _wider(self, dtype: Any, cells: np.ndarray, nullable: bool) -> str:
+    def _wider(self, dtype: Any, cells: np.ndarray) -> str:
         """The dtype for a column that cannot hold the new cells."""
         whole = self.is_integer(dtype) and self.holds("int64", cells)
-        plain = isinstance(dtype, np.dtype) and not (nullable and whole)
-        return ("int64" if whole else "float64") if plain else ("Int64" if whole else "Float64")
+        wider = "int64" if whole else "float64"
+        return wider if isinstance(dtype, np.dtype) else wider.capitalize()
 
     def take(self, frame: Any, positions: np.ndarray) -> Any:
         return frame.iloc[positions]
@@ -217,10 +212,3 @@ def _scalar(cell: float, domain: Domain, *, as_decimal: bool, as_int: bool) -> A
     if as_decimal:
         return decimal.Decimal(repr(float(cell)))
     return int(cell) if as_int else float(cell)
-
-
-def _nullable(dtype: Any) -> Any:
-    """The pandas dtype that holds the same values and missing cells."""
-    if dtype.kind == "b":
-        return pd.BooleanDtype()
-    return pd.api.types.pandas_dtype(str(dtype).replace("uint", "UInt").replace("int", "Int"))
