@@ -55,6 +55,20 @@ def test_flat_stretches_are_not_free_when_interpolated() -> None:
     np.testing.assert_allclose(percentiles.interpolated(column(0, 1, 1.5, 2, 11)), column(0.2, 0.2, 0.4, 0.6, 1))
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_leaving_a_value_that_many_rows_share_costs_half_their_share(share: float) -> None:
+    number = round(1000 * share)
+    sample = np.append(np.zeros(number), np.arange(100, 100 + 1000 - number))
+    cost = Percentiles.fit(ONE, sample[:, None], method="midrank").interpolated_shift
+    one = 1 / 1000
+    assert cost(column(0), column(100))[0, 0] == pytest.approx((share + one) / 2)
+    assert cost(column(0), column(1e-9))[0, 0] == pytest.approx(0.45 * share)
+    assert cost(column(0), column(100 - 1e-9))[0, 0] == pytest.approx(0.5 * share + 0.05 * one)
+    assert cost(column(0), column(50))[0, 0] == pytest.approx(0.475 * share + 0.025 * one)
+    assert cost(column(1e-9), column(100 - 1e-9))[0, 0] == pytest.approx(0.05 * (share + one))
+    assert cost(column(0), column(-1))[0, 0] == pytest.approx(share / 2)
+
+
 @pytest.mark.parametrize(("method", "kind"), [("ecdf", "weak"), ("midrank", "mean")])
 def test_percentiles_are_those_of_scipy(method: str, kind: str) -> None:
     rng = np.random.default_rng(1)
@@ -189,13 +203,15 @@ def test_shifts_do_not_fall_further_away_on_either_side(
             assert (np.diff(shifts) >= -1e-12).all()
 
 
-@given(arrays(float, st.integers(2, 30), elements=numbers, unique=True))
-def test_interpolated_percentiles_rise_strictly_between_training_values(sample: np.ndarray) -> None:
+@given(arrays(float, st.integers(2, 30), elements=numbers), st.lists(st.floats(0, 1), max_size=5))
+def test_interpolated_percentiles_rise_strictly_so_that_no_move_is_free(sample: np.ndarray, along: list[float]) -> None:
     for method in ("ecdf", "midrank"):
         percentiles = Percentiles.fit(ONE, sample[:, None], method=method)
         points = np.unique(sample)
-        asked = np.sort(np.concatenate((points, (points[1:] + points[:-1]) / 2)))
-        assert (np.diff(percentiles.interpolated(asked[:, None]).ravel()) > 0).all()
-        outside = percentiles.interpolated(column(points[0] - 1, points[0], points[-1], points[-1] + 1)).ravel()
-        assert outside[0] == outside[1]
-        assert outside[2] == outside[3]
+        between = [points[:-1] + part * np.diff(points) for part in (1e-6, *np.clip(along, 1e-6, 1 - 1e-6), 1 - 1e-6)]
+        asked = np.unique(np.concatenate((points, *between)))
+        found = percentiles.interpolated(asked[:, None]).ravel()
+        assert (np.diff(found) > 0).all()
+        outside = percentiles.interpolated(column(points[0] - 1, points[0] - 2, points[-1] + 1, points[-1] + 2)).ravel()
+        assert outside[0] == outside[1] <= found[0]
+        assert outside[2] == outside[3] >= found[-1]

@@ -26,6 +26,8 @@ _Curve: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 METHODS: Final = ("ecdf", "midrank", "kde")
 
+_EDGE: Final = 0.05
+"""Between two training values the interpolated midrank covers this share of what lies at either of them."""
 _KNOTS: Final = 512
 _REACH: Final = 5.0
 """The kernel estimate is tabulated this many bandwidths beyond the data, where 3e-7 of a kernel is left."""
@@ -44,7 +46,8 @@ class Percentiles:
         What the columns are.
     method
         `ecdf`: the share of training rows at or below the value (right-continuous). `midrank`: rows at the value
-        count half. `kde`: the distribution function of a Gaussian kernel estimate with Scott's bandwidth.
+        count half. `kde`: the distribution function of a Gaussian kernel estimate with Scott's bandwidth. The first two
+        have the same points and shares.
     points
         Per column, increasing values: the distinct training values, or the knots of the kernel estimate. Special codes
         and missing cells are left out. Empty for a column without an order, and for one without training values.
@@ -71,12 +74,18 @@ class Percentiles:
         return self._apply(_CURVES[self.method], values, columns)
 
     def interpolated(self, values: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
-        """The percentile of each cell on the distribution function drawn through its points with straight lines.
+        """The percentile of each cell on a distribution function that rises strictly between training values.
 
-        The objective inside searches: it rises strictly between training values, so that no move between them is
-        free, agrees with `of` at every training value, and is flat outside their range.
+        It agrees with `of` at every training value and is flat outside their range. For `ecdf` and `kde` it is drawn
+        through the points with straight lines, and continuous. For `midrank` it is the cost inside searches, and jumps
+        at training values: with p_i the share of rows at x_i and P_i that at or below it,
+
+            P_i − p_i / 2                                                         at x_i,
+            P_i − c p_i + c (p_i + p_{i+1}) (x − x_i) / (x_{i+1} − x_i)           for x_i < x < x_{i+1}, c = 0.05,
+
+        so that no move is free, and the smallest step off a value that many rows share costs almost half their share.
         """
-        return self._apply(_midrank_line if self.method == "midrank" else _line, values, columns)
+        return self._apply(_midrank_between if self.method == "midrank" else _line, values, columns)
 
     def shift(self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
         """How far each cell moved, in [0, 1]: exactly 0 where it did not; NaN in rows without an answer.
@@ -90,7 +99,7 @@ class Percentiles:
     def interpolated_shift(
         self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None
     ) -> FloatArray:
-        """`shift` by the interpolated distribution function: what a search minimises, not what is reported."""
+        """`shift` by the interpolated distribution function: inside searches, never what is reported."""
         return _shift(self.interpolated, factuals, counterfactuals, columns)
 
     def _apply(self, curve: _Curve, values: ArrayLike, columns: ArrayLike | None) -> FloatArray:
@@ -155,8 +164,15 @@ def _line(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArr
     return np.asarray(np.interp(cells, points, shares[1:]))
 
 
-def _midrank_line(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
-    return np.asarray(np.interp(cells, points, (shares[1:] + shares[:-1]) / 2))
+def _midrank_between(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
+    after = np.searchsorted(points, cells, side="right")
+    at_point = (after > 0) & (points[after - 1] == cells)
+    midrank = (shares[after - at_point] + shares[after]) / 2
+    between = ~at_point & (after > 0) & (after < len(points))
+    i, masses = after[between], np.diff(shares)
+    along = (cells[between] - points[i - 1]) / (points[i] - points[i - 1])
+    midrank[between] += _EDGE * (along * masses[i] - (1 - along) * masses[i - 1])
+    return midrank
 
 
 _CURVES: Final[dict[Method, _Curve]] = {"ecdf": _ecdf, "midrank": _midrank, "kde": _line}

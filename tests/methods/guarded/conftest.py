@@ -98,7 +98,7 @@ def built(
     table = Table.read(frame(train, (seed, 0)), SCHEMA)
     values = table.values
     goal = Goal(Model.of(model), table.layout, target=1, probability=probability, probe=values[:64])
-    space, percentiles = MeasuringSpace.fit(SCHEMA, values), Percentiles.fit(SCHEMA, values)
+    space, percentiles = MeasuringSpace.fit(SCHEMA, values), Percentiles.fit(SCHEMA, values, method="midrank")
     reference = Reference.build(SCHEMA, values, met=goal.judge(values).met, space=space)
     others = Table.read(frame(calibrated, (seed, 1)), SCHEMA).values
     guard = Guard.fit(setting, reference, others[goal.judge(others).met], density, settings.guard)

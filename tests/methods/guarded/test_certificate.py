@@ -78,7 +78,7 @@ class Small:
         self.reference = Reference.build(schema, self.values, desired_labels=labels, met=met, space=self.space)
         refused = np.flatnonzero(~met)[:6]
         self.region = Region.of(Table.read(frame.iloc[refused], schema), Constraints.of(constraints))
-        self.percentiles = Percentiles.fit(schema, self.values)
+        self.percentiles = Percentiles.fit(schema, self.values, method="midrank")
 
     def objective(self, largest: float = 0.5, number: float = 0.02) -> Objective:
         return Objective(self.percentiles, self.region, largest, number)
@@ -252,7 +252,7 @@ def test_no_mixture_with_a_real_row_costs_less_than_the_bound(german, explained)
     goal = explainer._goal(model, target, None)
     guard = explainer._guard_context(goal).guard
     region = Region.of(result.table, Constraints(), explainer.observed_)
-    objective = Objective(explainer.percentiles_, region, 0.5, 0.02)
+    objective = Objective(explainer._cost_percentiles, region, 0.5, 0.02)
     random = np.random.default_rng(0)
     compared = 0
     for i in np.flatnonzero(frame["certified"] & (result.figures["typicality"] == 0)):

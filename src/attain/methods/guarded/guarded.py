@@ -26,6 +26,7 @@ from attain.methods.search.latent_space import Latent
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal, GoalLike
 from attain.population.guard import Setting
+from attain.population.percentiles import Percentiles
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
 from attain.schema import Constraints
@@ -62,6 +63,7 @@ class Guarded(LatentExplainer):
     max_shift_weight, change_weight
         An answer's cost is its total shift, plus `max_shift_weight` times its largest shift, plus `change_weight` for
         each changed feature; shifts are in percentiles (1 is the whole range), weighted by the costs of the schema.
+        In the cost, unlike in the figures, rows at a value count half: leaving a value that 90 % have costs 0.45.
     effort
         How many times as many candidates go through the local search: answers become a little easier, and take longer
         to find. With `n` options it is `n` times as much.
@@ -214,17 +216,17 @@ class Guarded(LatentExplainer):
         Returns
         -------
         A frame with one row per answer: `cost`, the answer's total shift plus `max_shift_weight` times its largest
-        plus `change_weight` for each change, by the interpolated percentiles that the search uses; `bound`, which no
-        guarded answer undercuts; `gap` between them; `certified`, whether the bound is exactly the least over all
-        balls; `least`, the cost of the easiest record found in a ball; `balls`, how many were searched; and `reason`,
-        why an answer is not certified. An answer that is unusual is compared with all that are as unusual.
+        plus `change_weight` for each change, by the percentiles that the search uses; `bound`, which no guarded answer
+        undercuts; `gap` between them; `certified`, whether the bound is exactly the least over all balls; `least`, the
+        cost of the easiest record found in a ball; `balls`, how many were searched; and `reason`, why an answer is not
+        certified. An answer that is unusual is compared with all that are as unusual.
         """
         check_integer("balls", balls, 1)
         goal = self._request(model, result.target, result.probability)
         if result.table.schema != self.schema_:
             raise AttainError("result has another schema than this explainer was fitted with")
         region = Region.of(result.table, Constraints.of(constraints), self.observed_)
-        objective = Objective(self.percentiles_, region, self.max_shift_weight, self.change_weight)
+        objective = Objective(self._cost_percentiles, region, self.max_shift_weight, self.change_weight)
         certifier = Certifier(
             goal, self._guard_context(goal), self._rates, objective, self.table_.values, self._settings
         )
@@ -266,6 +268,11 @@ class Guarded(LatentExplainer):
         return self._log_density(rows, self._settings.density_samples)
 
     @property
+    def _cost_percentiles(self) -> Percentiles:
+        """What the cost measures shifts by; `percentiles_` is what TS and MS are reported by."""
+        return replace(self.percentiles_, method=self._settings.cost)
+
+    @property
     def _rates(self) -> tuple[float, float]:
         """The shares of real rows that the guard refuses: of typical answers, and of unusual ones."""
         rate = self._settings.rates[self.guard] if self.rate is None else float(self.rate)
@@ -277,7 +284,7 @@ class Guarded(LatentExplainer):
             found.guard,
             self._rates,
             found.surrogate,
-            self.percentiles_,
+            self._cost_percentiles,
             self.scale_,
             self.max_shift_weight,
             self.change_weight,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from attain.population.guard import GuardSettings, Setting
 
@@ -34,6 +35,11 @@ class GuardedSettings:
     """Separates the draw of calibration rows from other uses of the seed. (–)"""
     refits: int = 5
     """Models fitted on rows drawn with replacement, where `robust` is a function. (–)"""
+
+    # the objective
+    cost: Literal["midrank", "ecdf"] = "midrank"
+    """What shifts in the cost are measured by. By `ecdf` it costs almost nothing to leave a value that most rows share
+    for a larger one that few have. (–)"""
 
     # size of a batch
     distances_at_once: int = 16_000_000
