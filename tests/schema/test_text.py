@@ -20,7 +20,15 @@ def test_a_schema_is_shown_within_the_window(width: int) -> None:
     assert "7 laws, the first 5 of them:\n  Nobody has more than 20" in with_laws
     assert "25" not in with_laws
     assert all(cell_len(line) <= width for line in with_laws.removeprefix(text).splitlines())
-    for words in ("only up", "= debt / income", "none < school < college", "codes -8, -9", "fillable", "rents, owns"):
+    for words in (
+        "only up",
+        "= debt / income",
+        "none < school < college",
+        "codes -8, -9",
+        "fillable",
+        "rents, owns",
+        "to -1.5 … 2",
+    ):
         assert set(words.split()) <= set(text.replace(";", "").split()) or words in text
 
 

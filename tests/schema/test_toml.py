@@ -34,12 +34,14 @@ def features(draw: st.DrawFn, name: str) -> Feature:
         "description": draw(st.none() | TEXTS),
         "likelihood": draw(st.none() | TEXTS),
     }
-    reach = (draw(st.none() | st.floats(-1e6, 0)), draw(st.none() | st.floats(0, 1e6)))
+    move = (draw(st.none() | st.floats(-1e6, 0)), draw(st.none() | st.floats(0, 1e6)))
     if draw(st.booleans()):
         levels = tuple(draw(LEVELS))
         transitions = draw(st.dictionaries(st.sampled_from(levels), st.lists(st.sampled_from(levels)), max_size=2))
         kind = draw(st.sampled_from(["ordinal", "categorical"]))
-        return Feature(name, kind, levels=levels, transitions=transitions, **common)  # type: ignore[arg-type]
+        first = draw(st.integers(0, len(levels) - 1)) if kind == "ordinal" else None
+        reach: Any = (None, None) if first is None else (levels[first], draw(st.sampled_from([None, *levels[first:]])))
+        return Feature(name, kind, levels=levels, transitions=transitions, reach=reach, **common)  # type: ignore[arg-type]
     low = draw(st.none() | st.floats(0, 10))
     special = draw(st.dictionaries(st.integers(-99, -1), TEXTS, max_size=3))
     return Feature(
@@ -49,7 +51,8 @@ def features(draw: st.DrawFn, name: str) -> Feature:
         step=draw(st.none() | st.floats(1e-9, 1e9)),
         special=special,
         direction=draw(st.sampled_from(["any", "increase", "decrease"])),
-        range=reach,
+        range=move,
+        reach=(draw(st.none() | st.just(10)), None),
         transitions={float(code): ("value",) for code in special},
         **common,
     )

@@ -180,6 +180,28 @@ def test_outside_the_training_range_one_may_stay_and_come_back() -> None:
     assert made.low[:, 0].tolist() == [0.0, 0.0]
 
 
+def test_answers_stay_within_reach_and_a_row_beyond_it_may_stay_and_come_back() -> None:
+    features = (
+        Feature("x", "count", bounds=(0, 100), reach=(10, 50)),
+        Feature("l", "ordinal", levels=("a", "b", "c", "d"), reach=("b", "c"), fillable=True),
+        Feature("y", "real", derived="x / 2", reach=(None, 20)),
+    )
+    frame = pd.DataFrame({"x": [30, 80, 5], "l": ["b", "d", None], "y": [15.0, 40.0, 2.5]})
+    made = Region.of(Table.read(frame, Schema(features)), Constraints())
+    assert made.low[:, 0].tolist() == [10, 10, 5]
+    assert made.high[:, 0].tolist() == [50, 80, 50]
+    assert made.levels(1).tolist() == [
+        [False, True, True, False],
+        [False, True, True, True],
+        [False, True, True, False],
+    ]
+    owners = np.array([0, 0, 1, 1, 2])
+    rows = np.array([[90.0, 3, 0], [2, 0, 0], [80, 3, 0], [99, 0, 0], [0, 0, 0]])
+    forms = made.final_form(rows, owners)
+    assert forms[:, 0].tolist() == [50, 10, 80, 80, 5]
+    assert made.admits(forms, owners).tolist() == [False, True, False, False, False]  # 50 / 2 is beyond 20
+
+
 def test_cells_with_nowhere_to_go_are_frozen() -> None:
     level = Feature("l", "categorical", levels=("a", "b"), transitions={"a": ()})
     schema = Schema((Feature("x", "count", direction="decrease"), level))

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,7 @@ VALUE: Final = "value"
 """In `transitions` of a number with special codes: any ordinary value."""
 
 _OPEN: Final[Limits] = (None, None)
+_ENDS: Final = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Feature:
     levels
         The levels of an ordinal column, lowest first, or of a categorical one.
     bounds
-        The smallest and largest possible value, inclusive; None is open. Special codes are not subject to them.
+        The smallest and largest possible value, inclusive; None is open: data beyond them are refused. Special codes
+        are not subject to them.
     step
         New values are multiples of it; 1 for counts. Without a step, new values have six significant digits.
     special
@@ -54,6 +56,9 @@ class Feature:
     range
         How far the value may move, relative to the row's own: `(-1, 2)` is at most one down and two up; None is open.
         In an ordinal column it counts levels.
+    reach
+        The smallest and largest value that is suggested to anybody, inclusive; None is open. Levels for an ordinal
+        column. Data may lie beyond it, up to `bounds`; a row that does may stay, or move towards it.
     transitions
         The levels or special codes that one may change to: `{"rents": ("owns",)}`. A level that is not listed may
         change to any other. `"value"` stands for the ordinary numbers of a column with special codes.
@@ -79,6 +84,7 @@ class Feature:
     immutable: bool = False
     direction: Direction = "any"
     range: Limits = _OPEN
+    reach: tuple[Level | None, Level | None] = _OPEN
     transitions: Mapping[Level, tuple[Level, ...]] = field(default_factory=dict)
     cost: float = 1.0
     fillable: bool = False
@@ -94,6 +100,7 @@ class Feature:
         self._set("transitions", _transitions(self.name, self.transitions))
         self._set("range", self._limits("range", self.range))
         self._set("bounds", self._limits("bounds", self.bounds))
+        self._set("reach", self._limits("reach", self.reach) if self.numeric else self._level_limits())
         _check(self)
         if self.kind in ("count", "positive") and self.bounds[0] is None:
             self._set("bounds", (0.0, self.bounds[1]))
@@ -105,7 +112,7 @@ class Feature:
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
-    def _limits(self, name: str, limits: Limits) -> Limits:
+    def _limits(self, name: str, limits: Any) -> Limits:
         try:
             low, high = limits
             low, high = (None if side is None or math.isinf(side) else float(side) for side in (low, high))
@@ -116,6 +123,15 @@ class Feature:
         if any(side is not None and math.isnan(side) for side in (low, high)):
             raise SchemaError(f"{name} of {self.name!r} is {limits!r}; use None instead of NaN for an open limit")
         return (low, high)
+
+    def _level_limits(self) -> tuple[Level | None, Level | None]:
+        try:
+            low, high = self.reach
+        except (TypeError, ValueError):
+            raise SchemaError(
+                f"reach of {self.name!r} must be a pair of levels, with None where it is open, got {self.reach!r}"
+            ) from None
+        return (None if low is None else _level(low), None if high is None else _level(high))
 
     def __hash__(self) -> int:
         return hash((self.name, self.kind, self.levels))
@@ -139,6 +155,18 @@ class Feature:
     def searched(self) -> bool:
         """Whether a search may change the column: neither immutable nor derived."""
         return not self.immutable and self.derived is None
+
+    @property
+    def suggested(self) -> tuple[float, float]:
+        """The smallest and largest cell of the matrix that is suggested to anybody: `bounds` and `reach` together."""
+        if self.numeric:
+            (lowest, highest), (low, high) = self.bounds, self.reach
+            floors = [float(side) for side in (lowest, low) if side is not None]
+            ceilings = [float(side) for side in (highest, high) if side is not None]
+            return max(floors, default=-math.inf), min(ceilings, default=math.inf)
+        low, high = self.reach
+        first = 0 if low is None else self.levels.index(low)
+        return float(first), float(len(self.levels) - 1 if high is None else self.levels.index(high))
 
     @property
     def title(self) -> str:
@@ -212,8 +240,30 @@ def _complaints(feature: Feature) -> Iterator[str]:
     down, up = feature.range
     if (down is not None and down > 0) or (up is not None and up < 0):
         yield f"range is relative to the row's own value, so it must include 0, got {feature.range}"
+    yield from _reach_complaints(feature)
     yield from _numeric_complaints(feature) if feature.numeric else _level_complaints(feature)
     yield from _transition_complaints(feature)
+
+
+def _reach_complaints(feature: Feature) -> Iterator[str]:
+    if feature.reach == _OPEN:
+        return
+    if not feature.ordered:
+        yield f"reach is {feature.reach}, but its levels are not ordered; use transitions, or kind='ordinal'"
+        return
+    unknown = [side for side in feature.reach if side is not None and feature.levels and side not in feature.levels]
+    if unknown:
+        yield f"reach names {listed(unknown)}; its levels are {listed(feature.levels)}"
+        return
+    lowest, highest = (end if side is None else side for side, end in zip(feature.bounds, _ENDS, strict=True))
+    if feature.numeric and any(side is not None and not lowest <= float(side) <= highest for side in feature.reach):
+        yield (
+            f"reach is {feature.reach}, but bounds are {feature.bounds}: bounds are the values that data may hold, "
+            "reach those among them that are suggested; widen bounds, or narrow reach"
+        )
+    low, high = feature.suggested
+    if low > high:
+        yield f"the lower end of reach is above the upper one: {feature.reach}"
 
 
 def _numeric_complaints(feature: Feature) -> Iterator[str]:
@@ -240,7 +290,7 @@ def _level_complaints(feature: Feature) -> Iterator[str]:
     if feature.special:
         yield f"a {feature.kind} column has no special codes; make each code a level"
     if feature.bounds != _OPEN:
-        yield f"a {feature.kind} column has no bounds; omit levels that are impossible"
+        yield f"a {feature.kind} column has no bounds; omit levels that are impossible, or set reach"
     if feature.step is not None:
         yield f"a {feature.kind} column has no step"
     if feature.derived is not None:

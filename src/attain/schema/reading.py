@@ -20,6 +20,7 @@ _LARGEST = 1e150
 """The squares of larger numbers overflow, and with them every variance and distance."""
 _LONGEST = 80
 """The number of characters of a cell that a message shows."""
+_REACH = " (what is suggested is limited by reach)"
 
 
 def read_columns(
@@ -96,9 +97,9 @@ def _check_numbers(values: np.ndarray, feature: Feature, labels: Sequence[Any]) 
     refuse(np.abs(values) > _LARGEST, f"numbers beyond {_LARGEST:g} overflow; use a larger unit")
     if low is not None:
         hint = "; if it is a code rather than a number, add it to the feature's special codes" if low == 0 else ""
-        refuse(values < low, f"the schema's lower bound is {low:g}; correct the cell, or widen bounds{hint}")
+        refuse(values < low, f"the schema's lower bound is {low:g}; correct the cell, or widen bounds{_REACH}{hint}")
     if high is not None:
-        refuse(values > high, f"the schema's upper bound is {high:g}; correct the cell, or widen bounds")
+        refuse(values > high, f"the schema's upper bound is {high:g}; correct the cell, or widen bounds{_REACH}")
     if feature.kind == "count":
         refuse(values != np.floor(values), "a count must be an integer; correct the cell, or make it kind='positive'")
 

@@ -55,6 +55,9 @@ def _freedom(feature: Feature) -> str:
     if feature.range != (None, None):
         low, high = feature.range
         parts.append(f"by {'any' if low is None else number(low)} to {'any' if high is None else '+' + number(high)}")
+    if feature.reach != (None, None):
+        ends = ("any" if side is None else described(side, feature) for side in feature.reach)
+        parts.append(f"to {' … '.join(ends)}")
     if feature.transitions:
         parts.append("partly")
     if feature.fillable:

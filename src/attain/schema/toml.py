@@ -21,7 +21,7 @@ from attain.schema.laws.law import Law
 from attain.schema.schema import Schema
 
 FORMAT = "attain-schema-1"
-_SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up")}
+_SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up"), "reach": ("lower", "upper")}
 _DEFAULTS = {item.name: item.default for item in fields(Feature)}
 _SECTION = re.compile(r"^((?:[ \t]*#.*\n)*)[ \t]*\[\[[ \t]*feature[ \t]*\]\]", re.MULTILINE)
 """The header of a feature, with the comment lines directly above it."""
@@ -215,6 +215,7 @@ _FORMS = {
     "levels": '["low", "high"]',
     "bounds": "{lower = 0, upper = 100}",
     "range": "{down = -2, up = 1}",
+    "reach": "{lower = 10, upper = 90}",
     "special": '[{code = -9, meaning = "no record"}]',
     "transitions": '[{from = "rents", to = ["owns"]}]',
 }

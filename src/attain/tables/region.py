@@ -343,11 +343,8 @@ def _placed(cells: np.ndarray, own: np.ndarray, step: float | None, low: np.ndar
 
 def _absolute(feature: Feature, own: np.ndarray, observed: tuple[float, float] | None) -> tuple[np.ndarray, np.ndarray]:
     """The limits that hold for all rows; a row that is already outside them may stay, and come back."""
-    if not feature.numeric:
-        return np.zeros(len(own)), np.full(len(own), len(feature.levels) - 1.0)
-    low = -math.inf if feature.bounds[0] is None else feature.bounds[0]
-    high = math.inf if feature.bounds[1] is None else feature.bounds[1]
-    if observed is not None and not math.isnan(observed[0]) and feature.derived is None:
+    low, high = feature.suggested
+    if observed is not None and not math.isnan(observed[0]) and feature.numeric and feature.derived is None:
         low, high = max(low, observed[0]), min(high, observed[1])
     on_scale = ordinary(feature, own)
     return np.where(on_scale, np.fmin(own, low), low), np.where(on_scale, np.fmax(own, high), high)

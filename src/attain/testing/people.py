@@ -31,7 +31,7 @@ def schema() -> Schema:
             Feature("cards", "count", bounds=(0, 12), range=(-3, 2)),
             Feature("months_late", "count", special={-8: "no account", -9: "no record"}, transitions={-8: ("value",)}),
             Feature("share_used", "interval", bounds=(0, 1), step=0.01),
-            Feature("score", "real"),
+            Feature("score", "real", reach=(-1.5, 2)),
             Feature("education", "ordinal", levels=("none", "school", "college"), direction="increase"),
             Feature("housing", "categorical", levels=("rents", "owns", "parents"), transitions={"owns": ("rents",)}),
             Feature("mortgage", "categorical", levels=(False, True)),

@@ -52,6 +52,8 @@ def _wrong_number(feature: Feature, old: Any, new: Any) -> list[str]:
     low, high = feature.bounds
     if (low is not None and new < low) or (high is not None and new > high) or math.isinf(new):
         wrong.append("bounds")
+    if _beyond(feature.reach, old if old_state == VALUE else None, new):
+        wrong.append("reach")
     if feature.step is not None and abs(new / feature.step - round(new / feature.step)) > 1e-6:
         wrong.append("step")
     if feature.kind == "count" and new != int(new):
@@ -59,14 +61,26 @@ def _wrong_number(feature: Feature, old: Any, new: Any) -> list[str]:
     return wrong + (_wrong_move(feature, new - old) if old_state == VALUE else [])
 
 
+def _beyond(reach: tuple[Any, Any], old: Any, new: Any) -> bool:
+    """Whether a new value is further out of reach than the old one."""
+    low, high = reach
+    below = low is not None and new < low and (old is None or new < old)
+    above = high is not None and new > high and (old is None or new > old)
+    return below or above
+
+
 def _wrong_level(feature: Feature, old: Any, new: Any) -> list[str]:
     if new not in feature.levels:
         return ["level"]
-    if old is None:
-        return []
     if old in feature.transitions and new not in feature.transitions[old]:
         return ["transition"]
-    return _wrong_move(feature, feature.levels.index(new) - feature.levels.index(old)) if feature.ordered else []
+    if not feature.ordered:
+        return []
+    low, high, start, goal = (
+        None if level is None else feature.levels.index(level) for level in (*feature.reach, old, new)
+    )
+    far = ["reach"] if _beyond((low, high), start, goal) else []
+    return far + ([] if start is None or goal is None else _wrong_move(feature, goal - start))
 
 
 def _wrong_move(feature: Feature, move: float) -> list[str]:
