@@ -18,6 +18,7 @@ import attain
 from attain.cli import main
 from attain.cli.methods import find_method, make_explainer
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.text import people_table
 from attain.testing import people
 from attain.testing.explainer import digest
 
@@ -100,12 +101,27 @@ def test_explain_writes_the_librarys_answers(files: Path, capsys: Any) -> None:
     assert written["who"].tolist() == options["person"].tolist()
     assert written["option"].tolist() == options["option"].tolist()
     assert set(written["status"]) == {"FOUND"}
+    assert written["sentence"][written["option"] == 1].tolist() == expected.sentences.tolist()
     for name in people.schema().names:
         pd.testing.assert_series_equal(written[name], options[name], check_exact=True, check_dtype=False)
     np.testing.assert_array_equal(written["total_shift"], expected.option_figures["total_shift"])
     changes = pd.read_csv("c.csv", keep_default_na=False)
     assert changes["feature"].tolist() == expected.changes["feature"].tolist()
     assert changes["who"].tolist() == expected.changes["person"].tolist()
+
+
+def test_few_people_get_sentences_and_many_a_table(files: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setattr("attain.cli.terminal._WIDEST", 1000)
+    assert main([*EXPLAIN, "--n", "2", "--out", "o.csv"]) == 0
+    expected = direct(n=2)
+    assert people_table(expected, range(6), 1000) in capsys.readouterr().out
+    pd.read_csv("refused.csv").head(2).to_csv("refused.csv", index=False)
+    assert main([*EXPLAIN, "--n", "2", "--out", "o.csv"]) == 0
+    out = capsys.readouterr().out
+    for label, sentence in expected.sentences.head(2).items():
+        assert f"{label}: {sentence}\n" in out
+    assert out.count("\nOr: For the decision “granted”, ") == (expected.owners < 2).sum() - 2
 
 
 def test_json_output_holds_the_whole_result(files: Path) -> None:
@@ -132,7 +148,7 @@ def test_a_person_without_an_answer_has_a_row_that_says_why_and_the_exit_code_sa
     assert main([*EXPLAIN, "--constraints", "c.toml", "--out", "o.csv"]) == 0
     written = pd.read_csv("o.csv")
     assert written["status"][0] == "NOTHING_FREE"
-    assert written["reason"][0] == attain.Status.NOTHING_FREE.reason
+    assert written["sentence"][0] == attain.Status.NOTHING_FREE.reason
     own = pd.read_csv("refused.csv")[list(people.schema().names)]
     assert written.loc[0, own.columns].dropna().tolist() == own.loc[0].dropna().tolist()
     assert np.isnan(written["option"][0])

@@ -14,7 +14,7 @@ def test_the_demo_shows_three_people_and_an_overview(capsys, monkeypatch, tmp_pa
     assert main(["demo", "--people", "4", "--out", str(tmp_path / "answers.csv")]) == 0
     out = capsys.readouterr().out
     headers = [line.split() for line in out.splitlines() if line.startswith("feature ")]
-    assert headers == [["feature", "current", "pct", "counterfactual", "pct", "shift"]] * 3
+    assert headers == [["feature", "now", "suggested", "percentile", "shift"]] * 3
     assert out.count("Person ") == 3
     assert "4 of 4 people have an answer" in out
     assert "total shift" in out

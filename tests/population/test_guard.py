@@ -333,7 +333,7 @@ def test_too_few_held_out_or_real_rows_are_noted() -> None:
     found, _ = context_of(model, few, None, "connected")
     assert not found.known
     assert len(found.guard.reference) == len(few[0].drop_duplicates())
-    assert "fitted on all training rows" in found.notes[0]
+    assert "compared with all training rows" in found.notes[0]
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

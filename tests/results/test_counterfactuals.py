@@ -28,6 +28,8 @@ TABLE_1 = [
     "person",
     "option",
     "feature",
+    "label",
+    "unit",
     "current",
     "counterfactual",
     "current_percentile",
@@ -36,6 +38,7 @@ TABLE_1 = [
     "total_shift",
     "outlier",
     "connected",
+    "level",
     "method",
 ]
 
@@ -155,6 +158,14 @@ def test_the_frame_has_the_inputs_narrow_dtypes() -> None:
     assert result.frame["age"].tolist() == X["age"].tolist()
 
 
+def test_json_has_sentences_and_changes_for_programs_without_the_package() -> None:
+    result = explain(people())
+    content = json.loads(result.to_json())
+    assert content["sentences"] == result.sentences.tolist()
+    assert pd.DataFrame(content["changes"])["feature"].tolist() == result.changes["feature"].tolist()
+    assert {change["unit"] for change in content["changes"] if change["feature"] == "income"} == {"€ & more"}
+
+
 def test_options_are_the_best_first_and_in_long_form() -> None:
     result = explain(people())
     assert list(result.options.columns) == ["person", "option", *people().columns]
@@ -212,6 +223,7 @@ def test_a_notebook_shows_only_changes_and_escapes_everything() -> None:
         assert text not in html
     assert "&lt;script&gt;" in html
     assert "€ &amp; more" in html
+    assert "<th>level</th>" in html
     assert "<td>age</td>" not in html
     assert html.count("<tr") == html.count("</tr>")
     assert html.count("<td") == html.count("</td>")

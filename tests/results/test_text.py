@@ -3,10 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema
-from attain.results.text import changes_table, comparison, points
+from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
+from attain.core.errors import DataError
+from attain.results.text import comparison, description, overview, paragraphs, people_table, points, summary
+from tests.results.handmade import result_of
 
 
 def result() -> Counterfactuals:
@@ -23,26 +27,125 @@ def test_percentile_points_are_integers_from_one_up() -> None:
     assert [points(x) for x in (None, 0.0, 0.04, 0.5, 12.6)] == ["–", "0", "0.0", "0.5", "13"]
 
 
+SCHEMA = Schema(
+    (
+        Feature("amount", "positive", step=1, label="credit amount", unit="DM"),
+        Feature("savings", "categorical", levels=("below 100 DM", "100 to 500 DM")),
+        Feature("age", "count", immutable=True),
+    )
+)
+PEOPLE = pd.DataFrame(
+    {"amount": [6110, 900, 70], "savings": ["below 100 DM"] * 3, "age": [33, 20, 71]}, index=["ann", "bob", "eve"]
+)
+
+
+@pytest.fixture
+def loans() -> Counterfactuals:
+    options = {0: [{"amount": 4448}, {"savings": "100 to 500 DM", "amount": 6000}], 2: [{"savings": "100 to 500 DM"}]}
+    figures = {"typicality": [0, 2, 1], "total_shift": [0.25, 0.5, 1], "outlier": [0, 1, 0], "connected": [1, 0, 1]}
+    return result_of(SCHEMA, PEOPLE, options, statuses={1: Status.BUDGET_SPENT}, **figures)
+
+
+def test_a_person_is_described_with_all_options(loans: Counterfactuals) -> None:
+    assert loans.describe("ann", width=60).splitlines() == [
+        "Person ann, for the decision “good”",
+        "",
+        "Option 1: typical, not an outlier, connected, total shift 25",
+        "feature        now      suggested  percentile  shift",
+        "────────────────────────────────────────────────────",
+        "credit amount  6110 DM  4448 DM       50 → 75     25",
+        "",
+        "Option 2: outside what we have seen, outlier, not connected,",
+        "total shift 50",
+        "feature       now           suggested      percentile  shift",
+        "────────────────────────────────────────────────────────────",
+        "credit        6110 DM       6000 DM           50 → 75     25",
+        "amount",
+        "savings       below 100 DM  100 to 500 DM     50 → 75     25",
+    ]
+
+
+def test_somebody_without_an_answer_is_told_why(loans: Counterfactuals) -> None:
+    assert loans.describe("bob", width=60).splitlines() == [
+        "Person bob: The search reached its limit before it found a",
+        "change that leads to the requested decision.",
+    ]
+
+
+def test_an_unknown_person_is_named_with_the_known_ones(loans: Counterfactuals) -> None:
+    with pytest.raises(DataError, match="no row has the label 'joe'; the labels are 'ann', 'bob', 'eve'"):
+        loans.describe("joe")
+
+
+def test_people_with_the_same_label_are_all_described() -> None:
+    people = PEOPLE.set_axis([7, 7, 8])
+    text = result_of(SCHEMA, people, {0: [{"amount": 5}]}).describe(7, width=60)
+    assert text.count("Person 7") == 2
+    assert Status.OUT_OF_REACH.reason.split()[0] in text
+
+
+def test_many_people_are_a_table(loans: Counterfactuals) -> None:
+    assert people_table(loans, range(3), width=80).splitlines() == [
+        "person  suggested change                                          shift  level",
+        "────────────────────────────────────────────────────────────────────────────────",
+        "ann     credit amount: 6110 DM → 4448 DM                             25  typical",
+        "bob     The search reached its limit before it found a change",
+        "        that leads to the requested decision.",
+        "eve     savings: below 100 DM → 100 to 500 DM                       100  unusual",
+    ]
+
+
+def test_few_people_are_sentences(loans: Counterfactuals) -> None:
+    assert paragraphs(loans, width=300).split("\n") == [
+        "ann: For the decision “good”, reduce credit amount from 6110 to 4448 DM. The new record is typical of people "
+        "with this decision.",
+        "Or: For the decision “good”, reduce credit amount from 6110 to 6000 DM, and change savings from “below 100 "
+        "DM” to “100 to 500 DM”. The new record is unlike those seen with this decision, so treat this suggestion with "
+        "caution.",
+        "",
+        "bob: The search reached its limit before it found a change that leads to the requested decision.",
+        "",
+        "eve: For the decision “good”, change savings from “below 100 DM” to “100 to 500 DM”. The new record would be "
+        "unusual among people with this decision.",
+    ]
+
+
+def test_a_result_has_one_line_and_several(loans: Counterfactuals) -> None:
+    assert repr(loans) == "<Counterfactuals by Guarded for target 'good': 2 of 3 people have an answer>"
+    text = overview(loans, width=100)
+    assert text.startswith(people_table(loans, range(3), width=100))
+    assert "2 of 3 people have an answer (Guarded, target 'good')." in text
+    assert "\n  among real people of the desired class: 1 typical, 1 unusual\n" in text
+
+
+def test_a_summary_counts_and_gives_reasons_and_remedies(loans: Counterfactuals) -> None:
+    text = summary(loans)
+    assert f"1 × BUDGET_SPENT: {Status.BUDGET_SPENT.reason} Raise `budget` to search longer." in text
+    assert "total shift, on average: 62.5 percentile points" in text
+
+
+WORDS = st.text(min_size=1, max_size=40).filter(lambda text: text.strip() != "")
+
+
+@given(WORDS, WORDS, st.lists(WORDS, min_size=2, max_size=2, unique=True), WORDS, st.integers(20, 120))
+def test_no_line_is_wider_than_the_window(name: str, label: str, levels: list[str], unit: str, width: int) -> None:
+    schema = Schema((Feature("x", "categorical", levels=levels, label=label), Feature("y", "real", unit=unit)))
+    people = pd.DataFrame({"x": [levels[0]] * 3, "y": [0.0] * 3}, index=[name, "b", "c"])
+    made = result_of(schema, people, {0: [{"x": levels[1], "y": 123456.78}, {"y": 1}], 2: [{"y": 2}]}, target=name)
+    shown = [description(made, i, width) for i in range(3)]
+    shown += [people_table(made, range(3), width), paragraphs(made, width)]
+    for text in shown:
+        assert all(cell_len(line) <= width for line in text.splitlines())
+
+
 @pytest.mark.parametrize("width", [30, 60, 130, 200])
-def test_changes_fit_narrow_and_wide_windows(width: int) -> None:
+def test_descriptions_fit_narrow_and_wide_windows(width: int) -> None:
     made = result()
-    first, left_out, last = np.flatnonzero(made.found)[:3].tolist()
-    text = changes_table(made, [first, last], width=width)
-    assert all(cell_len(line) <= width for line in text.splitlines())
-    assert "\x1b" not in text
-    assert text.count(f"Person {first}") == text.count(f"Person {last}") == 2
-    assert text.count("2):") == 2
-    assert f"Person {left_out}" not in text
-    assert "counterfactual" in text
-
-
-def test_a_summary_counts_and_gives_reasons() -> None:
-    made = result()
-    text = str(made)
-    assert f"{made.found.sum()} of 6 people have an answer (GrowingSpheres, target 1)." in text
-    assert "total shift, on average:" in text
-    for status in set(made.statuses):
-        assert status.name == "FOUND" or status.reason in text
+    for i in range(len(made)):
+        text = description(made, i, width=width)
+        assert all(cell_len(line) <= width for line in text.splitlines())
+        assert "\x1b" not in text
+        assert text.count("Option ") == (made.owners == i).sum()
 
 
 @pytest.mark.parametrize("width", [30, 60, 130])

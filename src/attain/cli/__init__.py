@@ -15,7 +15,7 @@ from attain.cli.config import expanded
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
 from attain.core.errors import AttainError
 
-_ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->"}
+_ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->", "“": '"', "”": '"'}
 _COMMANDS = (schema, fit, explain, evaluate, compare, inspect, demo)
 
 

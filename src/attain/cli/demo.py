@@ -37,7 +37,8 @@ def run(given: argparse.Namespace) -> None:
     from attain.core.errors import AttainError
     from attain.core.files import check_writable, write_atomically
     from attain.datasets import load_german
-    from attain.results.text import LEGEND, changes_table, comparison
+    from attain.results.sentences import person_sentences
+    from attain.results.text import LEGEND, comparison, description, summary
 
     if given.people < 1:
         raise AttainError(f"--people must be an integer ≥ 1, got {given.people}")
@@ -62,10 +63,13 @@ def run(given: argparse.Namespace) -> None:
     }
     first, *others = results
     result = results[first]
-    print(changes_table(result, result.found.nonzero()[0][:_SHOWN].tolist(), width()))
+    shown = result.found.nonzero()[0][:_SHOWN].tolist()
+    print("\n\n".join(description(result, i, width()) for i in shown))
     say(f"\n{LEGEND}")
+    if shown:
+        say(f"\nIn words: {person_sentences(result)[shown[0]]}")
     say()
-    say(str(result))
+    say(summary(result))
     say(f"\n{first} beside {' and '.join(others)}:")
     print(comparison(results, width()))
     write_atomically(given.out, result.frame.to_csv().encode())

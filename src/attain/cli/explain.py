@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from attain.models import Model
     from attain.results.counterfactuals import Counterfactuals
 
-_SHOWN = 2
-"""How many people's changes are printed."""
+_FEW = 5
+"""Up to so many people are answered in sentences, more in a table."""
+_SHOWN = 20
+"""How many people the table has."""
 _HELP = "find what people could change so that a model decides differently"
 _EPILOG = f"""models:
   .onnx          ONNX
@@ -27,11 +29,11 @@ _EPILOG = f"""models:
   .pkl, .joblib  a pickle; needs --trust-pickle
 
 OUT has one row for each option: the person, the
-number of the option, status and reason, the
-features, the figures. A person without an answer
-has one row with their own record, and the reason
-says why. If OUT ends with .json, it has the whole
-result.
+number of the option, the status, a sentence that
+says what to change, the features, the figures. A
+person without an answer has one row with their
+own record, and the sentence says why. If OUT ends
+with .json, it has the whole result.
 
 {EXIT_CODES}
 example:
@@ -107,7 +109,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, seconds: float, config: str) -> None:
     from attain.cli.terminal import say, say_json, width
-    from attain.results.text import LEGEND, changes_table
+    from attain.results.text import SHIFT, paragraphs, people_table, summary
 
     if given.json:
         say_json(
@@ -128,14 +130,15 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
             }
         )
         return
-    if result.found.any():
-        found = result.found.nonzero()[0]
-        print(changes_table(result, found[:_SHOWN].tolist(), width()))
-        say(f"\n{LEGEND}")
-        if len(found) > _SHOWN:
-            say(f"{_SHOWN} of {len(found)} people with an answer are shown; all are in {given.out}.")
-        say()
-    say(str(result))
+    if len(result) <= _FEW:
+        print(paragraphs(result, width()))
+    else:
+        print(people_table(result, range(min(len(result), _SHOWN)), width()))
+        say(f"\n{SHIFT}")
+    if len(result) > _SHOWN:
+        say(f"{_SHOWN} of {len(result)} people are shown; all are in {given.out}.")
+    say()
+    say(summary(result))
     rate = f" ({len(result) / seconds:,.0f} people per second)" if seconds > 0 else ""
     say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
     say(f"Written: {', '.join(name for name in (given.out, given.changes, config) if name is not None)}")

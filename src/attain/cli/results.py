@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from attain.cli.frames import written
 from attain.core.files import write_atomically
 from attain.core.names import free_name
+from attain.results.sentences import option_sentences
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
@@ -29,7 +30,7 @@ def write_changes(path: str, result: Counterfactuals, separator: str | None = No
 
 
 def answers_frame(result: Counterfactuals) -> pd.DataFrame:
-    """Person, option (empty where there is none), status, reason, the features, then the figures of the option."""
+    """Person, option (empty where there is none), status, sentence, level, the features, the figures of the option."""
     table = result.table
     without = np.setdiff1d(np.arange(len(table)), result.owners)
     owners = np.concatenate([result.owners, without])
@@ -44,13 +45,16 @@ def answers_frame(result: Counterfactuals) -> pd.DataFrame:
         figures[name][answered] = values[order[answered]]
     option = pd.array(np.full(len(owners), pd.NA), dtype="Int64")
     option[answered] = result.ranks[order[answered]]
+    sentences = [*option_sentences(result), *(result.reason(i) for i in without)]
     taken = set(features.columns)
-    leading = {
+    leading: dict[str, Any] = {
         _person_column(result): labels,
         free_name("option", taken): option,
         free_name("status", taken): [result.statuses[i].name for i in owners],
-        free_name("reason", taken): result.reasons.take(owners).to_numpy(),
+        free_name("sentence", taken): [sentences[k] for k in order],
     }
+    if any(result.levels):
+        leading[free_name("level", taken)] = [[*result.levels, *[None] * len(without)][k] for k in order]
     named_figures = {free_name(name, taken): values for name, values in figures.items()}
     return pd.concat([pd.DataFrame(leading), features, pd.DataFrame(named_figures)], axis=1)
 

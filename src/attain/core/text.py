@@ -40,13 +40,18 @@ def wrapped(text: str, width: int | None = None, indent: str = "") -> str:
     )
 
 
+def folded(text: str, width: int | None = None, indent: int = 0) -> str:
+    """A paragraph of at most `width` columns, measured in the terminal; words that are longer are broken."""
+    return _rendered(width or window(), Padding(Text(plain(text)), (0, 0, 0, indent)))
+
+
 def number(value: float | int | None) -> str:
-    """A number without trailing zeros, and without an exponent below 1e15; a dash for None and NaN."""
+    """Six significant digits, or from 10,000 to 1e15 two decimals, without trailing zeros; a dash for None and NaN."""
     if value is None or value != value:
         return "–"
     if float(value).is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return f"{value:.6g}"
+    return f"{value:.2f}".rstrip("0").rstrip(".") if 1e4 <= abs(value) < 1e15 else f"{value:.6g}"
 
 
 def table(

@@ -321,7 +321,7 @@ class Explainer(_Learned, ABC):
         offered = np.bincount(answers.owners, minlength=len(table))
         fewer = int(((offered > 0) & (offered < n)).sum())
         if fewer:
-            notes += (f"{fewer} rows have fewer than the {n} options asked for: no others were found.",)
+            notes += (f"{fewer} people have fewer than the {n} options asked for: no others were found.",)
         return Counterfactuals(
             table=table,
             method=type(self).__name__,

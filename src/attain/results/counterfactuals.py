@@ -9,21 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.core.names import free_name
+from attain.core.text import plain
 from attain.results.html import notebook
-from attain.results.record import Record
+from attain.results.record import CHANGES, Record
+from attain.results.sentences import person_sentences
 from attain.results.serialise import read_fields, to_json
-from attain.results.status import Typicality
-from attain.results.text import summary
-
-_CHANGES = (
-    *("person", "option", "feature", "current", "counterfactual", "current_percentile", "counterfactual_percentile"),
-    *("shift", "total_shift", "outlier", "connected", "method"),
-)
+from attain.results.text import description, overview
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Counterfactuals(Record):
     """Answers for a batch of people.
 
@@ -40,11 +37,15 @@ class Counterfactuals(Record):
         All options in long form: person, option (1 is the best), then the features. Where a feature is called `person`
         or `option`, that column is called `person_` or `option_`.
     changes
-        One row per changed feature, with the columns of the paper's Table 1; percentiles run from 0 to 100.
+        One row per changed feature, with the columns of the paper's Table 1, the feature's label and unit, and the
+        level: how typical the option is. Percentiles run from 0 to 100.
     status
         How each person's search ended: the names of `Status`.
     reasons
         The same as sentences, written for the person concerned.
+    sentences
+        A text for each person, to be read or read out: what to change, by the best option, and how typical that is, or
+        why there is no answer. Values are rounded for reading; `frame` has the exact ones. `describe` has all options.
     typicality
         How typical each answer is of real people of the desired class: the words of a `Typicality`, or None where the
         method has no guard.
@@ -70,7 +71,7 @@ class Counterfactuals(Record):
     @cached_property
     def changes(self) -> Frame:
         cells = self.changed_cells()
-        return self.table.layout.library.make({name: [cell[name] for cell in cells] for name in _CHANGES})
+        return self.table.layout.library.make({name: [cell[name] for cell in cells] for name in CHANGES})
 
     @cached_property
     def status(self) -> Any:
@@ -78,12 +79,18 @@ class Counterfactuals(Record):
 
     @cached_property
     def reasons(self) -> Any:
-        return self._series("reason", [status.reason for status in self.statuses])
+        return self._series("reason", [self.reason(i) for i in range(len(self))])
+
+    @cached_property
+    def sentences(self) -> Any:
+        return self._series("sentence", person_sentences(self))
 
     @cached_property
     def typicality(self) -> Any:
-        known = self.of_best("typicality")
-        return self._series("typicality", [None if np.isnan(k) else str(Typicality(int(k))) for k in known])
+        levels: list[str | None] = [None] * len(self)
+        for i in np.flatnonzero(self.best):
+            levels[self.owners[i]] = self.levels[i]
+        return self._series("typicality", levels)
 
     @cached_property
     def figures(self) -> Frame:
@@ -95,8 +102,28 @@ class Counterfactuals(Record):
     def _series(self, name: str, values: Sequence[Any]) -> Any:
         return self.table.layout.library.series(name, values, self.table.source)
 
+    def describe(self, person: Any, width: int | None = None) -> str:
+        """All options of one person as text: what changes, from which value and percentile to which.
+
+        Parameters
+        ----------
+        person
+            The label of the row: its index in pandas, otherwise its position. Where several rows have this label, all
+            are described.
+        width
+            The number of columns that the text may have; None is the width of the terminal.
+        """
+        positions = [i for i, label in enumerate(self.table.labels) if label == person]
+        if not positions:
+            raise DataError(f"no row has the label {person!r}; the labels are {listed(self.table.labels)}")
+        return "\n\n".join(description(self, i, width) for i in positions)
+
+    def __repr__(self) -> str:
+        found = f"{self.found.sum()} of {len(self)} people have an answer"
+        return f"<Counterfactuals by {self.method} for target {plain(repr(self.target))}: {found}>"
+
     def __str__(self) -> str:
-        return summary(self)
+        return overview(self)
 
     def _repr_html_(self) -> str:
         return notebook(self)

@@ -1,4 +1,4 @@
-"""A result in a notebook: what changes, with percentiles. Every value is escaped."""
+"""A result in a notebook: what changes, with percentiles, and how typical it is. Every value is escaped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 from attain.core.text import plain
 from attain.results.record import Record
+from attain.results.sentences import changed_options
 from attain.results.status import Status
-from attain.results.text import changed_options, points, shown_change, yes_no
+from attain.results.text import CHANGE_HEADER, points, shown_change, yes_no
 
 _MOST = 20
 """How many people are shown."""
@@ -21,10 +22,7 @@ _STYLE = (
     ".attain td:first-child{white-space:nowrap}"
     ".attain .muted{opacity:.65}</style>"
 )
-_HEADER = (
-    *("person", "feature", "current", "percentile", "counterfactual", "percentile"),
-    *("shift", "total shift", "outlier", "connected"),
-)
+_HEADER = ("person", *CHANGE_HEADER, "total shift", "level", "outlier", "connected")
 
 
 def notebook(result: Record) -> str:
@@ -42,18 +40,19 @@ def notebook(result: Record) -> str:
 
 
 def _person(result: Record, i: int, options: Sequence[Sequence[dict[str, Any]]]) -> str:
-    name, status = plain(result.table.labels[i]), result.statuses[i]
-    if status is not Status.FOUND:
-        reason = f"<td colspan='{len(_HEADER) - 1}' class='muted'>{escape(status.reason)}</td>"
+    name = plain(result.table.labels[i])
+    if result.statuses[i] is not Status.FOUND:
+        reason = f"<td colspan='{len(_HEADER) - 1}' class='muted'>{escape(result.reason(i))}</td>"
         return f"<tr class='first'><td>{escape(name)}</td>{reason}</tr>"
     rows = []
     for number, cells in enumerate(options, start=1):
         first = cells[0]
         lead = [name if number == 1 else f"{name}, option {number}"]
-        last = [points(first["total_shift"]), yes_no(first["outlier"]), yes_no(first["connected"])]
+        verdicts = [first["level"] or "–", yes_no(first["outlier"]), yes_no(first["connected"])]
+        last = [points(first["total_shift"]), *verdicts]
         for cell in cells:
             texts = [*lead, *shown_change(result, cell), *last]
             kind = " class='first'" if cell is first else ""
             rows.append(f"<tr{kind}>" + "".join(f"<td>{escape(text)}</td>" for text in texts) + "</tr>")
-            lead, last = [""], [""] * 3
+            lead, last = [""], [""] * len(last)
     return "".join(rows)

@@ -6,13 +6,20 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from attain.results.status import Status, Typicality
 from attain.tables import Table
 from attain.tables.cells import unchanged
+
+CHANGES: Final = (
+    *("person", "option", "feature", "label", "unit", "current", "counterfactual"),
+    *("current_percentile", "counterfactual_percentile", "shift", "total_shift", "outlier", "connected", "level"),
+    "method",
+)
+"""The columns of `Counterfactuals.changes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +59,12 @@ class Record:
         """Which options are the best of their person (m,)."""
         return self.ranks == 1
 
+    @cached_property
+    def levels(self) -> list[str | None]:
+        """How typical each option is, in words (m,); None where the method has no guard."""
+        known = self.option_figures.get("typicality", np.full(len(self.owners), math.nan))
+        return [None if math.isnan(kind) else str(Typicality(int(kind))) for kind in known]
+
     @property
     def found(self) -> np.ndarray:
         """Who has an answer (n,)."""
@@ -70,6 +83,10 @@ class Record:
         asked = [status for status in self.statuses if status is not Status.ALREADY_DESIRED]
         return asked.count(Status.FOUND) / len(asked) if asked else math.nan
 
+    def reason(self, position: int) -> str:
+        """How the search for the person at this position ended, as a sentence."""
+        return self.statuses[position].reason
+
     def of_best(self, name: str) -> np.ndarray:
         """A figure of each person's best option (n,); NaN where there is no option or no such figure."""
         values = np.full(len(self), math.nan)
@@ -85,24 +102,25 @@ class Record:
         return [self._cell(int(i), int(j)) for i, j in zip(*np.nonzero(differs), strict=True)]
 
     def _cell(self, i: int, j: int) -> dict[str, Any]:
-        """Feature `j` of option `i`: the columns of `changes`, the person's position, and the option's typicality."""
-        position, name = int(self.owners[i]), self.table.schema.names[j]
+        """Feature `j` of option `i`: the columns of `changes`, and the person's position."""
+        position, feature = int(self.owners[i]), self.table.schema.features[j]
         before, after, shift = (_points(part[i, j]) for part in self.percentiles)
-        typicality = self._figure("typicality", i)
         return {
             "position": position,
-            "typicality": None if typicality is None else str(Typicality(int(typicality))),
             "person": self.table.labels[position],
             "option": int(self.ranks[i]),
-            "feature": name,
-            "current": self.table.layout.value(name, float(self.table.values[position, j])),
-            "counterfactual": self.table.layout.value(name, float(self.rows[i, j])),
+            "feature": feature.name,
+            "label": feature.title,
+            "unit": feature.unit,
+            "current": self.table.layout.value(feature.name, float(self.table.values[position, j])),
+            "counterfactual": self.table.layout.value(feature.name, float(self.rows[i, j])),
             "current_percentile": before,
             "counterfactual_percentile": after,
             "shift": shift,
             "total_shift": _points(self._figure("total_shift", i)),
             "outlier": _verdict(self._figure("outlier", i)),
             "connected": _verdict(self._figure("connected", i)),
+            "level": self.levels[i],
             "method": self.method,
         }
 

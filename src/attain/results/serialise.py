@@ -14,7 +14,8 @@ import pandas as pd
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_named
-from attain.results.record import Record
+from attain.results.record import CHANGES, Record
+from attain.results.sentences import person_sentences
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import Table
@@ -23,7 +24,11 @@ FORMAT = "attain-counterfactuals-1"
 
 
 def to_json(result: Record) -> str:
-    """All fields of the result; numbers keep every digit."""
+    """All fields of the result; numbers keep every digit.
+
+    `sentences` and `changes` are for programs without this package: they follow from the other fields, so that
+    `read_fields` leaves them out.
+    """
     table, library = result.table, result.table.layout.library
     source = library.read(table.source)
     content = {
@@ -49,6 +54,8 @@ def to_json(result: Record) -> str:
         "option_figures": {name: _vector(values) for name, values in result.option_figures.items()},
         "notes": list(result.notes),
         "rows_asked": result.rows_asked,
+        "sentences": person_sentences(result),
+        "changes": [{name: _plain(cell[name]) for name in CHANGES} for cell in result.changed_cells()],
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 

@@ -8,33 +8,41 @@ from enum import Enum, IntEnum
 class Status(Enum):
     """How the search for one person ended; the value is the `reason`, a sentence written for that person."""
 
-    FOUND = "A change with the requested outcome was found."
-    ALREADY_DESIRED = "The outcome is already the requested one; nothing needs to change."
-    NOTHING_FREE = "Nothing in this record may change under the given constraints."
+    FOUND = "A change that leads to the requested decision was found."
+    ALREADY_DESIRED = "The decision is already the requested one; nothing needs to change."
+    NOTHING_FREE = "Nothing in this record may change."
     RULES_CONFLICT = (
-        "Values that may not change already violate a rule, so no answer can satisfy it; check the record and the rule."
+        "Values that may not change break a rule that every suggestion must keep; check the record and the rule."
     )
-    OUT_OF_REACH = (
-        "No change with the requested outcome was found within the limits of the method, the data and the "
-        "constraints; looser constraints or another method may find one."
-    )
+    OUT_OF_REACH = "No change that leads to the requested decision was found within what may change."
     NO_CHANGE_FOUND = (
-        "No allowed change with the requested outcome was found, neither near similar people nor by following the "
-        "model's score; looser constraints may allow one."
+        "No change that leads to the requested decision was found within what may change, neither among the records of "
+        "similar people nor step by step from this one."
     )
-    SHELLS_SPENT = "The maximum number of shells was searched without success; raise `max_shells` to search further."
-    NO_RECOURSE = "No allowed change flips the decision; this is certain."
-    BUDGET_SPENT = (
-        "The budget of model evaluations was used up before a change was found; raise `budget` to search longer."
-    )
+    SHELLS_SPENT = "No change that leads to the requested decision was found within the distance that was searched."
+    NO_RECOURSE = "No allowed change leads to the requested decision; this is certain."
+    BUDGET_SPENT = "The search reached its limit before it found a change that leads to the requested decision."
     INTERRUPTED = "The search was interrupted before it reached this record."
 
     @property
     def reason(self) -> str:
         return self.value
 
+    @property
+    def remedy(self) -> str:
+        """What whoever runs the search can do about it; empty where there is nothing."""
+        return _REMEDIES.get(self, "")
+
     def __str__(self) -> str:
         return self.name
+
+
+_REMEDIES = {
+    Status.OUT_OF_REACH: "Looser constraints or another method may find one.",
+    Status.NO_CHANGE_FOUND: "Looser constraints may allow one.",
+    Status.SHELLS_SPENT: "Raise `max_shells` to search further.",
+    Status.BUDGET_SPENT: "Raise `budget` to search longer.",
+}
 
 
 class Typicality(IntEnum):

@@ -1,20 +1,23 @@
-"""A result as text: a summary, the changes of some people, methods side by side."""
+"""A result as text: a table of people, the options of one person, a summary, methods side by side."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from attain.core.text import number, plain, table, wrapped
+from attain.core.text import folded, number, plain, table, wrapped
 from attain.results.record import Record
+from attain.results.sentences import changed_options, option_sentences, requested
 from attain.results.status import Status, Typicality
 from attain.schema.text import described
 
-_CHANGE_HEADER = ("feature", "current", "pct", "counterfactual", "pct", "shift")
+CHANGE_HEADER: Final = ("feature", "now", "suggested", "percentile", "shift")
+_VERDICTS = {"outlier": ("not an outlier", "outlier"), "connected": ("not connected", "connected")}
+_SHOWN = 10
+"""How many people `str(result)` lists."""
 _MEANS = {
     "features_changed": ("features changed, on average", 1, ""),
     "total_shift": ("total shift, on average", 100, " percentile points"),
@@ -23,13 +26,26 @@ _MEANS = {
     "connected": ("connected to real people of the desired class", 100, " %"),
 }
 
-
-LEGEND: Final = (
-    "pct: share of the training data at or below the value. shift: difference of the two, in percentile points; a "
-    "different level counts as 100. outlier, connected: whether the new record is unlike, and within the usual "
-    "distance of, real records of the desired class."
+SHIFT: Final = (
+    "shift: difference between now and then in percentile points of the training data, summed over features; "
+    "another level of an unordered feature counts as 100."
 )
-"""What the headings of `changes_table` mean."""
+"""What the heading `shift` in `people_table` means."""
+LEGEND: Final = (
+    "percentile: share of the training data at or below the value, now → then. shift: difference of the two in "
+    "percentile points; another level of an unordered feature counts as 100. outlier, connected: whether the new "
+    "record is unlike, and within the usual distance of, real records of the desired class."
+)
+"""What the words in `description` mean."""
+
+
+def overview(result: Record, width: int | None = None) -> str:
+    """The first people as a table, then the summary, within the window."""
+    lines = [wrapped(line.lstrip(), width, line[: -len(line.lstrip())]) for line in summary(result).splitlines()]
+    if not len(result):
+        return "\n".join(lines)
+    more = [f"… and {len(result) - _SHOWN} more people"] if len(result) > _SHOWN else []
+    return "\n".join([people_table(result, range(min(len(result), _SHOWN)), width), *more, "", *lines])
 
 
 def summary(result: Record) -> str:
@@ -40,7 +56,9 @@ def summary(result: Record) -> str:
     lines = [f"{result.found.sum()} of {len(result)} people have an answer ({asked})."]
     for status, count in Counter(result.statuses).items():
         if status is not Status.FOUND:
-            lines.append(f"{count} × {status}: {status.reason}")
+            lines.append(
+                " ".join([f"{count} × {status}: {status.reason}", *([status.remedy] if status.remedy else [])])
+            )
     known = result.of_best("typicality")
     counts = [(int((known == kind).sum()), kind) for kind in Typicality]
     if any(count for count, _ in counts):
@@ -77,38 +95,66 @@ def _mean(result: Record, name: str) -> float:
     return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
 
 
-def changes_table(result: Record, positions: Collection[int], width: int | None = None) -> str:
-    """The paper's Table 1 for the people at some positions: a table for each option, under a line with its figures."""
-    blocks = []
-    for cells in changed_options(result, positions):
-        body = table(_CHANGE_HEADER, [shown_change(result, cell) for cell in cells], width=width, right=(2, 4, 5))
-        blocks.append(f"{wrapped(_option_line(cells[0]), width)}\n{body}")
+def people_table(result: Record, positions: Sequence[int], width: int | None = None) -> str:
+    """A row for each person at some positions: the best option, or why there is no answer."""
+    options = {cells[0]["position"]: cells for cells in changed_options(result, positions) if cells[0]["option"] == 1}
+    rows = []
+    for i in positions:
+        row = [plain(result.table.labels[i]), plain(result.reason(i)), "", ""]
+        if i in options:
+            first = options[i][0]
+            changes = "; ".join(f"{name}: {now} → {new}" for name, now, new, *_ in _shown(result, options[i]))
+            row[1:] = [changes, points(first["total_shift"]), first["level"] or ""]
+        rows.append(row)
+    known = any(row[3] for row in rows)
+    header = ("person", "suggested change", "shift", *(("level",) if known else ()))
+    return table(header, [row[: len(header)] for row in rows], width=width, right=(2,))
+
+
+def paragraphs(result: Record, width: int | None = None) -> str:
+    """A paragraph for each person: all options as sentences, or why there is no answer."""
+    options = option_sentences(result)
+    texts = []
+    for i, label in enumerate(result.table.labels):
+        own = [options[k] for k in np.flatnonzero(result.owners == i)] or [result.reason(i)]
+        texts.append(
+            "\n".join(folded(text, width) for text in (f"{plain(label)}: {own[0]}", *(f"Or: {o}" for o in own[1:])))
+        )
+    return "\n\n".join(texts)
+
+
+def description(result: Record, position: int, width: int | None = None) -> str:
+    """All options of one person, each with its figures and a table of its changes; or why there is no answer."""
+    name = f"Person {plain(result.table.labels[position])}"
+    options = changed_options(result, [position])
+    if not options:
+        return folded(f"{name}: {result.reason(position)}", width)
+    blocks = [folded(f"{name}, for {requested(result)}", width)]
+    for cells in options:
+        body = table(CHANGE_HEADER, _shown(result, cells), width=width, right=(3, 4))
+        blocks.append(f"{folded(_option_line(cells[0]), width)}\n{body}")
     return "\n\n".join(blocks)
 
 
-def changed_options(result: Record, positions: Collection[int]) -> list[list[dict[str, Any]]]:
-    """The changed cells of the people at some positions, grouped by option."""
-    cells = result.changed_cells(positions)
-    return [list(group) for _, group in groupby(cells, key=lambda cell: (cell["position"], cell["option"]))]
-
-
 def _option_line(cell: Mapping[str, Any]) -> str:
-    parts = [f"total shift {points(cell['total_shift'])}"]
-    parts += [f"{name}: {yes_no(cell[name])}" for name in ("outlier", "connected")]
-    parts += [] if cell["typicality"] is None else [cell["typicality"]]
-    option = "" if cell["option"] == 1 else f" (option {cell['option']})"
-    return f"Person {plain(cell['person'])}{option}: {', '.join(parts)}"
+    verdicts = [words[cell[name]] for name, words in _VERDICTS.items() if cell[name] is not None]
+    level = [] if cell["level"] is None else [cell["level"]]
+    return f"Option {cell['option']}: " + ", ".join([*level, *verdicts, f"total shift {points(cell['total_shift'])}"])
+
+
+def _shown(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[Sequence[str]]:
+    return [shown_change(result, cell) for cell in cells]
 
 
 def shown_change(result: Record, cell: Mapping[str, Any]) -> Sequence[str]:
-    """The cells under `_CHANGE_HEADER`."""
+    """The cells under `CHANGE_HEADER`."""
     feature = result.table.schema[cell["feature"]]
+    before, after = cell["current_percentile"], cell["counterfactual_percentile"]
     return (
         plain(feature.title),
         plain(described(cell["current"], feature)),
-        points(cell["current_percentile"]),
         plain(described(cell["counterfactual"], feature)),
-        points(cell["counterfactual_percentile"]),
+        "–" if before is None and after is None else f"{points(before)} → {points(after)}",
         points(cell["shift"]),
     )
 

@@ -36,13 +36,13 @@ def _laws(laws: Sequence[Law], width: int | None) -> Iterator[str]:
 
 
 def described(value: object, feature: Feature) -> str:
-    """A value with its unit; a special code by its meaning."""
+    """A value with its unit; a special code by its meaning, or as `code -9` if it has none."""
     if value is None:
         return "missing"
     if isinstance(value, bool) or not isinstance(value, int | float) or not feature.numeric:
         return str(value)
-    if feature.special.get(float(value)):
-        return feature.special[float(value)]
+    if float(value) in feature.special:
+        return feature.special[float(value)] or f"code {number(value)}"
     return number(value) + (f" {feature.unit}" if feature.unit else "")
 
 

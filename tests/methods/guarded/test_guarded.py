@@ -670,7 +670,7 @@ def test_with_few_real_rows_the_guard_is_that_of_all_training_rows_and_that_is_n
     few = german.X.iloc[:30]
     explainer = german.explainer().fit(few, german.y[:30])
     result = explainer.explain(german.forest, german.refused(german.forest, 4), target="good", robust=[german.logistic])
-    assert any("fitted on all training rows" in note for note in result.notes)
+    assert any("compared with all training rows" in note for note in result.notes)
     assert (result.option_figures["typicality"] == 2).all()
     assert np.isnan(result.option_figures["typicality_p"]).all()
     assert "holds_under" in result.figures

@@ -22,20 +22,20 @@ from attain.schema import Schema
 from attain.tables import Table, desired_labels, read_labels
 
 OWN_ROWS = (
-    "The guard was calibrated on the model's own training rows, which it may know better than new rows; pass "
+    "Typicality was calibrated on the model's own training rows, which it may know better than new rows; pass "
     "calibration= to fit for rows it never saw."
 )
 AUTOENCODER_SAW = (
-    "The autoencoder was fitted before, perhaps on rows that the guard was calibrated on, so that the guard's stated "
-    "rate is only approximate; pass an autoencoder that is not fitted, or calibration= with rows that it never saw."
+    "The autoencoder was fitted before, perhaps on rows that typicality was calibrated on, so that it is only "
+    "approximate; pass an autoencoder that is not fitted, or calibration= with rows that it never saw."
 )
 TOO_FEW_HELD_OUT = (
-    "Fewer than {} real rows of the desired class could be held out, so the guard was calibrated on those it was "
-    "fitted on: its stated rate is only approximate."
+    "Fewer than {} real rows of the desired class could be held out, so typicality was calibrated on the rows that "
+    "answers are compared with: it is only approximate."
 )
 NO_GUARD = (
-    "Fewer than {} different real rows of the desired class are known, so the guard was fitted on all training rows, "
-    "whatever their class: no answer counts as typical or unusual."
+    "Fewer than {} different real rows of the desired class are known, so answers were compared with all training "
+    "rows, whatever their class: none counts as typical or unusual."
 )
 
 

@@ -1,0 +1,152 @@
+"""Answers as sentences that can be read out to the person they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from attain.core.text import number, plain
+from attain.results.record import Record
+from attain.results.status import Status, Typicality
+from attain.schema.feature import Feature
+from attain.schema.text import described
+
+_DIGITS = 4
+"""Significant digits of a number without a step."""
+_GROUPED = 10_000
+"""From here on, numbers have commas between groups of three digits."""
+_MOST_DECIMALS, _LARGEST = 12, 1e15
+"""Numbers that need more decimals, or are this large, are shown with an exponent."""
+_FOLLOWS = "This brings"
+"""What is said of columns that are computed from others."""
+_TYPICALITY = {
+    str(Typicality.TYPICAL): "The new record is typical of people with this decision.",
+    str(Typicality.UNUSUAL): "The new record would be unusual among people with this decision.",
+    str(
+        Typicality.OUTSIDE
+    ): "The new record is unlike those seen with this decision, so treat this suggestion with caution.",
+}
+
+
+def person_sentences(result: Record) -> list[str]:
+    """A text for each person: what to change, by the best option, or why there is no answer."""
+    texts, options = [result.reason(i) for i in range(len(result))], option_sentences(result)
+    for i in np.flatnonzero(result.best):
+        texts[result.owners[i]] = options[i]
+    return texts
+
+
+def option_sentences(result: Record) -> list[str]:
+    """A text for each option (m,): what to change, with values rounded for reading."""
+    texts = [Status.FOUND.reason] * len(result.owners)
+    for cells in changed_options(result):
+        first = np.searchsorted(result.owners, cells[0]["position"])
+        texts[first + cells[0]["option"] - 1] = _sentence(result, cells)
+    return texts
+
+
+def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
+    """What to change, what follows from it, and how typical the new record is."""
+    features = [result.table.schema[cell["feature"]] for cell in cells]
+    actions: dict[str, list[str]] = {}
+    for cell, feature in zip(cells, features, strict=True):
+        verb, change = _action(cell, feature)
+        actions.setdefault(verb, []).append(change)
+    derived = actions.pop(_FOLLOWS, [])
+    chosen = [f"{verb} {_joined(changes)}" for verb, changes in actions.items()]
+    parts = [f"For {requested(result)}, {_joined(chosen, ', and ')}."] if chosen else []
+    parts += [f"{_FOLLOWS} {_joined(derived)}."] if derived else []
+    parts += [_TYPICALITY[cells[0]["level"]]] if cells[0]["level"] is not None else []
+    return " ".join(parts)
+
+
+def requested(result: Record) -> str:
+    """The request in words: the decision, and the probability if one was asked for."""
+    likely = "" if result.probability is None else f" with a probability of at least {number(result.probability)}"
+    return f"the decision {_quoted(result.target)}{likely}"
+
+
+def changed_options(result: Record, positions: Collection[int] | None = None) -> list[list[dict[str, Any]]]:
+    """The changed cells of all people, or of those at some positions, grouped by option."""
+    cells = result.changed_cells(positions)
+    return [list(group) for _, group in groupby(cells, key=lambda cell: (cell["position"], cell["option"]))]
+
+
+def _action(cell: Mapping[str, Any], feature: Feature) -> tuple[str, str]:
+    """The verb and its object: `reduce`, `duration from 48 to 24 months`."""
+    before, after = cell["current"], cell["counterfactual"]
+    if feature.derived is not None:
+        return _FOLLOWS, _from_to(cell, feature)
+    if before is None:
+        return "fill in", f"{plain(feature.title)} with {_alone(after, feature)}"
+    if not (_ordinary(before, feature) and _ordinary(after, feature)):
+        return "change", _from_to(cell, feature)
+    return "increase" if after > before else "reduce", _from_to(cell, feature)
+
+
+def _from_to(cell: Mapping[str, Any], feature: Feature) -> str:
+    """`duration from 48 to 24 months`: the unit stands once."""
+    before, after = cell["current"], cell["counterfactual"]
+    if before is not None and _ordinary(before, feature) and _ordinary(after, feature):
+        shown, new = readable(before, after, feature.step)
+        new += f" {plain(feature.unit)}" if feature.unit else ""
+    else:
+        shown, new = _alone(before, feature), _alone(after, feature)
+    return f"{plain(feature.title)} from {shown} to {new}"
+
+
+def _ordinary(value: Any, feature: Feature) -> bool:
+    """Whether this is a number on a scale: no special code, no missing cell, and levels only if they are numbers."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and feature.ordered and float(value) not in feature.special
+
+
+def _alone(value: Any, feature: Feature) -> str:
+    """A value with its unit; levels and the meanings of special codes in quotation marks."""
+    if value is None:
+        return "missing"
+    if not _ordinary(value, feature):
+        return _quoted(described(value, feature) if feature.numeric else value)
+    shown, _ = readable(value, value, feature.step)
+    return f"{shown} {plain(feature.unit)}" if feature.unit else shown
+
+
+def _quoted(value: Any) -> str:
+    return f"“{plain(value)}”" if isinstance(value, str) else plain(value)
+
+
+def _joined(parts: Sequence[str], last: str = " and ") -> str:
+    return last.join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def readable(before: float, after: float, step: float | None) -> tuple[str, str]:
+    """Two numbers with the decimals that it takes to tell them apart.
+
+    These are four significant digits of the larger number and two of the difference, and all that the step has. A new
+    value without a step is rounded away from the old one, so that no less than the change is asked for, and is called
+    `about` where that alters it.
+    """
+    decimals = max(_decimals(max(abs(before), abs(after)), _DIGITS), _decimals(abs(after - before), 2))
+    decimals = max(decimals, 0 if step is None else -int(Decimal(repr(step)).normalize().as_tuple().exponent))
+    if decimals > _MOST_DECIMALS or max(abs(before), abs(after)) >= _LARGEST:
+        return f"{before:.12g}", f"{after:.12g}"
+    place, exact = Decimal(1).scaleb(-decimals), Decimal(repr(after))
+    outward = ROUND_CEILING if after > before else ROUND_FLOOR if after < before else ROUND_HALF_EVEN
+    new = exact if step is not None else exact.quantize(place, outward)
+    grouped = max(abs(before), abs(after)) >= _GROUPED
+    about = "" if new == exact else "about "
+    return _written(Decimal(repr(before)).quantize(place), grouped), about + _written(new, grouped)
+
+
+def _decimals(size: float, digits: int) -> int:
+    """How many decimals a number has if it is shown with some significant digits; integers are not rounded."""
+    return max(0, digits - 1 - Decimal(size).adjusted()) if size else 0
+
+
+def _written(value: Decimal, grouped: bool) -> str:
+    text = f"{value + 0:,f}" if grouped else f"{value + 0:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

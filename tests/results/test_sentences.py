@@ -1,0 +1,186 @@
+"""Answers as sentences: exact words for results made by hand, and numbers that can be told apart."""
+
+import math
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attain import Counterfactuals, Feature, Schema, Status
+from attain.results.sentences import readable
+from tests.results.handmade import result_of
+
+SCHEMA = Schema(
+    (
+        Feature("age", "count", immutable=True),
+        Feature("duration", "count", unit="months"),
+        Feature("amount", "positive", step=0.01, label="credit amount", unit="€"),
+        Feature("used", "positive", label="utilisation"),
+        Feature("late", "count", special={-8: "no account", -9: ""}, transitions={-8: ("value",), -9: ("value",)}),
+        Feature("savings", "categorical", levels=("below 100 DM", "100 to 500 DM")),
+        Feature("rate", "ordinal", levels=(1, 2, 3)),
+        Feature("school", "ordinal", levels=("none", "college")),
+        Feature("phone", "categorical", levels=(False, True)),
+        Feature("income", "positive", step=1.0, fillable=True, unit="€"),
+        Feature("share", "real", derived="amount / duration", label="monthly share"),
+    )
+)
+PERSON = {
+    "age": 40,
+    "duration": 48,
+    "amount": 9960.0,
+    "used": 0.923456789,
+    "late": 3,
+    "savings": "below 100 DM",
+    "rate": 2,
+    "school": "none",
+    "phone": False,
+    "income": math.nan,
+    "share": 207.5,
+}
+
+
+def said(change: dict[str, Any], own: dict[str, Any] | None = None, **arguments: Any) -> str:
+    result = result_of(SCHEMA, pd.DataFrame([{**PERSON, **(own or {})}]), {0: [change]}, **arguments)
+    return str(result.sentences[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"duration": 24}, "reduce duration from 48 to 24 months"),
+        ({"amount": 12000.5}, "increase credit amount from 9,960 to 12,000.5 €"),
+        ({"amount": 9960.25}, "increase credit amount from 9960 to 9960.25 €"),
+        ({"used": 0.732451}, "reduce utilisation from 0.9235 to about 0.7324"),
+        ({"used": 0.7}, "reduce utilisation from 0.9235 to 0.7"),
+        ({"used": 0.923457}, "increase utilisation from 0.92345679 to 0.923457"),
+        ({"savings": "100 to 500 DM"}, "change savings from “below 100 DM” to “100 to 500 DM”"),
+        ({"rate": 1}, "reduce rate from 2 to 1"),
+        ({"school": "college"}, "change school from “none” to “college”"),
+        ({"phone": True}, "change phone from False to True"),
+        ({"income": 2500}, "fill in income with 2500 €"),
+        ({"late": -8}, "change late from 3 to “no account”"),
+        (
+            {"duration": 24, "amount": 5000},
+            "reduce duration from 48 to 24 months and credit amount from 9960 to 5000 €",
+        ),
+        (
+            {"duration": 24, "used": 1, "late": 0, "savings": "100 to 500 DM"},
+            "reduce duration from 48 to 24 months and late from 3 to 0, increase utilisation from 0.923 to 1, and "
+            "change savings from “below 100 DM” to “100 to 500 DM”",
+        ),
+        (
+            {"duration": 24, "late": 0, "amount": 4800, "share": 200.0},
+            "reduce duration from 48 to 24 months, credit amount from 9960 to 4800 € and late from 3 to 0. This brings "
+            "monthly share from 207.5 to 200",
+        ),
+    ],
+)
+def test_a_sentence_says_what_to_change(change: dict[str, Any], words: str) -> None:
+    assert said(change) == f"For the decision “good”, {words}."
+
+
+def test_special_codes_are_named_by_their_meaning() -> None:
+    assert "change late from “no account” to 0." in said({"late": 0}, {"late": -8})
+    assert "change late from “code -9” to 0." in said({"late": 0}, {"late": -9})
+
+
+def test_the_request_is_named() -> None:
+    assert said({"late": 0}, target=1).startswith("For the decision 1, reduce late")
+    said_likely = said({"late": 0}, probability=0.7)
+    assert said_likely.startswith("For the decision “good” with a probability of at least 0.7, reduce late")
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [
+        (0, "The new record is typical of people with this decision."),
+        (1, "The new record would be unusual among people with this decision."),
+        (2, "The new record is unlike those seen with this decision, so treat this suggestion with caution."),
+        (math.nan, "reduce late from 3 to 0."),
+    ],
+)
+def test_a_sentence_says_how_typical_the_answer_is(level: float, words: str) -> None:
+    assert said({"late": 0}, typicality=[level]).endswith(words)
+
+
+def test_everybody_has_a_sentence_about_the_best_option_or_the_reason() -> None:
+    people = pd.DataFrame([PERSON] * 3, index=["a", "b", "c"])
+    options = {0: [{"late": 1}], 2: [{"late": 2}, {"phone": True}]}
+    result = result_of(SCHEMA, people, options, statuses={1: Status.NO_RECOURSE})
+    assert result.sentences.index.tolist() == ["a", "b", "c"]
+    assert result.sentences.tolist() == [
+        "For the decision “good”, reduce late from 3 to 1.",
+        "No allowed change leads to the requested decision; this is certain.",
+        "For the decision “good”, reduce late from 3 to 2.",
+    ]
+    assert Counterfactuals.from_json(result.to_json()).sentences.equals(result.sentences)
+
+
+def test_sentences_are_a_column_of_the_frames_library() -> None:
+    result = result_of(SCHEMA, pl.DataFrame([PERSON]).with_columns(income=pl.lit(None, pl.Float64)), {0: [{"late": 0}]})
+    assert isinstance(result.sentences, pl.Series)
+    assert result.sentences.to_list() == ["For the decision “good”, reduce late from 3 to 0."]
+
+
+def test_reasons_have_no_words_of_the_code() -> None:
+    for status in Status:
+        assert status.reason.endswith(".")
+        for word in ("shell", "latent", "budget", "`", "_", "constraint", "score"):
+            assert word not in status.reason
+    assert "`max_shells`" in Status.SHELLS_SPENT.remedy
+    assert Status.FOUND.remedy == ""
+
+
+def test_no_value_disturbs_a_sentence() -> None:
+    schema = Schema((Feature("x", "categorical", levels=("a\n\x1b[2J", "b"), label="l\tx\x07"),))
+    result = result_of(schema, pd.DataFrame({"x": ["a\n\x1b[2J"]}), {0: [{"x": "b"}]}, target="g\nood")
+    assert result.sentences[0] == "For the decision “g ood”, change l x� from “a �[2J” to “b”."
+
+
+NUMBERS = st.floats(-1e150, 1e150) | st.floats(-1000, 1000) | st.integers(-(10**6), 10**6)
+
+
+def parsed(text: str) -> float:
+    return float(text.removeprefix("about ").replace(",", ""))
+
+
+@given(NUMBERS, NUMBERS)
+def test_numbers_are_close_differ_and_are_rounded_away_from_the_old_one(before: float, after: float) -> None:
+    old, new = readable(before, after, None)
+    size, change = max(abs(before), abs(after)), abs(after - before)
+    if change > 1e-11 * max(size, 1):
+        assert old.removeprefix("about ") != new.removeprefix("about ")
+        assert (parsed(new) - after) * (after - before) >= -1e-9 * size * change
+        assert abs(parsed(new) - after) <= max(0.1 * change, 1e-9 * size)
+    assert abs(parsed(old) - before) <= max(0.05 * change, 1e-3 * size)
+    assert "about" not in old
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9), st.sampled_from([1, 0.5, 0.25, 0.1, 0.01, 0.001]))
+def test_values_on_a_step_are_shown_exactly(first: int, second: int, step: float) -> None:
+    scale = round(1 / step)
+    before, after = first / scale, second / scale
+    assert tuple(map(parsed, readable(before, after, step))) == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "step", "shown"),
+    [
+        (0.30000000000000004, 0.1, None, ("0.3", "0.1")),
+        (0.30000000000000004, 0.1, 0.1, ("0.3", "0.1")),
+        (1 / 3, 0.2, 0.01, ("0.3333", "0.2")),
+        (9999, 10000, 1.0, ("9,999", "10,000")),
+        (1998, 1999, 1.0, ("1998", "1999")),
+        (0.0, -0.00001, None, ("0", "-0.00001")),
+        (2.5, 0.0000004, None, ("2.5", "about 0")),
+        (-2.5, 0.0000004, None, ("-2.5", "about 0.001")),
+        (0, 1e20, None, ("0", "1e+20")),
+        (7, 7, 1.0, ("7", "7")),
+    ],
+)
+def test_numbers_by_example(before: float, after: float, step: float | None, shown: tuple[str, str]) -> None:
+    assert readable(before, after, step) == shown
