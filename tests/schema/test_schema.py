@@ -99,10 +99,16 @@ def test_a_feature_that_contradicts_itself_is_refused(properties: dict[str, Any]
         ((Feature("x", "real"), Feature("x", "real")), (), "same name: 'x'"),
         ((Feature("x", "real"),), (5,), "rules must be a list"),
         ((Feature("x", "real"),), None, "rules must be a list"),
-        ((Feature("x", "real"),), "y <= 1", "'y'"),
-        ((Feature("x", "real", derived="y"),), (), "'y'"),
+        ((Feature("x", "real"),), "y <= 1", "no column `y`"),
+        ((Feature("x", "real", derived="y"),), (), "no column `y`"),
+        ((Feature("x", "real", derived="inc"), Feature("income", "real")), (), "did you mean `income`?"),
         ((Feature("x", "real", derived="y"), Feature("y", "real", derived="x")), (), "cycle"),
-        ((Feature("x", "real", derived="y"), Feature("y", "categorical", levels=("a",))), (), "not numeric"),
+        ((Feature("x", "real", derived="y"), Feature("y", "categorical", levels=("a",))), (), "column of levels"),
+        (
+            (Feature("x", "real", derived="table(y, {a: 1})"), Feature("y", "categorical", levels=("a",))),
+            (),
+            "not numeric",
+        ),
     ],
 )
 def test_a_schema_that_contradicts_itself_is_refused(features: Any, rules: Any, words: str) -> None:

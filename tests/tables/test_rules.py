@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attain.schema import Constraints, Feature, Schema
-from attain.schema.expressions import Comparison
+from attain.schema.formulas import Comparison
 from attain.tables import Region, RuleBook, Table
 
 NAN = math.nan
@@ -38,6 +38,9 @@ def schema(*rules: str) -> Schema:
         ("if owner = no then b = 0", [1, NAN, 0], True),
         ("if a > 1 and b > 1 then owner = yes", [2, 2, 0], False),
         ("a + b <= 1 and a >= 0", [-0.5, 0.2, 0], False),
+        ("owner = yes or b in (0, 1)", [0, 2, 0], False),
+        ("owner = yes or a <= b", [-9, 2, 0], True),
+        ("not (owner = no and a is missing)", [NAN, 2, 0], False),
     ],
 )
 def test_a_row_keeps_or_breaks_a_rule(rule: str, row: list[float], kept: bool) -> None:
@@ -51,6 +54,7 @@ def test_a_row_keeps_or_breaks_a_rule(rule: str, row: list[float], kept: bool) -
         ("a <= b", [1, 5, 0], [8, 5, 0], [5, 5, 0]),
         ("a = b", [1, 1, 0], [4, 1, 0], [4, 4, 0]),  # the feature that was left alone takes up the gap
         ("if owner = no then b = 0", [1, 0, 1], [1, 7, 0], [1, 0, 0]),
+        ("if owner in (no) or a > 9 then 0 <= b <= 1", [1, 0, 1], [1, 7, 0], [1, 1, 0]),
         ("a <= b and b <= 4", [NAN, 2, 0], [NAN, 6, 0], [NAN, 4, 0]),  # an unknown part is left alone
     ],
 )
@@ -78,8 +82,8 @@ def test_each_rule_is_evaluated_once_for_a_repair(monkeypatch: pytest.MonkeyPatc
     n = 40
     wide = Schema(tuple(Feature(f"x{j}", "real") for j in range(n)), tuple(f"x{j} <= 1" for j in range(n)))
     book, calls = RuleBook(wide), []
-    original = Comparison.__call__
-    monkeypatch.setattr(Comparison, "__call__", lambda self, columns: (calls.append(1), original(self, columns))[1])
+    original = Comparison.judge
+    monkeypatch.setattr(Comparison, "judge", lambda self, view: (calls.append(1), original(self, view))[1])
     factuals = np.zeros((5, n))
     repaired = book.repaired(np.full((5, n), 2.0), factuals, np.zeros((5, n), dtype=bool))
     assert (repaired == 1).all()

@@ -1,60 +1,29 @@
-"""The small language of derived columns and rules.
+"""Values that are computed from the columns of a row: arithmetic, functions and tables.
 
-    debt / income                                   a derived column
-    revolving + instalment <= total                 a linear rule
-    if has_mortgage = no then mortgage_balance = 0  an implication
-
-Column names that are not identifiers go in backticks: `` `days past due` <= 90 ``. Strings may be quoted; a bare word
-on the right of a comparison with a column of levels is a level. Text is split into tokens in one pass, so parsing takes
-linear time; Python's parser turns it into a tree of which only the nodes below are accepted, and which is evaluated
-over the columns of a matrix. Nothing is ever executed.
+An `Expression` is a short program in postfix order: each step puts a value on a stack, or replaces the topmost values
+by what an operation makes of them. Evaluation takes no recursion, so an expression may be of any length. The text of
+expressions is described and parsed in `attain.schema.language`.
 """
 
 from __future__ import annotations
 
-import ast
-import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from attain.core.errors import SchemaError
+Columns: TypeAlias = Mapping[str, np.ndarray]
+Step: TypeAlias = tuple[str, Any]
+"""(`number`, its value), (`column`, its name), (`table`, a `Lookup`), or (an operation, the number of its operands)."""
+LinearForm: TypeAlias = tuple[dict[str, float], float]
+"""Σ weights[name] · column + constant."""
 
-_TOKEN = re.compile(r"""'[^'\n]*'|"[^"\n]*"|`[^`\n]+`|<=|>=|==|!=|\w+|.""", re.DOTALL)
-_SPELLING = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
-_MAX_DEPTH = 400
-"""The largest depth of a tree: evaluation is recursive, and Python's stack has a limit."""
-
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.Div: np.divide,
-    ast.Pow: np.power,
-}
-_SIGNS: dict[type[ast.cmpop], str] = {
-    ast.LtE: "<=",
-    ast.GtE: ">=",
-    ast.Lt: "<",
-    ast.Gt: ">",
-    ast.Eq: "=",
-    ast.NotEq: "≠",
-}
-_HOLDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "<=": lambda gap, slack: gap <= slack,
-    ">=": lambda gap, slack: gap >= -slack,
-    "<": lambda gap, slack: gap < -slack,
-    ">": lambda gap, slack: gap > slack,
-    "=": lambda gap, slack: np.abs(gap) <= slack,
-    "≠": lambda gap, slack: np.abs(gap) > slack,
-}
-_OF_SEVERAL = ("min", "max")
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "min": lambda *values: _fold(np.minimum, values),
-    "max": lambda *values: _fold(np.maximum, values),
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": lambda *values: reduce(np.add, values),
+    "min": lambda *values: reduce(np.minimum, values),
+    "max": lambda *values: reduce(np.maximum, values),
     "abs": np.abs,
     "round": np.round,
     "floor": np.floor,
@@ -63,289 +32,134 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": np.log,
     "exp": np.exp,
 }
+OF_SEVERAL = ("sum", "min", "max")
+"""The functions that take any number of arguments; the others take one."""
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "**": np.power,
+    "negate": np.negative,
+    **FUNCTIONS,
+}
+_TOLERANCE = 1e-9
 
-Columns = Mapping[str, np.ndarray]
+
+def tolerance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The largest difference between numbers that count as equal: 0.1 + 0.2 = 0.3."""
+    return _TOLERANCE * np.maximum(1.0, np.minimum(np.abs(left), np.abs(right)))
 
 
-def _fold(function: Callable[[Any, Any], Any], values: tuple[Any, ...]) -> Any:
-    result = values[0]
-    for value in values[1:]:
-        result = function(result, value)
-    return result
+def located(cells: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The position of each cell among the keys, which are sorted, and whether it is one of them."""
+    after = np.searchsorted(keys, cells).clip(max=len(keys) - 1)
+    before = np.maximum(after - 1, 0)
+    nearest = np.where(np.abs(cells - keys[before]) < np.abs(cells - keys[after]), before, after)
+    return nearest, np.abs(cells - keys[nearest]) <= tolerance(cells, keys[nearest])
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The value that a table has for the cell of a column, NaN for a cell that is not in the table.
+
+    Keys and values are numbers, or positions of levels.
+    """
+
+    name: str
+    keys: tuple[float, ...]
+    values: tuple[float, ...]
+
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.keys)
+        return np.array(self.keys)[order], np.array(self.values)[order]
+
+    def __call__(self, columns: Columns) -> np.ndarray:
+        keys, values = self._sorted
+        nearest, found = located(np.asarray(columns[self.name], dtype=np.float64), keys)
+        return np.where(found, values[nearest], np.nan)
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed arithmetic expression over columns."""
+    """A value that is computed from columns. Two expressions are equal if their steps are."""
 
-    text: str
-    names: tuple[str, ...]
-    _tree: ast.expr
-    _aliases: Mapping[str, str]
-
-    @classmethod
-    def parse(cls, text: str) -> Expression:
-        """The expression that `text` describes, or a `SchemaError` that says what cannot be parsed."""
-        tree, aliases = _parse(text)
-        return cls._of(text, tree, aliases)
-
-    @classmethod
-    def _of(cls, text: str, tree: ast.expr, aliases: Mapping[str, str]) -> Expression:
-        names: dict[str, None] = {}
-        for node in _check_arithmetic(text, tree):
-            names[aliases.get(node.id, node.id)] = None
-        return cls(text, tuple(names), tree, aliases)
+    text: str = field(compare=False)
+    steps: tuple[Step, ...]
 
     def __call__(self, columns: Columns) -> np.ndarray:
         """The value in every row; NaN or infinite where it is undefined."""
+        stack: list[Any] = []
         with np.errstate(all="ignore"):
-            return np.asarray(self._value(self._tree, columns), dtype=np.float64)
+            for kind, content in self.steps:
+                if kind == "number":
+                    stack.append(content)
+                elif kind == "column":
+                    stack.append(columns[content])
+                elif kind == "table":
+                    stack.append(content(columns))
+                else:
+                    operands = stack[-content:]
+                    stack[-content:] = [_OPERATIONS[kind](*operands)]
+        return np.asarray(stack.pop(), dtype=np.float64)
 
-    def linear(self) -> tuple[dict[str, float], float] | None:
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns it is computed from, in the order of their first use."""
+        used = (content if kind == "column" else content.name for kind, content in self.steps if kind in _OF_COLUMNS)
+        return tuple(dict.fromkeys(used))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns whose cells it uses as numbers, so that special codes have no meaning; not those of tables."""
+        return tuple(dict.fromkeys(content for kind, content in self.steps if kind == "column"))
+
+    @property
+    def column(self) -> str | None:
+        """The column that the expression is, if it is nothing else."""
+        return self.steps[0][1] if len(self.steps) == 1 and self.steps[0][0] == "column" else None
+
+    def linear(self) -> LinearForm | None:
         """The weight of each column and the constant of a linear expression; None for any other."""
-        return _linear(self._tree, self._aliases)
-
-    def _value(self, node: ast.expr, columns: Columns) -> Any:
-        if isinstance(node, ast.Constant):
-            return float(node.value)  # type: ignore[arg-type]
-        if isinstance(node, ast.Name):
-            return columns[self._aliases.get(node.id, node.id)]
-        if isinstance(node, ast.UnaryOp):
-            value = self._value(node.operand, columns)
-            return -value if isinstance(node.op, ast.USub) else value
-        if isinstance(node, ast.BinOp):
-            left, right = self._value(node.left, columns), self._value(node.right, columns)
-            return _BINARY[type(node.op)](left, right)
-        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        return _FUNCTIONS[node.func.id](*(self._value(argument, columns) for argument in node.args))
+        stack: list[LinearForm] = []
+        for kind, content in self.steps:
+            if kind == "number":
+                stack.append(({}, content))
+            elif kind == "column":
+                stack.append(({content: 1.0}, 0.0))
+            elif kind == "table" or (made := _linear(kind, stack[-content:])) is None:
+                return None
+            else:
+                stack[-content:] = [made]
+        return stack.pop()
 
 
-def _linear(node: ast.expr, aliases: Mapping[str, str]) -> tuple[dict[str, float], float] | None:
-    if isinstance(node, ast.Constant):
-        return {}, float(node.value)  # type: ignore[arg-type]
-    if isinstance(node, ast.Name):
-        return {aliases.get(node.id, node.id): 1.0}, 0.0
-    if isinstance(node, ast.UnaryOp):
-        inner = _linear(node.operand, aliases)
-        return inner if isinstance(node.op, ast.UAdd) else _combined(({}, 0.0), inner, -1.0)
-    if not isinstance(node, ast.BinOp):
-        return None
-    left, right = _linear(node.left, aliases), _linear(node.right, aliases)
-    if left is None or right is None:
-        return None
-    if isinstance(node.op, ast.Add | ast.Sub):
-        return _combined(left, right, 1.0 if isinstance(node.op, ast.Add) else -1.0)
-    if isinstance(node.op, ast.Mult) and not (left[0] and right[0]):
-        factor, other = (right[1], left) if not right[0] else (left[1], right)
-        return _combined(({}, 0.0), other, factor)
-    if isinstance(node.op, ast.Div) and not right[0] and right[1]:
-        return _combined(({}, 0.0), left, 1.0 / right[1])
+_OF_COLUMNS = ("column", "table")
+
+
+def _linear(operation: str, operands: list[LinearForm]) -> LinearForm | None:
+    first, last = operands[0], operands[-1]
+    if operation == "negate":
+        return scaled(first, -1.0)
+    if operation == "-":
+        return added(first, scaled(last, -1.0))
+    if operation in ("+", "sum"):
+        return reduce(added, operands)
+    if operation == "*" and not (first[0] and last[0]):
+        return scaled(first, last[1]) if not last[0] else scaled(last, first[1])
+    if operation == "/" and not last[0] and last[1]:
+        return scaled(first, 1.0 / last[1])
     return None
 
 
-def _combined(
-    left: tuple[dict[str, float], float], right: tuple[dict[str, float], float] | None, factor: float
-) -> tuple[dict[str, float], float] | None:
-    """left + factor · right."""
-    if right is None:
-        return None
-    weights = dict(left[0])
+def added(left: LinearForm, right: LinearForm) -> LinearForm:
+    """left + right; the weights of `left` are changed in place, so that a long sum takes linear time."""
+    weights = left[0]
     for name, weight in right[0].items():
-        weights[name] = weights.get(name, 0.0) + factor * weight
-    return weights, left[1] + factor * right[1]
+        weights[name] = weights.get(name, 0.0) + weight
+    return weights, left[1] + right[1]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """`left <= right`, row by row."""
-
-    text: str
-    left: Expression
-    operator: str
-    right: Expression | Literal
-
-    def __call__(self, columns: Columns) -> np.ndarray:
-        """Whether it holds, up to rounding: 0.1 + 0.2 = 0.3 holds."""
-        left, right = self.left(columns), self.right(columns)
-        with np.errstate(invalid="ignore"):
-            gap = left - right
-            slack = 1e-9 * np.maximum(1.0, np.maximum(np.abs(left), np.abs(right)))
-        return _HOLDS[self.operator](gap, slack)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
-
-    @property
-    def tests_a_state(self) -> bool:
-        """Whether it compares one column with one constant for equality, which is meaningful for special codes too."""
-        constant = self.right.linear() if isinstance(self.right, Expression) else ({}, 0.0)
-        one_column = isinstance(self.left._tree, ast.Name) and constant is not None and not constant[0]
-        return one_column and self.operator in ("=", "≠")
-
-
-@dataclass(frozen=True)
-class Literal:
-    """The position of a level, on the right of a comparison."""
-
-    value: float
-    names: tuple[str, ...] = ()
-
-    def __call__(self, columns: Columns) -> np.ndarray:
-        return np.asarray(self.value, dtype=np.float64)
-
-
-def _parse(text: str) -> tuple[ast.expr, dict[str, str]]:
-    """The tree of the text in Python's spelling, and the column name behind each alias in it."""
-    aliases: dict[str, str] = {}
-    source: list[str] = []
-    for token in _TOKEN.findall(text.strip()):
-        if token[0] == "`" and len(token) > 1:
-            alias = f"_column_{len(aliases)}_"
-            aliases[alias] = token[1:-1]
-            source.append(alias)
-        else:
-            source.append(_SPELLING.get(token, token))
-    try:
-        tree = ast.parse("".join(source), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise SchemaError(
-            f"the expression {text!r} cannot be parsed; write it like `debt / income`, `a <= b` or "
-            "`if owner = no then mortgage = 0`, with backticks around column names that are not identifiers"
-        ) from None
-    if _depth(tree) > _MAX_DEPTH:
-        raise SchemaError(f"the expression {text[:80]!r}… is nested too deeply (more than {_MAX_DEPTH} operations)")
-    return tree, aliases
-
-
-def _depth(tree: ast.AST) -> int:
-    depth, nodes = 0, [tree]
-    while nodes:
-        depth, nodes = depth + 1, [child for node in nodes for child in ast.iter_child_nodes(node)]
-    return depth
-
-
-def _check_arithmetic(text: str, tree: ast.expr) -> Iterator[ast.Name]:
-    """Yields the names used; rejects every node that is not plain arithmetic."""
-    stack: list[ast.expr] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Name):
-            yield node
-        elif isinstance(node, ast.Constant) and _is_number(node.value):
-            continue
-        elif isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-            stack += [node.right, node.left]
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-            stack.append(node.operand)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
-            several = node.func.id in _OF_SEVERAL
-            if node.keywords or not node.args or (len(node.args) > 1 and not several):
-                raise SchemaError(
-                    f"in {text!r}: {node.func.id} takes {'positional arguments' if several else 'one argument'}"
-                )
-            stack += reversed(node.args)
-        else:
-            raise SchemaError(
-                f"in {text!r}: {ast.unparse(node)!r} is not allowed here; an expression consists of columns, "
-                f"numbers, + - * / **, and {', '.join(_FUNCTIONS)}"
-            )
-
-
-def _is_number(value: object) -> bool:
-    """Whether a constant is a number that a float can represent."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-@dataclass(frozen=True)
-class Clause:
-    """Comparisons that must all hold."""
-
-    comparisons: tuple[Comparison, ...]
-
-    def __call__(self, columns: Columns) -> np.ndarray:
-        return np.logical_and.reduce([comparison(columns) for comparison in self.comparisons])
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for comparison in self.comparisons for name in comparison.names))
-
-
-class Column(Protocol):
-    """What a rule needs to know about a column: its levels (none for a number), and whether they are ordered."""
-
-    @property
-    def levels(self) -> tuple[Any, ...]: ...
-
-    @property
-    def ordered(self) -> bool: ...
-
-
-def parse_rule(text: str, columns: Mapping[str, Column]) -> tuple[Clause | None, Clause]:
-    """The condition (None for a plain rule) and the consequence that `text` describes."""
-    tokens = _TOKEN.findall(text.strip())
-    if tokens[:1] != ["if"]:
-        return None, _clause(text, columns)
-    if "then" not in tokens:
-        raise SchemaError(
-            f"the rule {text!r} cannot be parsed: `if` needs a `then`, as in `if owner = no then debt = 0`"
-        )
-    at = tokens.index("then")
-    return _clause("".join(tokens[1:at]), columns), _clause("".join(tokens[at + 1 :]), columns)
-
-
-def _clause(text: str, columns: Mapping[str, Column]) -> Clause:
-    tree, aliases = _parse(text)
-    parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
-    comparisons: list[Comparison] = []
-    for part in parts:
-        if not isinstance(part, ast.Compare) or any(type(sign) not in _SIGNS for sign in part.ops):
-            raise SchemaError(
-                f"in {text.strip()!r}: {ast.unparse(part)!r} is not a comparison; write a rule like `a <= b`, "
-                "`x + y <= 1` or `if owner = no then mortgage = 0`, with comparisons joined by `and`"
-            )
-        sides = [part.left, *part.comparators]
-        for left, sign, right in zip(sides, part.ops, sides[1:], strict=False):
-            comparisons.append(_comparison(text.strip(), left, _SIGNS[type(sign)], right, aliases, columns))
-    return Clause(tuple(comparisons))
-
-
-def _comparison(
-    text: str, left: ast.expr, sign: str, right: ast.expr, aliases: Mapping[str, str], columns: Mapping[str, Column]
-) -> Comparison:
-    subject = Expression._of(text, left, aliases)
-    if isinstance(left, ast.Name) and subject.names[0] in columns and columns[subject.names[0]].levels:
-        name = subject.names[0]
-        if sign not in ("=", "≠") and not columns[name].ordered:
-            raise SchemaError(f"in {text!r}: the levels of {name!r} are not ordered; compare them with `=` or `≠`")
-        position = _level(text, name, columns[name].levels, right, aliases)
-        return Comparison(text, subject, sign, Literal(float(position)))
-    comparison = Comparison(text, subject, sign, Expression._of(text, right, aliases))
-    for name in comparison.names:
-        if name not in columns:
-            raise SchemaError(f"in {text!r}: there is no column {name!r} in the schema")
-        if columns[name].levels:
-            raise SchemaError(
-                f"in {text!r}: {name!r} is a column of levels; put it on the left, and one of its levels on the right"
-            )
-    return comparison
-
-
-def _level(text: str, name: str, known: tuple[Any, ...], node: ast.expr, aliases: Mapping[str, str]) -> int:
-    """The position of the level that the right-hand side names."""
-    if isinstance(node, ast.Constant):
-        value: Any = node.value
-    elif isinstance(node, ast.Name):
-        value = aliases.get(node.id, node.id)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        value = -node.operand.value  # type: ignore[operator]
-    else:
-        raise SchemaError(f"in {text!r}: {name!r} is a column of levels; compare it with one of them")
-    for position, level in enumerate(known):
-        if level == value and isinstance(level, bool) == isinstance(value, bool):
-            return position
-        if isinstance(value, str) and str(level).lower() == value.lower() and not isinstance(level, str):
-            return position
-    raise SchemaError(
-        f"in {text!r}: {value!r} is not a level of {name!r}; its levels are {', '.join(map(repr, known))}"
-    )
+def scaled(form: LinearForm, factor: float) -> LinearForm:
+    return {name: factor * weight for name, weight in form[0].items()}, factor * form[1]

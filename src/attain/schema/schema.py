@@ -16,8 +16,10 @@ import numpy as np
 
 from attain.core.errors import SchemaError, listed
 from attain.core.names import repeated
-from attain.schema.expressions import Clause, Expression, parse_rule
+from attain.schema.expressions import Expression
 from attain.schema.feature import Feature, Kind
+from attain.schema.formulas import Comparison, Formula, View
+from attain.schema.language import parse_expression, parse_rule
 from attain.schema.laws.law import Law
 from attain.schema.text import schema_table
 
@@ -29,17 +31,32 @@ if TYPE_CHECKING:
 class Rule:
     """A relation between columns that every answer satisfies: `a <= b`, or `if owner = no then mortgage = 0`.
 
-    A row in which a number that it compares is missing or a special code does not violate the rule.
+    A row breaks the rule only where it is certainly false: not where that depends on a number that is missing or a
+    special code (see `attain.schema.formulas`).
     """
 
     text: str
-    condition: Clause | None
-    consequence: Clause
+    formula: Formula
 
     @property
     def names(self) -> tuple[str, ...]:
-        first = self.condition.names if self.condition else ()
-        return tuple(dict.fromkeys((*first, *self.consequence.names)))
+        return self.formula.names
+
+    def broken(self, view: View) -> np.ndarray:
+        """The rows that break the rule, (n,)."""
+        return self.formula.judge(view)[1]
+
+    @property
+    def determines(self) -> tuple[str, Expression] | None:
+        """The column and the expression of a rule `column = expression` over other columns; None for other rules.
+
+        Where the column has levels, the value of the expression is the position of a level, or NaN.
+        """
+        formula = self.formula
+        if not isinstance(formula, Comparison) or formula.operator != "=" or formula.left.column is None:
+            return None
+        others = formula.right.names
+        return (formula.left.column, formula.right) if others and formula.left.column not in others else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,6 +150,10 @@ class Schema:
     def _positions(self) -> dict[str, int]:
         return {name: position for position, name in enumerate(self.names)}
 
+    @cached_property
+    def _columns(self) -> dict[str, Feature]:
+        return {feature.name: feature for feature in self.features}
+
     def position(self, name: str) -> int:
         """The matrix column of the feature."""
         if name not in self._positions:
@@ -176,22 +197,16 @@ class Schema:
                 ) from None
         return tuple(parsed)
 
-    @cached_property
-    def _columns(self) -> dict[str, Feature]:
-        return {feature.name: feature for feature in self.features}
-
     def rule(self, text: str) -> Rule:
         """A rule between the features, parsed; a `SchemaError` says what does not fit."""
-        return Rule(text, *parse_rule(text, self._columns))
+        return Rule(text, parse_rule(text, self._columns))
 
     @cached_property
     def derivations(self) -> tuple[tuple[int, Expression], ...]:
         """The position and expression of each derived column, in an order in which they can be computed."""
-        waiting = {f.name: Expression.parse(f.derived) for f in self.features if f.derived is not None}
+        waiting = {f.name: parse_expression(f.derived, self._columns) for f in self.features if f.derived is not None}
         for name, expression in waiting.items():
             for used in expression.names:
-                if used not in self._positions:
-                    raise SchemaError(f"feature {name!r} is derived from {used!r}, which is not in the schema")
                 if not self[used].numeric:
                     raise SchemaError(f"feature {name!r} is derived from {used!r}, which is not numeric")
         ordered: list[tuple[int, Expression]] = []

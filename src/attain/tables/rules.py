@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from attain.schema.expressions import Clause, Comparison, Expression
+from attain.schema.formulas import Comparison, Formula, Implication, View, conjuncts
 from attain.schema.schema import Schema
 from attain.tables.cells import unchanged
 
@@ -17,21 +16,15 @@ class RuleBook:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._rules = [
-            _Rule(None if rule.condition is None else _tests(rule.condition, schema), _tests(rule.consequence, schema))
-            for rule in schema.parsed_rules
-        ]
+        self._rules = [_Rule.of(rule.formula, schema) for rule in schema.parsed_rules]
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
-        """Which rule (column) holds in which row."""
+        """Which rule (column) holds in which row: all that are not certainly false."""
         result = np.ones((len(rows), len(self._rules)), dtype=bool)
-        columns = self._columns(rows)
+        view = View(self._schema, rows)
         for k, rule in enumerate(self._rules):
-            result[:, k] = rule.kept(rows, columns)
+            result[:, k] = ~rule.formula.judge(view)[1]
         return result
-
-    def _columns(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        return {name: rows[:, j] for j, name in enumerate(self._schema.names)}
 
     def derive(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """The rows with each derived column recomputed where one of its inputs has changed."""
@@ -41,7 +34,7 @@ class RuleBook:
         for j, expression in self._schema.derivations:
             inputs = [self._schema.position(name) for name in expression.names]
             changed = ~unchanged(rows[:, inputs], factuals[:, inputs]).all(axis=1)
-            rows[:, j] = np.where(changed, expression(self._columns(rows)), factuals[:, j])
+            rows[:, j] = np.where(changed, expression(View(self._schema, rows).columns), factuals[:, j])
         return rows
 
     def repaired(self, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
@@ -51,22 +44,21 @@ class RuleBook:
         for one feature, an implication by enforcing its consequence, or else by undoing its condition.
         """
         rows = rows.copy()
-        columns = self._columns(rows)  # views, which follow the repairs
+        view = View(self._schema, rows)
         for rule in self._rules:
-            broken = np.flatnonzero(~rule.kept(rows, columns))
+            broken = np.flatnonzero(rule.formula.judge(view)[1])
             if broken.size:
                 rows[broken] = self._repair(rule, rows[broken], factuals[broken], frozen[broken])
+                view = View(self._schema, rows)
         return rows
 
     def _repair(self, rule: _Rule, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
-        columns = self._columns(rows)
-        for test in rule.consequence:
-            if test.linear is not None:
-                broken = test.known(rows) & ~test.comparison(columns)
-                _repair_linear(test.linear, test.comparison.operator, broken, rows, factuals, frozen)
-        if rule.condition is not None:
-            _, unbroken = _state(rule.consequence, rows, columns)
-            undone = np.ix_(~unbroken, np.unique([j for test in rule.condition for j in test.positions]))
+        for comparison, linear in rule.linear:
+            broken = comparison.judge(View(self._schema, rows))[1]
+            _repair_linear(linear, comparison.operator, broken, rows, factuals, frozen)
+        if isinstance(rule.formula, Implication):
+            broken = rule.formula.consequence.judge(View(self._schema, rows))[1]
+            undone = np.ix_(broken, np.array([self._schema.position(name) for name in rule.formula.condition.names]))
             rows[undone] = factuals[undone]
         return rows
 
@@ -84,66 +76,23 @@ class _Linear:
 
 
 @dataclass(frozen=True)
-class _Test:
-    """A comparison with the positions of its columns, their special codes, and its linear form, if it has one."""
-
-    comparison: Comparison
-    positions: tuple[int, ...]
-    special: dict[int, list[float]]
-    linear: _Linear | None
-
-    def known(self, rows: np.ndarray) -> np.ndarray:
-        """Where every number that is compared is present, and not a special code."""
-        known = np.ones(len(rows), dtype=bool)
-        for j in self.positions:
-            known &= ~np.isnan(rows[:, j])
-        for j, codes in self.special.items():
-            known &= ~np.isin(rows[:, j], codes)
-        return known
-
-
-@dataclass(frozen=True)
 class _Rule:
-    condition: list[_Test] | None
-    consequence: list[_Test]
+    """A rule, and the linear comparisons among what it demands."""
 
-    def kept(self, rows: np.ndarray, columns: dict[str, np.ndarray]) -> np.ndarray:
-        _, unbroken = _state(self.consequence, rows, columns)
-        if self.condition is None:
-            return unbroken
-        holds, _ = _state(self.condition, rows, columns)
-        return ~holds | unbroken
+    formula: Formula
+    linear: tuple[tuple[Comparison, _Linear], ...]
 
-
-def _state(tests: Iterable[_Test], rows: np.ndarray, columns: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The rows in which all tests certainly hold, and those in which none certainly fails."""
-    holds = np.ones(len(rows), dtype=bool)
-    unbroken = np.ones(len(rows), dtype=bool)
-    for test in tests:
-        known, value = test.known(rows), test.comparison(columns)
-        holds &= known & value
-        unbroken &= ~known | value
-    return holds, unbroken
-
-
-def _tests(clause: Clause, schema: Schema) -> list[_Test]:
-    return [_test(comparison, schema) for comparison in clause.comparisons]
-
-
-def _test(comparison: Comparison, schema: Schema) -> _Test:
-    positions = tuple(schema.position(name) for name in comparison.names)
-    special = {j: list(schema.features[j].special) for j in positions if schema.features[j].special}
-    return _Test(comparison, positions, {} if comparison.tests_a_state else special, _linear(comparison, schema))
+    @classmethod
+    def of(cls, formula: Formula, schema: Schema) -> _Rule:
+        demanded = conjuncts(formula.consequence if isinstance(formula, Implication) else formula)
+        forms = ((part, _linear(part, schema)) for part in demanded if isinstance(part, Comparison))
+        return cls(formula, tuple((comparison, form) for comparison, form in forms if form is not None))
 
 
 def _linear(comparison: Comparison, schema: Schema) -> _Linear | None:
-    left = comparison.left.linear()
-    right = comparison.right.linear() if isinstance(comparison.right, Expression) else ({}, comparison.right.value)
-    if left is None or right is None:
-        return None
-    weights = {name: left[0].get(name, 0.0) - right[0].get(name, 0.0) for name in comparison.names}
-    used = {schema.position(name): weight for name, weight in weights.items() if weight}
-    return _Linear(np.array(list(used)), np.array(list(used.values())), left[1] - right[1]) if used else None
+    form = comparison.linear()
+    used = {} if form is None else {schema.position(name): weight for name, weight in form[0].items() if weight}
+    return _Linear(np.array(list(used)), np.array(list(used.values())), form[1]) if form and used else None
 
 
 def _repair_linear(

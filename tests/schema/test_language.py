@@ -1,0 +1,295 @@
+"""The language of rules: what can be written, what is refused and how, and how long that takes."""
+
+import contextlib
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attain.core.errors import SchemaError
+from attain.schema import Feature
+from attain.schema.formulas import Among, Comparison, Formula, Implication, View
+from attain.schema.language import CONSTRUCTS, parse_expression, parse_rule, quoted_level, quoted_name
+
+NUMBERS = ("income", "debt", "savings", "mortgage", "age", "score", "education-num", "days past due", "90days")
+FEATURES = (
+    *(Feature(name, "real") for name in NUMBERS),
+    Feature("owner", "categorical", levels=("no", "yes")),
+    Feature("job", "categorical", levels=("clerk", "self employed", "manager", "Adm-clerical")),
+    Feature("grade", "ordinal", levels=("low", "mid", "high")),
+    Feature("education", "categorical", levels=("HS-grad", "Bachelors")),
+    Feature("word", "categorical", levels=("then", "if", "true", "1")),
+    Feature("mixed", "categorical", levels=(True, "true", "False", 2, -0.5, "2", "it's")),
+    Feature("digits", "categorical", levels=("1", "2")),
+)
+COLUMNS = {feature.name: feature for feature in FEATURES}
+
+
+def parsed(text: str) -> Formula:
+    return parse_rule(text, COLUMNS)
+
+
+@pytest.mark.parametrize(("form", "meaning", "example"), CONSTRUCTS, ids=[form for form, _, _ in CONSTRUCTS])
+def test_every_construct_of_the_language_has_an_example_that_parses(form: str, meaning: str, example: str) -> None:
+    formula = parsed(example)
+    assert form
+    assert meaning
+    assert parsed(formula.text) == formula
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("income<=debt", "income ≤ debt"),
+        ("income == 1", "income = 1"),
+        ("income <> 1", "income != 1"),
+        ("income ≠ 1", "income != 1"),
+        ("\n  18 <= age\n  <= 65\n", "18 <= age and age <= 65"),
+        ("job in (clerk, 'self employed',)", 'job in [clerk, "self employed"]'),
+        ("job not in (clerk)", "not job in (clerk)"),
+        ("income is not missing", "not (income is missing)"),
+        ("`income` <= (debt)", "income <= debt"),
+        ("score in (-1, +2, 3.)", "score in (-1, 2, 3)"),
+        ("digits = 1", "digits = '1'"),
+        ("word ≠ 1", 'word ≠ "1"'),
+    ],
+)
+def test_a_rule_can_be_spelt_in_several_ways(text: str, same: str) -> None:
+    assert parsed(text) == parsed(same)
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("word = 'then'", 0),
+        ('word = "if"', 1),
+        ("word = true", 2),
+        ("mixed = true", 0),
+        ("mixed = TRUE", 0),
+        ("mixed = 'true'", 1),
+        ("mixed = False", 2),
+        ("mixed = 2", 3),
+        ("mixed = 2.0", 3),
+        ("mixed = -0.5", 4),
+        ("mixed = '2'", 5),
+        ('mixed = "it\'s"', 6),
+        ("mixed = 'it''s'", 6),
+    ],
+)
+def test_a_level_is_found_by_its_value_and_kind(text: str, position: int) -> None:
+    formula = parsed(text)
+    assert isinstance(formula, Comparison)
+    assert formula.right.linear() == ({}, position)
+
+
+def test_an_implication_is_split_at_its_own_then() -> None:
+    formula = parsed("if word = 'then' and owner = no then `days past due` = 0")
+    assert isinstance(formula, Implication)
+    assert formula.condition.names == ("word", "owner")
+    assert formula.consequence.names == ("days past due",)
+
+
+names = st.text(min_size=1)
+levels = st.one_of(
+    st.text(), st.booleans(), st.integers(-(10**30), 10**30), st.floats(allow_nan=False, allow_infinity=False)
+)
+
+
+@given(st.one_of(names, st.sampled_from(("if", "then", "missing", "sum", "table", "a`b", "``", "1a", "größe"))))
+def test_a_quoted_name_is_read_as_the_name(name: str) -> None:
+    assert parse_expression(quoted_name(name)).column == name
+    assert parse_expression(f"2*{quoted_name(name)}+{quoted_name(name)}").names == (name,)
+
+
+@given(st.lists(levels, min_size=1, unique=True), st.data())
+def test_a_quoted_level_is_read_as_the_level(known: list[str | bool | int | float], data: st.DataObject) -> None:
+    position = data.draw(st.sampled_from(range(len(known))))
+    columns = {"x": Feature("x", "categorical", levels=tuple(known))}
+    written = quoted_level(known[position])
+    for text in (f"x={written}", f"x in ({written})", f"x = table(x, {{{written}: {written}}})"):
+        formula = parse_rule(text, columns)
+        view = View(columns.values(), np.arange(len(known), dtype=np.float64)[:, None])
+        assert np.flatnonzero(formula.judge(view)[0]).tolist() == [position]
+
+
+def test_plain_words_are_not_quoted() -> None:
+    assert (quoted_name("income"), quoted_name("days past due"), quoted_name("a`b")) == (
+        "income",
+        "`days past due`",
+        "`a``b`",
+    )
+    assert (quoted_level("yes"), quoted_level(True), quoted_level("true"), quoted_level('5" disk')) == (
+        "yes",
+        "true",
+        '"true"',
+        '"5"" disk"',
+    )
+    assert (quoted_level(np.int64(3)), quoted_level(-0.5), quoted_level("")) == ("3", "-0.5", '""')
+
+
+MESSAGES = [
+    ("", "the rule is empty; write one like `debt <= income`"),
+    ("income + debt", "at “income + debt” (character 1): this is not a condition; write one like `a <= b`"),
+    ("incme <= 1", "at “incme” (character 1): there is no column `incme`; did you mean `income`?"),
+    ("Income <= 1", "there is no column `Income`; did you mean `income`?"),
+    ("xyz <= 1", "there is no column `xyz`; the columns are 'income', 'debt'"),
+    ("`day past due` <= 1", "did you mean `days past due`?"),
+    ("days past due <= 90", "at “past” (character 6): expected a comparison such as `<=`; a column name that is "
+     "not one word goes in backticks: `days past due`"),
+    ("education-num = 13", "a column name that is not one word goes in backticks: `education-num`"),
+    ("90days <= 1", "a column name that is not one word goes in backticks: `90days`"),
+    ('"days past due" <= 90', "column names go in backticks, not in quotes: `days past due`"),
+    ("'incme' <= 90", "which only a column of levels is compared with; did you mean `income`?"),
+    ("job = Adm-clerical", 'a level that is not one word goes in quotes: "Adm-clerical"'),
+    ("job in (self employed, clerk)", 'a level that is not one word goes in quotes: "self employed"'),
+    ("owner = ys", "“ys” is not a level of `owner` (no, yes); did you mean `yes`?"),
+    ("owner = YES", "did you mean `yes`?"),
+    ("job = 'self-employed'", 'did you mean `"self employed"`?'),
+    ("owner = `yes`", "there is no column `yes`"),
+    ("owner <= yes", "the levels of `owner` are not ordered; compare them with `=` or `≠`"),
+    ("income <= grade", "`income` does not have the levels of `grade`; compare `grade` with one of its levels (low,"),
+    ("owner = job", "`job` does not have the levels of `owner`"),
+    ("grade + 1 <= 2", "`grade` is a column of levels, where a number is expected; compare it with one of its levels"),
+    ("grade = income + 1", "`grade` is a column of levels; compare it with one of them"),
+    ("income = yes", "there is no column `yes`"),
+    ("1 <= 2", "a comparison needs a column"),
+    ("(income <= 1) + 1 <= 2", "at “(income <= 1)” (character 1): this is a condition, where a number is expected"),
+    ("income <= 1 & debt <= 1", "at “&” (character 13): expected `and`, `or` or the end; write `and`"),
+    ("income <= 1 && debt <= 1", "write `and`"),
+    ("income <= 1 | debt <= 1", "write `or`"),
+    ("income <= 1 || debt <= 1", "write `or`"),
+    ("income => 1", "did you mean `>=`, or `if … then …`?"),
+    ("income =< 1", "did you mean `<=`?"),
+    ("income ^ 2 <= 1", "write `**` for a power"),
+    ("income <= 1 AND debt <= 1", "did you mean `and`?"),
+    ("IF owner = no then debt = 0", "did you mean `if` instead of `IF`?"),
+    ("if owner = no debt = 0", "at “debt” (character 15): expected `then`, as in `if owner = no then mortgage = 0`"),
+    ("if owner = no than debt = 0", "did you mean `then`?"),
+    ("if income <= 1", "at the end: expected `then`"),
+    ("if owner = no then", "at the end: expected a column, a number or a level"),
+    ("owner = no then debt = 0", "`then` needs an `if` before its condition"),
+    ("if owner = no then debt = 0 else debt = 1", "write a second rule for the other case"),
+    ("if if owner = no then debt = 0 then debt = 1", "an `if` inside a rule goes in parentheses"),
+    ("age between 18 and 65", "write a range as `18 <= age <= 65`"),
+    ("debt is null", "expected `missing`, as in `income is missing`; to compare, write `=`"),
+    ("debt + 1 is missing", "`is missing` needs a column on its left"),
+    ("debt + 1 in (1, 2)", "`in` needs a column on its left"),
+    ("score in 1, 2", "expected a list in parentheses, as in `score in (1, 2)`"),
+    ("score in ()", "expected a level or a number"),
+    ("score in (1 2)", "expected `,` or `)`"),
+    ("score in (1, x)", "`score` is a column of numbers, so a number is expected here"),
+    ("sm(debt, income) <= 1", "there is no function `sm`; did you mean `sum`?"),
+    ("quantile(debt) <= 1", "there is no function `quantile`; the functions are sum, min"),
+    ("abs(debt, income) <= 1", "`abs` takes one argument, got 2"),
+    ("table(job) <= 1", "expected `, {`, as in `table(job, {clerk: 1000, manager: 2000})`"),
+    ("table(1, {2: 3}) <= 1", "`table` needs a column first"),
+    ("table(job, {clerk}) <= 1", "expected `:`"),
+    ("table(job, {clerk: 1, clerk: 2}) <= 1", "at “clerk” (character 23): the table has this key twice"),
+    ("table(job, {clark: 1}) <= 1", "did you mean `clerk`?"),
+    ("income = table(job, {clerk: low})", "expected a number; the values of a table are levels only where"),
+    ("education = table(age, {13: Bachelor})", "did you mean `Bachelors`?"),
+    ("education = table(age, {x: Bachelors})", "`age` is a column of numbers"),
+    ("(income <= 1", "at the end: expected `)`"),
+    ("income <= 'x", "at “'” (character 11): expected a column, a number or a level; a quote is not closed"),
+    ("`income <= 1", "a backtick is not closed"),
+    ("income <= 1_000", "this is neither a number nor a name"),
+    ("income <= 1e999", "the number is too large"),
+    ("(" * 99 + "income" + ")" * 99 + " <= 1", "more than 40 parentheses, functions or powers inside each other"),
+    ("income <= 1 and " * 50 + "debt >> 3", "<= 1 and income <= 1 and debt >> 3”, at “>” (character 807)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words"), MESSAGES, ids=[text[:40] for text, _ in MESSAGES])
+def test_a_rule_that_cannot_be_understood_says_where_and_why(text: str, words: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        parsed(text)
+    message = str(caught.value)
+    assert words in message
+    if 0 < len(text) <= 200:
+        assert message.startswith(f"in the rule “{text}”, at ")
+
+
+LONG = {
+    "no then": ("if ", "`days past due` = 1 and word = 'x' and owner = \"no\" and ", "debt = 1"),
+    "a mistyped then": ("if ", "`days past due` = 1 and word = 'if' and ", "debt = 1 than age = 1"),
+    "an open quote": ("if ", "word = 'if' and ", "word = 'y then age = 1"),
+    "doubled quotes": ("if word = '", "''", " then age = 1"),
+    "an open backtick": ("if ", "`days past due` = 1 and ", "`debt = 1 then age = 1"),
+    "a broken word": ("if ", "`days past due` = 1 and ", "debt = 1 the n age = 1"),
+    "one long word": ("debt <= ", "x", ""),
+    "digits": ("debt <= ", "1", "x"),
+    "open parentheses": ("", "(", "debt <= age"),
+    "closed parentheses": ("debt <= age", ")", ""),
+    "nested parentheses": ("", "(debt + ", "age <= 1"),
+    "signs": ("debt <= ", "- +", "age"),
+    "operators": ("debt <= ", "- + ** ", "age"),
+    "a long sum": ("debt <= ", "age + ", "age"),
+    "many arguments": ("debt <= sum(", "age, ", "age)"),
+    "nested powers": ("debt <= ", "age ** ", "age"),
+    "not": ("", "not ", "debt <= age"),
+    "or": ("", "debt = 1 and age = 2 or ", "not debt <= age"),
+    "implications": ("", "(if debt = 1 then age = 2) and ", "debt <= age"),
+    "a chain": ("", "0 <= ", "debt"),
+    "a list": ("score in (", "1, ", "2)"),
+    "a list of levels": ("job in (", "clerk, 'self employed', ", "manager)"),
+    "lists": ("", "score in (1, 2) or job not in (clerk) and ", "debt is missing"),
+    "a list without end": ("score in (", "1, ", "x"),
+    "tables": ("debt <= ", "table(job, {clerk: 1, manager: 2}) + ", "1"),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_rule_of_any_length_parses_or_fails_in_linear_time(name: str) -> None:
+    start, middle, end = LONG[name]
+    before = time.perf_counter()
+    for length in (10, 100, 1000, 5000):
+        with contextlib.suppress(SchemaError):
+            parsed(start + middle * length + end)
+    assert time.perf_counter() - before < 5
+
+
+def test_a_table_of_a_thousand_levels_takes_milliseconds() -> None:
+    levels = tuple(f"level {k}" for k in range(1000))
+    columns = {name: Feature(name, "categorical", levels=levels) for name in ("x", "y")}
+    entries = ", ".join(f"{quoted_level(level)}: {quoted_level(level)}" for level in levels)
+    before = time.perf_counter()
+    formula = parse_rule(f"x = table(y, {{{entries}}})", columns)
+    listed = parse_rule(f"x in ({', '.join(map(quoted_level, levels))})", columns)
+    assert time.perf_counter() - before < 1
+    assert isinstance(listed, Among)
+    rows = np.repeat(np.arange(1000.0), 2).reshape(-1, 2)
+    assert formula.judge(View(columns.values(), rows))[0].all()
+    assert formula.judge(View(columns.values(), rows + np.array([0, 1])))[1][:-1].all()
+
+
+PIECES = ["if", "then", "and", "or", "not", "in", "is", "missing", "debt", "`days past due`", "owner", "yes", "job"]
+PIECES += ["'", '"', "`", "'then'", "''", "=", "<=", "≠", "=>", "(", ")", "[", "]", "{", "}", ":", ",", "+", "-", "**"]
+PIECES += [
+    "1",
+    "1e999",
+    " ",
+    "\n",
+    "\\",
+    "#",
+    "lambda",
+    "min",
+    "sum(",
+    "table(",
+    "table(job, {clerk: 1})",
+    "\0",
+    "é",
+    "²",
+]
+
+
+@given(st.one_of(st.text(max_size=80), st.lists(st.sampled_from(PIECES), max_size=60).map(" ".join)))
+def test_any_text_is_a_rule_or_a_schema_error(text: str) -> None:
+    try:
+        formula = parsed(text)
+    except SchemaError:
+        return
+    assert parsed(formula.text) == formula
+    true, false = formula.judge(View(FEATURES, np.zeros((2, len(FEATURES)))))
+    assert true.shape == false.shape == (2,)
