@@ -159,6 +159,34 @@ def test_a_person_without_an_answer_has_a_row_that_says_why_and_the_exit_code_sa
     assert set(pd.read_csv("o.csv")["status"]) == {"NOTHING_FREE"}
 
 
+def test_records_that_cannot_be_read_are_written_with_the_reason_and_the_others_are_answered(
+    files: Path, capsys: Any
+) -> None:
+    bad = pd.read_csv("refused.csv", dtype=str, keep_default_na=False)
+    bad.loc[1, "cards"], bad.loc[2, "housing"] = "some", "castle"
+    bad.to_csv("refused.csv", index=False)
+    assert main([*EXPLAIN, "--out", "o.csv"]) == 0
+    assert "2 of 6 records cannot be read" in capsys.readouterr().err
+    written = pd.read_csv("o.csv")
+    assert written["status"].tolist() == ["FOUND", "UNREADABLE", "UNREADABLE", "FOUND", "FOUND", "FOUND"]
+    assert "column 'cards', row" in written["sentence"][1]
+    assert "found 'some'" in written["sentence"][1]
+    assert written["cards"][1] == "some"
+    assert written["housing"][2] == "castle"
+    expected = direct()
+    for i in (0, 3, 4, 5):
+        assert written["total_shift"][i] == expected.option_figures["total_shift"][i]
+    assert main([*EXPLAIN, "--out", "o.json"]) == 0
+    read = Counterfactuals.from_json((files / "o.json").read_text())
+    assert digest(read, (0, 3, 4, 5)) == digest(expected, (0, 3, 4, 5))
+    assert list(read.unreadable) == [1, 2]
+    evaluated = ["evaluate", "o.csv", "--people", "refused.csv", "--schema", "schema.toml", "--target", "granted"]
+    assert main([*evaluated, "--model", "mine:classifier", "--train", "train.csv", "--json"]) == 0
+    capsys.readouterr()
+    assert main([*EXPLAIN, "--errors", "raise", "--out", "o.csv"]) == 1
+    assert "found 'some'" in capsys.readouterr().err
+
+
 def test_figures_can_be_switched_off(files: Path) -> None:
     assert main([*EXPLAIN, "--figures", "off", "--out", "o.csv"]) == 0
     assert "outlier" not in pd.read_csv("o.csv")

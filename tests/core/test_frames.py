@@ -1,16 +1,17 @@
-"""A frame library that neither this package nor narwhals knows, registered from outside."""
+"""Frames of one row, and a frame library that neither this package nor narwhals knows, registered from outside."""
 
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
 from attain import Counterfactuals, GrowingSpheres, Model, Schema
 from attain.core import frames
 from attain.core.errors import DataError
-from attain.core.frames import Library, library_of, register
+from attain.core.frames import Library, library_of, one_row, register
 from attain.tables import Table
 from attain.testing import people
 
@@ -47,6 +48,20 @@ def records(n: int = 60) -> Records:
 
 def decide(X: Any) -> np.ndarray:
     return np.array([int(row["income"] > 2500) for row in X.rows])
+
+
+def test_a_dictionary_or_a_series_is_a_frame_of_one_row() -> None:
+    cells = {"age": 33, "income": 1200.5, "sex": "f", "savings": None}
+    expected = pd.DataFrame([cells])
+    pd.testing.assert_frame_equal(one_row(cells), expected)
+    pd.testing.assert_frame_equal(one_row(pd.Series(cells)), expected)
+    frame = pd.DataFrame([cells, cells], index=["ann", "bob"])
+    pd.testing.assert_frame_equal(one_row(frame.loc["bob"]), frame.loc[["bob"]])
+    assert one_row(frame) is frame
+    with pytest.raises(DataError, match=r"X is a dictionary of columns; .* pandas\.DataFrame\(X\)"):
+        one_row({"age": [33, 34]})
+    with pytest.raises(DataError, match="X is a Series labelled with 0, 1, which are not names of columns"):
+        one_row(frame["age"].reset_index(drop=True))
 
 
 def test_a_registered_library_goes_all_the_way_round() -> None:

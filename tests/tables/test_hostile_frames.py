@@ -16,8 +16,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Model, Schema
+from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
+from attain.core.errors import DataError
+from attain.core.frames import library_of
 from attain.tables import Table
+from attain.testing.explainer import digest
 
 SCHEMA = Schema(
     (
@@ -58,10 +61,24 @@ def explain(X: Any, **arguments: Any) -> Counterfactuals:
     model = Model(decide, accepts="pandas", classes=["bad", "good"])
     result = fitted().explain(model, X, target="good", **arguments)
     assert len(result) == len(result.table.values)
+    bad = list(result.unreadable)
+    assert bad == [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE]
     for made in (result.frame, result.options, result.changes, result.status, result.figures, result._repr_html_()):
         assert made is not None
-    assert len(Counterfactuals.from_json(result.to_json())) == len(result)
-    return result
+    again = Counterfactuals.from_json(result.to_json())
+    assert list(again.reasons) == list(result.reasons)
+    if not bad:
+        return result
+    # everybody else is answered as if the bad rows were not there, and errors="raise" says what is wrong with them
+    others = result.table.readable
+    alone = fitted().explain(
+        model, library_of(result.table.source).take(result.table.source, others), target="good", **arguments
+    )
+    assert digest(alone) == digest(result, others)
+    with pytest.raises(DataError) as caught:
+        fitted().explain(model, X, target="good", errors="raise", **arguments)
+    assert str(caught.value).startswith(result.unreadable[bad[0]])
+    raise caught.value
 
 
 def with_column(name: str, values: Any, rows: int = 6) -> pd.DataFrame:
@@ -261,11 +278,11 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("times of day", lambda: infer(pl.DataFrame({"at": [datetime.time(3, 4)]})), ("'at'", "time")),
     ("spans of time", lambda: explain(with_column("income", pd.Timedelta("3 days"))), ("'income'", "duration")),
     ("spans of time to infer", lambda: infer(with_column("wait", pd.Timedelta("3 days"))), ("'wait'", "duration")),
-    ("periods", lambda: explain(with_column("income", pd.Period("2020-01", "M"))), ("'income'", "row 0")),
+    ("periods", lambda: explain(with_column("income", pd.Period("2020-01", "M"))), ("'income'", "period")),
     ("periods to infer", lambda: infer(with_column("month", pd.Period("2020-01", "M"))), ("'month'", "Period")),
-    ("intervals", lambda: explain(with_column("income", pd.Interval(0, 1))), ("'income'", "row 0")),
+    ("intervals", lambda: explain(with_column("income", pd.Interval(0, 1))), ("'income'", "interval")),
     ("intervals to infer", lambda: infer(with_column("band", pd.Interval(0, 1))), ("'band'", "Interval")),
-    ("complex numbers", lambda: explain(with_column("income", 1 + 2j)), ("'income'", "row 0")),
+    ("complex numbers", lambda: explain(with_column("income", 1 + 2j)), ("'income'", "complex")),
     ("complex numbers to infer", lambda: infer(with_column("phase", 1 + 2j)), ("'phase'", "complex")),
     ("bytes", lambda: explain(with_cell("housing", b"rents")), ("'housing'", "row 1", "b'rents'")),
     ("bytes to infer", lambda: infer(with_column("raw", b"abc")), ("'raw'", "bytes")),
@@ -278,7 +295,7 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("sets for levels", lambda: explain(with_column("housing", [{"rents"}] * 6)), ("'housing'", "row 0")),
     ("nested polars lists", lambda: infer(pl.DataFrame({"tags": [["a"], ["b"]]})), ("'tags'", "list")),
     ("nested polars structs", lambda: infer(pl.DataFrame({"more": [{"a": 1}]})), ("'more'", "dict")),
-    ("polars lists for numbers", lambda: explain(polars_column("income", [[1.0]] * 6)), ("'income'", "row 0")),
+    ("polars lists for numbers", lambda: explain(polars_column("income", [[1.0]] * 6)), ("'income'", "list")),
     ("polars objects", lambda: explain(polars_column("income", pl.Series([object()] * 6))), ("'income'",)),
     ("nested arrow lists", lambda: infer(pa.table({"tags": [["a"], ["b"]]})), ("'tags'", "list")),
     ("nested arrow structs", lambda: explain(arrow_column("income", pa.array([{"a": 1}] * 6))), ("'income'",)),

@@ -71,7 +71,7 @@ def read_table(
     columns = columns_of(path, separator)
     person = index if index is not None else free_name("person", schema.names)
     frame = read_people(path, loose, index=person if person in columns else None, separator=separator).frame
-    values = Table.read(frame, loose, path).values
+    read = Table.read(frame, loose, path, errors="status")
     numbered = isinstance(frame.index, pd.RangeIndex)
     rows = _in_order(path, frame, people) if numbered else _matched(path, list(frame.index), people.labels)
     statuses = _statuses(path, columns, schema, separator, rows)
@@ -79,7 +79,10 @@ def read_table(
     if statuses is not None:
         answered &= [status is Status.FOUND for status in statuses]
     answers = np.full(people.values.shape, np.nan)
-    answers[answered] = values[rows[answered]]
+    for row in rows[answered]:
+        if row in read.refused:
+            raise DataError(f"{path!r}: {read.refused[row]}")
+    answers[answered] = read.values[rows[answered]]
     found = ~np.isnan(answers).all(axis=1)
     return TableOfAnswers(people, answers, found, target, probability, Path(path).stem, statuses)
 

@@ -150,7 +150,7 @@ def _answers(given: argparse.Namespace, path: str, schema: Schema, model: Model,
     known = Table.read(train, schema, "--train")
     return read_table(
         path,
-        Table.read(people, schema, "--people"),
+        Table.read(people, schema, "--people", errors="status"),
         target=find_target(given.target, known_classes(model, known.layout, known.values)),
         probability=given.probability,
         index=given.index,

@@ -60,6 +60,12 @@ def register(commands: Any) -> None:
         choices=("on", "off"),
         help="whether to compare answers with real people (default: as the explainer was fitted)",
     )
+    command.add_argument(
+        "--errors",
+        choices=("status", "raise"),
+        default="status",
+        help="what to do with a record that cannot be read: note it in OUT as UNREADABLE (default), or stop",
+    )
     add_reading(command)
     add_config(command)
     add_json(command)
@@ -93,11 +99,19 @@ def run(given: argparse.Namespace) -> int:
     interrupted = False
     try:
         result = explainer.explain(
-            model, people.frame, target=target, probability=given.probability, n=given.n, constraints=constraints
+            model,
+            people.frame,
+            target=target,
+            probability=given.probability,
+            n=given.n,
+            constraints=constraints,
+            errors=given.errors,
         )
     except Interrupted as stop:
         result, interrupted = stop.result, True
     seconds = time.perf_counter() - started
+    if result.unreadable:
+        note(f"{len(result.unreadable)} of {len(result)} records cannot be read; {given.out} says why: UNREADABLE")
     write_answers(given.out, result, given.separator)
     if given.changes is not None:
         write_changes(given.changes, result, given.separator)

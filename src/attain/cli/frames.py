@@ -238,7 +238,8 @@ def _converted(cells: pd.Categorical[Any], convert: Callable[[np.ndarray], pd.Se
 def _column(words: np.ndarray, feature: Feature) -> pd.Series[Any]:
     missing = MISSING - {str(level) for level in feature.levels}
     if not any(isinstance(level, str) for level in feature.levels):
-        return _inferred(words, missing)
+        inferred = _inferred(words, missing)
+        return _numbers_among_words(inferred) if feature.numeric and not _is_plain(inferred) else inferred
     strings = _strings(words, missing)
     others = {str(level): level for level in feature.levels if not isinstance(level, str)}
     return strings.astype(object).map(lambda cell: others.get(cell, cell)) if others else strings
@@ -259,6 +260,11 @@ def _inferred(words: np.ndarray, missing: Collection[str]) -> pd.Series[Any]:
             return pd.Series(values)
     strings = _strings(words, missing)
     return strings.map(_boolean, na_action="ignore") if all(map(_is_boolean, words[present])) else strings
+
+
+def _numbers_among_words(strings: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers where a word is one, so that a single cell that is none does not turn all others into text."""
+    return strings.astype(object).map(lambda word: _inferred(np.array([word], dtype=object), ()).tolist()[0], "ignore")
 
 
 def _strings(words: np.ndarray, missing: Collection[str] = ("",)) -> pd.Series[Any]:

@@ -12,18 +12,18 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from attain.core.checks import check_integer, check_number
+from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError, DataError, Interrupted
-from attain.core.frames import Frame
+from attain.core.frames import Frame, one_row
 from attain.core.progress import track
 from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
@@ -36,7 +36,7 @@ from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
-from attain.tables import Layout, Region, Table, desired_labels, read_labels
+from attain.tables import Errors, Layout, Region, Table, desired_labels, read_labels
 
 
 class _Learned(BaseEstimator):
@@ -179,6 +179,7 @@ class Explainer(_Learned, ABC):
         probability: float | None = None,
         n: int = 1,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        errors: Errors = "status",
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
@@ -187,7 +188,8 @@ class Explainer(_Learned, ABC):
         model
             Any classifier: scikit-learn, XGBoost, LightGBM, torch, an ONNX file, a function; see `attain.Model`.
         X
-            The rows to explain, usually one per person: a frame with the schema's columns.
+            The rows to explain, usually one per person: a frame with the schema's columns; or a single person, as a
+            dictionary of cells by column or a pandas series, a row of a frame.
         target
             The desired class.
         probability
@@ -196,13 +198,17 @@ class Explainer(_Learned, ABC):
             How many different options each row is offered.
         constraints
             What may change in this call; see `attain.Constraints`. They only tighten the schema.
+        errors
+            What a row does that cannot be read: an unknown level, text for a number, a value out of bounds. With
+            "status" it gets the status UNREADABLE and a sentence in `reasons`, and all others are answered as without
+            it; with "raise" it raises a `DataError`.
 
         Raises
         ------
         Interrupted
             After Ctrl-C; its `result` has the answers found until then.
         """
-        return self._explain(self._request(model, target, probability), X, n, constraints)
+        return self._explain(self._request(model, target, probability), X, n, constraints, errors)
 
     def _request(self, model: Any, target: Any, probability: float | None) -> Goal:
         """A model and what is asked of it, after checking that this explainer is ready."""
@@ -216,21 +222,22 @@ class Explainer(_Learned, ABC):
         X: Frame,
         n: int,
         constraints: Constraints | Mapping[str, Any] | None,
+        errors: Errors,
         others: Sequence[GoalLike] = (),
     ) -> Counterfactuals:
         check_integer("n", n, 1)
-        table = Table.read(X, self.schema_)
+        check_choice("errors", errors, get_args(Errors))
+        table = Table.read(one_row(X), self.schema_, errors=errors)
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_)
-        before = goal.decide(table.values)
         ledger = Ledger(len(table), self.budget)
-        ledger.charge(np.arange(len(table)))
-        outcome = _outset(region, before.met)
+        met, score = _judged(goal, table, ledger)
+        outcome = _outset(region, met, table.refused)
         problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
         answers, interrupted = self._run(problem, outcome)
         answers, after = _checked(problem, outcome, answers)
-        result = self._result(table, problem, context, outcome, answers, before.score, after)
+        result = self._result(table, problem, context, outcome, answers, score, after)
         if interrupted:
             raise Interrupted(result)
         return result
@@ -343,6 +350,7 @@ class Explainer(_Learned, ABC):
             option_figures=option_figures,
             notes=notes,
             rows_asked=goal.rows_asked + sum(other.rows_asked for other in problem.others),
+            unreadable=table.refused,
         )
 
     @property
@@ -375,7 +383,17 @@ def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _outset(region: Region, met: np.ndarray) -> list[Status | None]:
+def _judged(goal: GoalLike, table: Table, ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows meet the goal, and their score, (n,) each; False and NaN for rows that cannot be read."""
+    readable = table.readable
+    judged = goal.decide(table.values[readable])
+    ledger.charge(readable)
+    met, score = np.zeros(len(table), dtype=bool), np.full(len(table), math.nan)
+    met[readable], score[readable] = judged.met, judged.score
+    return met, score
+
+
+def _outset(region: Region, met: np.ndarray, unreadable: Collection[int]) -> list[Status | None]:
     """The status of rows whose outcome is known before any search; None for the others."""
     nothing_free = np.asarray(region.frozen.all(axis=1))
     stuck_rule = np.zeros(len(region), dtype=bool)
@@ -384,7 +402,8 @@ def _outset(region: Region, met: np.ndarray) -> list[Status | None]:
         columns = [region.schema.position(name) for name in rule.names]
         stuck_rule |= ~kept[:, k] & np.asarray(fixed[:, columns].all(axis=1))
     return [
-        Status.ALREADY_DESIRED if met[i]
+        Status.UNREADABLE if i in unreadable
+        else Status.ALREADY_DESIRED if met[i]
         else Status.NOTHING_FREE if nothing_free[i]
         else Status.RULES_CONFLICT if stuck_rule[i]
         else None

@@ -47,7 +47,7 @@ class Evaluation:
         enters with the worst case: TS the number of free features, MS 1, not valid, not an inlier, not connected.
         Measures without a worst case are not charged. `low` to `high` and `charged_low` to `charged_high` are
         intervals over rows: Wilson's for measures of 0 or 1, the bootstrap's for others. Rows that the model already
-        decides as asked for are not among the n.
+        decides as asked for, and rows that cannot be read, are not among the n.
     measures
         By column, the measures: titles, which way is better, what is charged.
     context
@@ -310,11 +310,12 @@ def _column(measure: Measure, context: EvaluationContext) -> FloatArray:
 
 
 def _asked(result: Measurable, found: BoolArray) -> BoolArray:
-    """Which rows needed an answer: all of them, unless the result says otherwise."""
+    """Which rows needed an answer, and could be read: all of them, unless the result says otherwise."""
     statuses = getattr(result, "statuses", None)
     if statuses is None:
         return np.ones(len(found), dtype=np.bool_)
-    return np.array([status is not Status.ALREADY_DESIRED for status in statuses], dtype=np.bool_)
+    none_needed = (Status.ALREADY_DESIRED, Status.UNREADABLE)
+    return np.array([status not in none_needed for status in statuses], dtype=np.bool_)
 
 
 def _labelled(name: str, labels: ArrayLike | None, target: object, index: Any) -> BoolArray | None:

@@ -45,6 +45,8 @@ class Record:
     notes: tuple[str, ...] = ()
     rows_asked: int = 0
     """All rows that models were asked about in this call: those charged to a person, probes and training rows."""
+    unreadable: Mapping[int, str] = field(default_factory=dict, repr=False)
+    """The people whose record cannot be read, by position, each with a sentence that says why."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -85,7 +87,7 @@ class Record:
 
     def reason(self, position: int) -> str:
         """How the search for the person at this position ended, as a sentence."""
-        return self.statuses[position].reason
+        return self.unreadable.get(position, self.statuses[position].reason)
 
     def of_best(self, name: str) -> np.ndarray:
         """A figure of each person's best option (n,); NaN where there is no option or no such figure."""

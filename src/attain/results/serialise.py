@@ -38,7 +38,10 @@ def to_json(result: Record) -> str:
         "columns": {
             name: {
                 "dtype": library.dtype_text(table.layout.dtypes[name]),
-                "cells": [_cell(cell, library.nan_is_missing) for cell in source[name].to_list()],
+                "cells": [
+                    _cell(cell, library.nan_is_missing) if i not in table.refused or _is_plain(cell) else None
+                    for i, cell in enumerate(source[name].to_list())
+                ],
             }
             for name in table.layout.columns
         },
@@ -56,6 +59,7 @@ def to_json(result: Record) -> str:
         "rows_asked": result.rows_asked,
         "sentences": person_sentences(result),
         "changes": [{name: _plain(cell[name]) for name in CHANGES} for cell in result.changed_cells()],
+        "unreadable": {str(position): sentence for position, sentence in result.unreadable.items()},
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
@@ -70,7 +74,7 @@ def read_fields(text: str) -> dict[str, Any]:
         width = len(schema)
         return {
             **{name: content[name] for name in ("method", "target", "probability", "rows_asked")},
-            "table": Table.read(_frame(content), schema),
+            "table": Table.read(_frame(content), schema, errors="status"),
             "statuses": tuple(Status[name] for name in content["status"]),
             "rows": _read_matrix(content["rows"], width),
             "owners": np.array(content["owners"], dtype=np.intp),
@@ -78,6 +82,7 @@ def read_fields(text: str) -> dict[str, Any]:
             "person_figures": {name: _read_vector(values) for name, values in content["person_figures"].items()},
             "option_figures": {name: _read_vector(values) for name, values in content["option_figures"].items()},
             "notes": tuple(content["notes"]),
+            "unreadable": {int(position): sentence for position, sentence in content["unreadable"].items()},
         }
     except AttainError:
         raise
@@ -101,9 +106,14 @@ def _cell(cell: Any, nan_is_missing: bool) -> Any:
     """A cell of a frame for JSON, from which `_read_cell` restores it."""
     if isinstance(cell, decimal.Decimal) and cell.is_finite():
         return {"decimal": str(cell)}
-    if isinstance(cell, float) and math.isnan(cell) and not nan_is_missing:
-        return {"float": "nan"}
+    if isinstance(cell, float) and not math.isfinite(cell) and not (math.isnan(cell) and nan_is_missing):
+        return {"float": repr(cell)}
     return _plain(cell)
+
+
+def _is_plain(cell: Any) -> bool:
+    """Whether JSON can hold a cell; a list, or an interval, in a record that cannot be read anyway is left out."""
+    return isinstance(as_python(cell), bool | int | float | str | decimal.Decimal)
 
 
 def _read_cell(stored: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -23,28 +23,68 @@ _LONGEST = 80
 _REACH = " (what is suggested is limited by reach)"
 
 
+class Refused(NamedTuple):
+    """A cell that its feature does not take."""
+
+    value: object
+    remedy: str
+
+    def sentence(self, feature: Feature, label: object) -> str:
+        """The column, the row, the value, and what to do."""
+        found = repr(self.value)
+        found = found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
+        return f"column {feature.name!r}, row {label!r}: found {found}; {self.remedy}"
+
+
+Column = tuple[np.ndarray, dict[int, Refused]]
+"""A column of the matrix, NaN where a cell is refused, and the refused cells by row."""
+
+
 def read_columns(
     opened: nw.DataFrame[Any], features: Sequence[Feature], labels: Sequence[Any], library: Library
 ) -> np.ndarray:
-    """The columns of these features as a matrix (n, d), in the features' order."""
+    """The columns of these features as a matrix (n, d), in the features' order.
+
+    Raises a `DataError` that names the column, the row, the value and the remedy where a cell is refused.
+    """
     values = np.empty((len(labels), len(features)), dtype=np.float64)
     for j, feature in enumerate(features):
-        values[:, j] = read_column(opened[feature.name], feature, labels, library)
+        values[:, j], refused = _read_column(opened[feature.name], feature, library)
+        if refused:
+            first = min(refused)
+            more = f" ({len(refused) - 1} more rows like it)" if len(refused) > 1 else ""
+            raise DataError(refused[first].sentence(feature, labels[first]) + more)
     return values
 
 
-def read_column(series: nw.Series[Any], feature: Feature, labels: Sequence[Any], library: Library) -> np.ndarray:
-    """One column as floats, or a `DataError` that names the column, the row, the value and the remedy."""
-    return _numbers(series, feature, labels, library) if feature.numeric else _codes(series, feature, labels)
+def read_rows(
+    opened: nw.DataFrame[Any], features: Sequence[Feature], labels: Sequence[Any], library: Library
+) -> tuple[np.ndarray, dict[int, str]]:
+    """The matrix (n, d) and, by its position, each row that cannot be read, with a sentence on its first such cell."""
+    values = np.empty((len(labels), len(features)), dtype=np.float64)
+    sentences: dict[int, str] = {}
+    for j, feature in enumerate(features):
+        values[:, j], refused = _read_column(opened[feature.name], feature, library)
+        for i, cell in refused.items():
+            sentences.setdefault(i, cell.sentence(feature, labels[i]))
+    return values, dict(sorted(sentences.items()))
 
 
-def _complain(feature: Feature, labels: Sequence[Any], at: int, value: object, remedy: str) -> DataError:
-    found = repr(value)
-    found = found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
-    return DataError(f"column {feature.name!r}, row {labels[at]!r}: found {found}; {remedy}")
+def _read_column(series: nw.Series[Any], feature: Feature, library: Library) -> Column:
+    """One column as floats; raises a `DataError` where its dtype holds nothing that the feature takes."""
+    values, refused = _numbers(series, feature, library) if feature.numeric else _codes(series, feature)
+    dtype = series.dtype
+    plain = dtype.is_numeric() or isinstance(dtype, nw.String | nw.Object | nw.Boolean | nw.Categorical | nw.Enum)
+    if refused and not plain and np.isnan(values).all():
+        name = str(getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype).lower()
+        raise DataError(
+            f"column {feature.name!r} holds {name} values, but the schema says {feature.kind}; convert them to "
+            f"{'numbers' if feature.numeric else 'strings or numbers'} first"
+        )
+    return values, refused
 
 
-def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any], library: Library) -> np.ndarray:
+def _numbers(series: nw.Series[Any], feature: Feature, library: Library) -> Column:
     dtype = series.dtype
     if dtype.is_temporal():
         raise DataError(
@@ -61,13 +101,15 @@ def _numbers(series: nw.Series[Any], feature: Feature, labels: Sequence[Any], li
             f"column {feature.name!r} has a categorical dtype, but the schema says {feature.kind}; make it "
             "kind='ordinal' or 'categorical', or convert the column to numbers"
         )
-    values = library.floats(series) if dtype.is_numeric() else _numbers_one_by_one(series, feature, labels)
-    _check_numbers(values, feature, labels)
-    return values
+    values, refused = (library.floats(series), {}) if dtype.is_numeric() else _numbers_one_by_one(series, feature)
+    refused |= _refused_numbers(values, feature)
+    values[list(refused)] = math.nan
+    return values, refused
 
 
-def _numbers_one_by_one(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
+def _numbers_one_by_one(series: nw.Series[Any], feature: Feature) -> Column:
     values = np.full(len(series), math.nan)
+    refused = {}
     for i, value in enumerate(series.to_list()):
         if is_missing(value):
             continue
@@ -77,21 +119,20 @@ def _numbers_one_by_one(series: nw.Series[Any], feature: Feature, labels: Sequen
             values[i] = float(value)
         except (TypeError, ValueError, OverflowError):
             remedy = f"the schema says {feature.kind}, so it must be a number; correct the cell, or the schema's kind"
-            raise _complain(feature, labels, i, value, remedy) from None
-    return values
+            refused[i] = Refused(value, remedy)
+    return values, refused
 
 
-def _check_numbers(values: np.ndarray, feature: Feature, labels: Sequence[Any]) -> None:
+def _refused_numbers(values: np.ndarray, feature: Feature) -> dict[int, Refused]:
     ordinary = ~np.isnan(values)
     if feature.special:
         ordinary &= ~np.isin(values, list(feature.special))
     low, high = feature.bounds
+    refused: dict[int, Refused] = {}
 
     def refuse(wrong: np.ndarray, remedy: str) -> None:
-        at = np.flatnonzero(wrong & ordinary)
-        if at.size:
-            more = f" ({at.size - 1} more rows like it)" if at.size > 1 else ""
-            raise _complain(feature, labels, int(at[0]), float(values[at[0]]), remedy + more)
+        for i in np.flatnonzero(wrong & ordinary).tolist():
+            refused.setdefault(i, Refused(float(values[i]), remedy))
 
     refuse(np.isinf(values), "infinite values are not allowed; correct the cell, or leave it empty")
     refuse(np.abs(values) > _LARGEST, f"numbers beyond {_LARGEST:g} overflow; use a larger unit")
@@ -102,27 +143,28 @@ def _check_numbers(values: np.ndarray, feature: Feature, labels: Sequence[Any]) 
         refuse(values > high, f"the schema's upper bound is {high:g}; correct the cell, or widen bounds{_REACH}")
     if feature.kind == "count":
         refuse(values != np.floor(values), "a count must be an integer; correct the cell, or make it kind='positive'")
+    return refused
 
 
-def _codes(series: nw.Series[Any], feature: Feature, labels: Sequence[Any]) -> np.ndarray:
+def _codes(series: nw.Series[Any], feature: Feature) -> Column:
     if series.dtype.is_temporal():
         raise DataError(
             f"column {feature.name!r} holds {str(series.dtype).lower()} values, but the schema says {feature.kind}; "
             "convert them to strings or numbers first"
         )
     positions: dict[Any, float] = {level: float(k) for k, level in enumerate(feature.levels)}
-    values = np.empty(len(series), dtype=np.float64)
+    values = np.full(len(series), math.nan)
+    refused = {}
     for i, value in enumerate(series.to_list()):
         try:
             code = positions.get(value)
         except TypeError:
             code = None
-        if code is None:
-            if not is_missing(value):
-                raise _complain(feature, labels, i, value, _level_remedy(feature, value))
-            code = math.nan
-        values[i] = code
-    return values
+        if code is not None:
+            values[i] = code
+        elif not is_missing(value):
+            refused[i] = Refused(value, _level_remedy(feature, value))
+    return values, refused
 
 
 def _level_remedy(feature: Feature, value: object) -> str:

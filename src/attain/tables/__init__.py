@@ -5,10 +5,11 @@ from attain.tables.grid import is_on_grid, on_grid, snapped
 from attain.tables.labels import desired_labels, read_labels
 from attain.tables.region import NOT_A_RULE, Region
 from attain.tables.rules import RuleBook
-from attain.tables.table import Layout, Table
+from attain.tables.table import Errors, Layout, Table
 
 __all__ = [
     "NOT_A_RULE",
+    "Errors",
     "Layout",
     "Region",
     "RuleBook",

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, Library, library_named, open_frame
-from attain.schema.reading import read_columns
+from attain.schema.reading import read_columns, read_rows
 from attain.schema.schema import Schema
 from attain.tables.cells import unchanged
+
+Errors: TypeAlias = Literal["raise", "status"]
+"""What becomes of a row that cannot be read: an exception, or a status of its own."""
 
 
 @dataclass(frozen=True)
@@ -90,23 +93,44 @@ class Table:
     layout: Layout
     labels: Sequence[Any]
     source: Frame
+    refused: Mapping[int, str] = field(default_factory=dict)
+    """The rows that cannot be read, by position, each with a sentence that says why; the cells concerned are NaN."""
 
     def __len__(self) -> int:
         return len(self.values)
 
     @classmethod
-    def read(cls, frame: Frame, schema: Schema, name: str = "X") -> Table:
-        """The frame as a table, or a `DataError` that names the column, the row, the value and the remedy.
+    def read(cls, frame: Frame, schema: Schema, name: str = "X", *, errors: Errors = "raise") -> Table:
+        """The frame as a table.
 
         A feature without a step takes that of its dtype: 1 for integers, one unit in the last place for decimals.
+
+        Parameters
+        ----------
+        frame, schema
+            What is read, and what its columns are.
+        name
+            What messages call the frame.
+        errors
+            What a cell does that its feature does not take: "raise" a `DataError` that names the column, the row, the
+            value and the remedy; or with "status" put its row among the `refused`.
         """
         native, library, columns = open_frame(frame, name, schema.names)
         _check_columns(columns, schema, name)
         labels, opened = library.labels(native), library.read(native)
         dtypes = {column: library.dtype(opened[column]) for column in columns}
         schema = _with_steps(schema, {column: library.step(dtype) for column, dtype in dtypes.items()})
-        values = read_columns(opened, schema.features, labels, library)
-        return cls(schema, values, Layout(schema, library, columns, dtypes), labels, native)
+        refused: dict[int, str] = {}
+        if errors == "raise":
+            values = read_columns(opened, schema.features, labels, library)
+        else:
+            values, refused = read_rows(opened, schema.features, labels, library)
+        return cls(schema, values, Layout(schema, library, columns, dtypes), labels, native, refused)
+
+    @property
+    def readable(self) -> np.ndarray:
+        """The positions of the rows that could be read."""
+        return np.setdiff1d(np.arange(len(self)), list(self.refused))
 
     def replaced(self, rows: np.ndarray) -> Frame:
         """The frame with these rows of the matrix in it; only cells that differ are written."""

@@ -13,6 +13,7 @@ import hashlib
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cache
@@ -83,9 +84,9 @@ def _refused(model: Any, number: int) -> pd.DataFrame:
     return others[model.predict(others) == people.REFUSED].iloc[:number]
 
 
-def digest(result: Counterfactuals) -> str:
-    """A hash of everything a result says, in the order of the people's labels."""
-    order = sorted(range(len(result)), key=lambda i: str(result.table.labels[i]))
+def digest(result: Counterfactuals, people: Iterable[int] | None = None) -> str:
+    """A hash of everything a result says about all people, or those at some positions, in the order of their labels."""
+    order = sorted(range(len(result)) if people is None else people, key=lambda i: str(result.table.labels[i]))
     parts = []
     for i in order:
         mine = result.owners == i
@@ -348,6 +349,26 @@ class ExplainerSuite:
         pd.testing.assert_frame_equal(result.frame, X)
         assert len(result.options) == 0
         assert len(result.changes) == 0
+
+    def test_a_record_that_cannot_be_read_costs_nobody_else_anything(self) -> None:
+        X = _refused(self._model, 6)
+        bad = X.astype({"score": object, "housing": object})
+        bad.loc[bad.index[1], "score"] = "a lot"
+        bad.loc[bad.index[4], "housing"] = "castle"
+        result = self._fitted().explain(self._model, bad, target=people.DESIRED, n=2)
+        assert [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE] == [1, 4]
+        assert "'a lot'" in result.reasons.iloc[1] and "'castle'" in result.reasons.iloc[4]
+        pd.testing.assert_frame_equal(result.frame.iloc[[1, 4]], bad.iloc[[1, 4]])
+        alone = self._fitted().explain(self._model, X.iloc[[0, 2, 3, 5]], target=people.DESIRED, n=2)
+        assert digest(result, (0, 2, 3, 5)) == digest(alone)
+
+    def test_one_person_may_be_a_dictionary_or_a_series(self) -> None:
+        X = _refused(self._model, 1)
+        expected = self._fitted().explain(self._model, X, target=people.DESIRED)
+        for one in (X.iloc[0], X.iloc[0].to_dict()):
+            result = self._fitted().explain(self._model, one, target=people.DESIRED)
+            assert list(result.table.labels) == [X.index[0] if isinstance(one, pd.Series) else 0]
+            assert digest(result) == digest(expected)
 
     def test_an_empty_frame_gives_an_empty_result(self) -> None:
         X = people.frame(5, seed=5).iloc[:0]

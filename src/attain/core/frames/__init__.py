@@ -6,7 +6,7 @@ by a `Library`. Only pandas is required; the others are imported when one of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -28,6 +28,7 @@ __all__ = [
     "library_named",
     "library_names",
     "library_of",
+    "one_row",
     "open_frame",
     "register",
 ]
@@ -92,6 +93,32 @@ def open_frame(frame: Frame, name: str, names: Sequence[str] | None = None) -> t
     if twice := repeated(columns):
         raise DataError(f"{name} has several columns with the same name: {listed(twice)}; keep one of each")
     return frame, library, tuple(columns)
+
+
+def one_row(record: Any, name: str = "X") -> Frame:
+    """A dictionary or a pandas series of cells by column, as a frame of one row; anything else as it is.
+
+    The row is labelled with the series' name, or 0.
+    """
+    if isinstance(record, pd.Series):
+        odd = [column for column in record.index if not isinstance(column, str)]
+        if odd:
+            raise DataError(
+                f"{name} is a Series labelled with {listed(odd)}, which are not names of columns; pass a frame, or one "
+                "row of it"
+            )
+        label = 0 if record.name is None else record.name
+        return pd.DataFrame([record.tolist()], columns=record.index, index=pd.Index([label]))
+    if not isinstance(record, Mapping):
+        return record
+    if any(
+        isinstance(cell, Sequence | np.ndarray | pd.Series) and not isinstance(cell, str) for cell in record.values()
+    ):
+        raise DataError(
+            f"{name} is a dictionary of columns; pass a frame of them, such as pandas.DataFrame({name}), or a "
+            "dictionary with one cell for each column"
+        )
+    return pd.DataFrame([list(record.values())], columns=list(record))
 
 
 def _frame_of_array(array: np.ndarray, names: Sequence[str] | None, name: str) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Number
 from typing import Any
 
 import narwhals as nw
@@ -29,16 +30,22 @@ class Objects:
     """The marker of a missing cell: None, NA or NaT where the column has such a cell, else NaN."""
     decimals: bool = False
     """Whether its numbers are decimals."""
+    integers: bool = False
+    """Whether its numbers are integers."""
 
     @classmethod
     def of(cls, column: pd.Series[Any]) -> Objects:
         """The marker and the numbers of a column of objects."""
         kinds = set(map(type, column))
         na_value = next((marker for kind, marker in _MARKERS.items() if kind in kinds), math.nan)
-        decimals = decimal.Decimal in kinds and kinds <= {decimal.Decimal, float, *_MARKERS}
-        if decimals and float in kinds:
-            decimals = all(math.isnan(cell) for cell in column if isinstance(cell, float))
-        return cls(na_value, decimals)
+        numbers = {kind for kind in kinds - {bool} if issubclass(kind, Number)}
+        if float in kinds and all(math.isnan(cell) for cell in column if isinstance(cell, float)):
+            numbers = numbers - {float}
+        decimals, integers = (
+            bool(numbers) and all(issubclass(kind, wanted) for kind in numbers)
+            for wanted in (decimal.Decimal, Integral)
+        )
+        return cls(na_value, decimals, integers)
 
 
 class Pandas(Library):
@@ -73,6 +80,9 @@ class Pandas(Library):
 
     def scale(self, dtype: Any) -> int | None:
         return getattr(dtype.pyarrow_dtype, "scale", None) if isinstance(dtype, pd.ArrowDtype) else None
+
+    def step(self, dtype: Any) -> float | None:
+        return super().step(dtype) if not isinstance(dtype, Objects) else 1.0 if dtype.integers else None
 
     def missing(self, dtype: Any) -> Any:
         return getattr(dtype, "na_value", math.nan)
@@ -172,7 +182,7 @@ class Pandas(Library):
 
     def dtype_text(self, dtype: Any) -> str:
         if isinstance(dtype, Objects):
-            return "objects: " + json.dumps([str(dtype.na_value), dtype.decimals])
+            return "objects: " + json.dumps([str(dtype.na_value), dtype.decimals, dtype.integers])
         if isinstance(dtype, pd.CategoricalDtype):
             return "category: " + json.dumps([dtype.categories.tolist(), bool(dtype.ordered)], default=str)
         if isinstance(dtype, pd.ArrowDtype):  # its own name for strings means another dtype of pandas
@@ -182,8 +192,9 @@ class Pandas(Library):
     def dtype_named(self, text: str) -> Any:
         kind, _, arguments = text.partition(": ")
         if kind == "objects":
-            marker, decimals = json.loads(arguments)
-            return Objects({str(known): known for known in _MARKERS.values()}.get(marker, math.nan), bool(decimals))
+            marker, decimals, integers = json.loads(arguments)
+            na_value = {str(known): known for known in _MARKERS.values()}.get(marker, math.nan)
+            return Objects(na_value, bool(decimals), bool(integers))
         if kind == "category":
             categories, ordered = json.loads(arguments)
             return pd.CategoricalDtype(categories, ordered)

@@ -30,7 +30,7 @@ from attain.population.percentiles import Percentiles
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
 from attain.schema import Constraints
-from attain.tables import Region
+from attain.tables import Errors, Region
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -159,13 +159,14 @@ class Guarded(LatentExplainer):
         probability: float | None = None,
         n: int = 1,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        errors: Errors = "status",
         robust: Sequence[Any] | Refit | None = None,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
         Parameters
         ----------
-        model, X, target, probability, n, constraints
+        model, X, target, probability, n, constraints, errors
             As for every method; see `Explainer.explain`.
         robust
             Asks for answers that other models accept, too: a list of fitted models, or a function of (X, y, seed) that
@@ -185,7 +186,7 @@ class Guarded(LatentExplainer):
                 self._seed,
                 self._settings.refits,
             )
-        return self._explain(goal, X, n, constraints, others)
+        return self._explain(goal, X, n, constraints, errors, others)
 
     def certificate(
         self,
