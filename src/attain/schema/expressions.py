@@ -90,6 +90,8 @@ class Expression:
 
     def __call__(self, columns: Columns) -> np.ndarray:
         """The value in every row; NaN or infinite where it is undefined."""
+        if len(self.steps) == 1 and self.steps[0][0] == "column":  # by far the most frequent, and needs no errstate
+            return np.asarray(columns[self.steps[0][1]], dtype=np.float64)
         stack: list[Any] = []
         with np.errstate(all="ignore"):
             for kind, content in self.steps:
