@@ -88,7 +88,7 @@ def test_many_people_are_a_table(loans: Counterfactuals) -> None:
     assert people_table(loans, range(3), width=80).splitlines() == [
         "person  suggested change                                          shift  level",
         "────────────────────────────────────────────────────────────────────────────────",
-        "ann     credit amount: 6110 DM → 4448 DM                             25  typical",
+        "ann     credit amount: 6110 → 4448 DM                                25  typical",
         "bob     The search reached its limit before it found a change",
         "        that leads to the requested decision.",
         "eve     savings: below 100 DM → 100 to 500 DM                       100  unusual",

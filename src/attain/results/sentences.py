@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from itertools import groupby
 from typing import Any
@@ -19,6 +19,7 @@ _DIGITS = 4
 """Significant digits of a number without a step."""
 _GROUPED = 10_000
 """From here on, numbers have commas between groups of three digits."""
+_USUAL_DECIMALS = 6
 _MOST_DECIMALS, _LARGEST = 12, 1e15
 """Numbers that need more decimals, or are this large, are shown with an exponent."""
 _FOLLOWS = "This brings"
@@ -78,41 +79,45 @@ def changed_options(result: Record, positions: Collection[int] | None = None) ->
 
 def _action(cell: Mapping[str, Any], feature: Feature) -> tuple[str, str]:
     """The verb and its object: `reduce`, `duration from 48 to 24 months`."""
-    before, after = cell["current"], cell["counterfactual"]
+    title, before, after = plain(feature.title), *now_and_then(cell, feature, _quoted)
+    change = f"{title} from {before} to {after}"
     if feature.derived is not None:
-        return _FOLLOWS, _from_to(cell, feature)
-    if before is None:
-        return "fill in", f"{plain(feature.title)} with {_alone(after, feature)}"
-    if not (_ordinary(before, feature) and _ordinary(after, feature)):
-        return "change", _from_to(cell, feature)
-    return "increase" if after > before else "reduce", _from_to(cell, feature)
+        return _FOLLOWS, change
+    if cell["current"] is None:
+        return "fill in", f"{title} with {after}"
+    if not (_ordinary(cell["current"], feature) and _ordinary(cell["counterfactual"], feature)):
+        return "change", change
+    return "increase" if cell["counterfactual"] > cell["current"] else "reduce", change
 
 
-def _from_to(cell: Mapping[str, Any], feature: Feature) -> str:
-    """`duration from 48 to 24 months`: the unit stands once."""
+def now_and_then(cell: Mapping[str, Any], feature: Feature, quoted: Callable[[Any], str] = plain) -> tuple[str, str]:
+    """Both values of a changed cell for reading, `48` and `24 months`: the unit of two numbers stands once.
+
+    Levels and the meanings of special codes are written by `quoted`.
+    """
     before, after = cell["current"], cell["counterfactual"]
-    if before is not None and _ordinary(before, feature) and _ordinary(after, feature):
-        shown, new = readable(before, after, feature.step)
-        new += f" {plain(feature.unit)}" if feature.unit else ""
-    else:
-        shown, new = _alone(before, feature), _alone(after, feature)
-    return f"{plain(feature.title)} from {shown} to {new}"
+    if not (_ordinary(before, feature) and _ordinary(after, feature)):
+        return _alone(before, feature, quoted), _alone(after, feature, quoted)
+    shown, new = readable(before, after, feature.step)
+    return shown, _with_unit(new, feature)
+
+
+def _alone(value: Any, feature: Feature, quoted: Callable[[Any], str]) -> str:
+    if value is None:
+        return "missing"
+    if not _ordinary(value, feature):
+        return quoted(described(value, feature) if feature.numeric else value)
+    return _with_unit(readable(value, value, feature.step)[1], feature)
+
+
+def _with_unit(number: str, feature: Feature) -> str:
+    return f"{number} {plain(feature.unit)}" if feature.unit else number
 
 
 def _ordinary(value: Any, feature: Feature) -> bool:
     """Whether this is a number on a scale: no special code, no missing cell, and levels only if they are numbers."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and feature.ordered and float(value) not in feature.special
-
-
-def _alone(value: Any, feature: Feature) -> str:
-    """A value with its unit; levels and the meanings of special codes in quotation marks."""
-    if value is None:
-        return "missing"
-    if not _ordinary(value, feature):
-        return _quoted(described(value, feature) if feature.numeric else value)
-    shown, _ = readable(value, value, feature.step)
-    return f"{shown} {plain(feature.unit)}" if feature.unit else shown
 
 
 def _quoted(value: Any) -> str:
@@ -124,19 +129,22 @@ def _joined(parts: Sequence[str], last: str = " and ") -> str:
 
 
 def readable(before: float, after: float, step: float | None) -> tuple[str, str]:
-    """Two numbers with the decimals that it takes to tell them apart.
+    """Two numbers with the digits that it takes to read them and tell them apart.
 
-    These are four significant digits of the larger number and two of the difference, and all that the step has. A new
-    value without a step is rounded away from the old one, so that no less than the change is asked for, and is called
-    `about` where that alters it.
+    Each has four significant digits, at most six decimals, but as many as it takes to show two digits of the difference
+    and all that the step has. A new value without a step is rounded away from the old one, so that no less than the
+    change is asked for, and is called `about` where that alters it.
     """
-    decimals = max(_decimals(max(abs(before), abs(after)), _DIGITS), _decimals(abs(after - before), 2))
-    decimals = max(decimals, 0 if step is None else -int(Decimal(repr(step)).normalize().as_tuple().exponent))
-    if decimals > _MOST_DECIMALS or max(abs(before), abs(after)) >= _LARGEST:
+    least = max(_decimals(abs(after - before), 2), 0 if step is None else _decimals_of(step))
+    if least > _MOST_DECIMALS or max(abs(before), abs(after)) >= _LARGEST:
         return f"{before:.12g}", f"{after:.12g}"
-    place, exact = Decimal(1).scaleb(-decimals), Decimal(repr(after))
+    place, new_place = (
+        Decimal(1).scaleb(-max(least, min(_decimals(abs(value), _DIGITS), _USUAL_DECIMALS)))
+        for value in (before, after)
+    )
+    exact = Decimal(repr(after))
     outward = ROUND_CEILING if after > before else ROUND_FLOOR if after < before else ROUND_HALF_EVEN
-    new = exact if step is not None else exact.quantize(place, outward)
+    new = exact if step is not None else exact.quantize(new_place, outward)
     grouped = max(abs(before), abs(after)) >= _GROUPED
     about = "" if new == exact else "about "
     return _written(Decimal(repr(before)).quantize(place), grouped), about + _written(new, grouped)
@@ -145,6 +153,10 @@ def readable(before: float, after: float, step: float | None) -> tuple[str, str]
 def _decimals(size: float, digits: int) -> int:
     """How many decimals a number has if it is shown with some significant digits; integers are not rounded."""
     return max(0, digits - 1 - Decimal(size).adjusted()) if size else 0
+
+
+def _decimals_of(step: float) -> int:
+    return max(0, -int(Decimal(repr(step)).normalize().as_tuple().exponent))
 
 
 def _written(value: Decimal, grouped: bool) -> str:

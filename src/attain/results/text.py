@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.text import folded, number, plain, table, wrapped
 from attain.results.record import Record
-from attain.results.sentences import changed_options, option_sentences, requested
+from attain.results.sentences import changed_options, now_and_then, option_sentences, requested
 from attain.results.status import Status, Typicality
 from attain.schema.text import described
 
@@ -103,12 +103,17 @@ def people_table(result: Record, positions: Sequence[int], width: int | None = N
         row = [plain(result.table.labels[i]), plain(result.reason(i)), "", ""]
         if i in options:
             first = options[i][0]
-            changes = "; ".join(f"{name}: {now} → {new}" for name, now, new, *_ in _shown(result, options[i]))
+            changes = "; ".join(_arrow(result, cell) for cell in options[i])
             row[1:] = [changes, points(first["total_shift"]), first["level"] or ""]
         rows.append(row)
     known = any(row[3] for row in rows)
     header = ("person", "suggested change", "shift", *(("level",) if known else ()))
     return table(header, [row[: len(header)] for row in rows], width=width, right=(2,))
+
+
+def _arrow(result: Record, cell: Mapping[str, Any]) -> str:
+    feature = result.table.schema[cell["feature"]]
+    return f"{plain(feature.title)}: {' → '.join(now_and_then(cell, feature))}"
 
 
 def paragraphs(result: Record, width: int | None = None) -> str:
@@ -131,7 +136,7 @@ def description(result: Record, position: int, width: int | None = None) -> str:
         return folded(f"{name}: {result.reason(position)}", width)
     blocks = [folded(f"{name}, for {requested(result)}", width)]
     for cells in options:
-        body = table(CHANGE_HEADER, _shown(result, cells), width=width, right=(3, 4))
+        body = table(CHANGE_HEADER, [shown_change(result, cell) for cell in cells], width=width, right=(3, 4))
         blocks.append(f"{folded(_option_line(cells[0]), width)}\n{body}")
     return "\n\n".join(blocks)
 
@@ -140,10 +145,6 @@ def _option_line(cell: Mapping[str, Any]) -> str:
     verdicts = [words[cell[name]] for name, words in _VERDICTS.items() if cell[name] is not None]
     level = [] if cell["level"] is None else [cell["level"]]
     return f"Option {cell['option']}: " + ", ".join([*level, *verdicts, f"total shift {points(cell['total_shift'])}"])
-
-
-def _shown(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[Sequence[str]]:
-    return [shown_change(result, cell) for cell in cells]
 
 
 def shown_change(result: Record, cell: Mapping[str, Any]) -> Sequence[str]:
