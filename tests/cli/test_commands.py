@@ -44,9 +44,58 @@ def test_schema_infer_prints_and_writes_what_the_library_infers(files: Path, cap
     assert main([*arguments, "--out", "s.toml"]) == 1
     assert "--force" in capsys.readouterr().err
     assert main([*arguments, "--out", "s.toml", "--force", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == tomllib.loads(expected.to_toml())
+    report = json.loads(capsys.readouterr().out)
+    advice = expected.advise(people.frame(150))
+    assert [(item["column"], item["toml"]) for item in report.pop("advice")] == [(i.column, i.toml) for i in advice]
+    assert report == tomllib.loads(expected.to_toml())
     assert main(["schema", "show", "s.toml"]) == 0
     assert str(expected).splitlines()[2] in capsys.readouterr().out
+
+
+def test_schema_infer_writes_advice_as_comments_and_check_repeats_it_until_it_is_decided(
+    files: Path, capsys: Any
+) -> None:
+    arguments = ["schema", "infer", "train.csv", "--index", "who", "--drop", "decision", "--out", "s.toml"]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "People do not choose their age" in out
+    assert "with the advice as comments" in out
+    text = (files / "s.toml").read_text()
+    assert "# immutable = true" in text
+    check = ["schema", "check", "s.toml", "train.csv", "--index", "who"]
+    assert main(check) == 0
+    streams = capsys.readouterr()
+    assert "train.csv fits s.toml: 150 people, 13 features." in streams.out
+    assert "People do not choose their age" in streams.out
+    assert "'decision'" in streams.err
+    (files / "s.toml").write_text(text.replace("# immutable = true", "immutable = true").replace("# step", "step"))
+    assert main(check) == 0
+    assert "To decide" not in capsys.readouterr().out
+    assert main([*arguments, "--force", "--preset", "lending"]) == 0
+    out = capsys.readouterr().out
+    assert "Decided by the preset:\nage\n  People do not choose" in out
+    assert attain.Schema.from_toml(files / "s.toml").immutable == ("age", "sex", "months_late")
+
+
+def test_schema_check_counts_who_breaks_rules_and_refuses_what_does_not_fit(files: Path, capsys: Any) -> None:
+    schema = people.schema().with_rules("cards <= 8").with_laws(["age <= 70"])
+    schema.to_toml("s.toml")
+    check = ["schema", "check", "s.toml", "train.csv", "--index", "who"]
+    X = people.frame(150)
+    many, old = int((X["cards"] > 8).sum()), int((X["age"] > 70).sum())
+    assert many
+    assert old
+    assert main(check) == 0
+    out = capsys.readouterr().out
+    assert f"{many} people ({100 * many / 150:.2g} %) break the rule cards <= 8" in out
+    assert f"{old} people ({100 * old / 150:.2g} %) break the law age <= 70" in out
+    assert main([*check, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["people"] == 150
+    assert report["broken"] == {"cards <= 8": many, "age <= 70": old}
+    schema.change("age", bounds=(18, 60)).to_toml("s.toml")
+    assert main(check) == 1
+    assert "the schema's upper bound is 60" in capsys.readouterr().err
 
 
 def test_fit_saves_what_the_library_saves(files: Path, capsys: Any) -> None:
@@ -295,6 +344,9 @@ def test_a_terminal_without_unicode_gets_ascii(files: Path) -> None:
         ["--help"],
         ["schema", "infer", "--help"],
         ["schema", "show", "--help"],
+        ["schema", "check", "--help"],
+        ["schema", "infer", "train.csv", "--drop", "who"],
+        ["schema", "check", "schema.toml", "train.csv"],
         ["fit", "--help"],
         ["explain", "--help"],
         ["inspect", "--help"],

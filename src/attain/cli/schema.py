@@ -1,39 +1,46 @@
-"""`attain schema infer` and `attain schema show`: guess a schema, or check one."""
+"""`attain schema infer`, `show` and `check`: guess a schema, print one, or hold one against data."""
 
 from __future__ import annotations
 
 import argparse
 import tomllib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from attain.cli.arguments import add_command, add_json, add_reading, names
 
 if TYPE_CHECKING:
     from attain.schema import Schema
+    from attain.schema.advice import Advice
 
-_HELP = "guess the schema of a file, or show a schema"
+_HELP = "guess the schema of a file, show a schema, or hold it against a file"
 _INFER = (
-    "guess the schema of a table: print it, and write it as TOML to be reviewed and edited; drop columns that are not "
-    "features, such as the label"
+    "guess the schema of a table, with its laws and with advice on what to decide: print it, and write it as TOML to "
+    "be reviewed and edited; drop columns that are not features, such as the label"
 )
 _INFER_EPILOG = """example:
   attain schema infer credit.csv --drop label \\
     --immutable age,sex --out schema.toml
 """
-_SHOW = "check a schema and print it as a table"
+_SHOW = "read a schema and print it as a table"
 _SHOW_EPILOG = """example:
   attain schema show schema.toml
+"""
+_CHECK = "hold a schema against a table: cells that do not fit, rules and laws that people break, what is to be decided"
+_CHECK_EPILOG = """example:
+  attain schema check schema.toml credit.csv
 """
 
 
 def register(commands: Any) -> None:
     """Adds the command to the parser."""
     group = add_command(commands, "schema", _HELP, _INFER_EPILOG + "  attain schema show schema.toml\n")
-    parts = group.add_subparsers(dest="part", metavar="infer|show", required=True)
+    parts = group.add_subparsers(dest="part", metavar="infer|show|check", required=True)
     infer = add_command(parts, "infer", _INFER, _INFER_EPILOG)
     infer.add_argument("data", metavar="DATA", help="a CSV or Parquet file")
     infer.add_argument("--immutable", action="append", metavar="A,B", help="columns that never change")
     infer.add_argument("--drop", action="append", metavar="A,B", help="columns to drop")
+    infer.add_argument("--preset", choices=["lending"], help="follow the advice that is obvious in this field")
     infer.add_argument("--out", metavar="S.toml", help="the file to write the schema to")
     infer.add_argument(
         "--force",
@@ -47,6 +54,12 @@ def register(commands: Any) -> None:
     show.add_argument("schema", metavar="S.toml", help="a schema")
     add_json(show)
     show.set_defaults(run=_show)
+    check = add_command(parts, "check", _CHECK, _CHECK_EPILOG)
+    check.add_argument("schema", metavar="S.toml", help="a schema")
+    check.add_argument("data", metavar="DATA", help="a CSV or Parquet file")
+    add_reading(check)
+    add_json(check)
+    check.set_defaults(run=_check)
 
 
 def read_schema(path: str) -> Schema:
@@ -62,6 +75,7 @@ def _infer(given: argparse.Namespace) -> None:
     from attain.core.errors import FileError
     from attain.core.files import check_writable
     from attain.schema import Schema
+    from attain.schema.advice import PRESETS
 
     if given.out is not None:
         target = check_writable(given.out)
@@ -71,31 +85,87 @@ def _infer(given: argparse.Namespace) -> None:
             )
     frame, remarks = read_any(given.data, index=given.index, separator=given.separator)
     frame = frame.drop(columns=names(given.drop, frame.columns, "--drop"))
-    schema = Schema.infer(frame, immutable=names(given.immutable, frame.columns, "--immutable"))
+    immutable = names(given.immutable, frame.columns, "--immutable")
+    schema = Schema.infer(frame, immutable=immutable, preset=given.preset)
+    advice = [
+        item
+        for item in schema.advise(frame, decided=given.preset is not None)
+        if not item.decided or item.about in PRESETS[given.preset]
+    ]
     for remark in remarks:
         note(remark)
     if given.out is not None:
-        schema.to_toml(given.out)
-    _report(schema, given.json)
-    if not given.json:
-        say("")
-        if given.out is None:
-            say("This is a guess. Pass --out S.toml to write it to a file, and correct it there.")
-        else:
-            say(f"Written to {given.out}. This is a guess: review it, and correct it there.")
+        schema.to_toml(given.out, advice)
+    if given.json:
+        _say_json(schema, advice)
+        return
+    print(schema)
+    _say_advice(advice)
+    say("")
+    if given.out is None:
+        say("This is a guess. Pass --out S.toml to write it to a file, and correct it there.")
+    else:
+        say(f"Written to {given.out}, with the advice as comments. This is a guess: review it, and correct it there.")
 
 
 def _show(given: argparse.Namespace) -> None:
-    _report(read_schema(given.schema), given.json)
-
-
-def _report(schema: Schema, as_json: bool) -> None:
     from attain.cli.terminal import say_json
 
-    if as_json:
+    schema = read_schema(given.schema)
+    if given.json:
         say_json(as_dictionary(schema))
     else:
         print(schema)
+
+
+def _check(given: argparse.Namespace) -> None:
+    from attain.cli.frames import read_people
+    from attain.cli.terminal import note, say
+    from attain.core.errors import listed
+    from attain.schema.formulas import View
+    from attain.tables import Table
+
+    schema = read_schema(given.schema)
+    people = read_people(given.data, schema, index=given.index, separator=given.separator)
+    values = Table.read(people.frame, schema, given.data).values
+    if people.left_out:
+        note(f"ignored columns that are not in the schema: {listed(people.left_out)}")
+    view = View(schema, values)
+    rules = [("rule", rule) for rule in schema.parsed_rules] + [("law", rule) for rule in schema.parsed_laws]
+    broken = [(what, rule.text, int(rule.broken(view).sum())) for what, rule in rules]
+    advice = schema.advise(people.frame)
+    if given.json:
+        _say_json(schema, advice, people=len(values), broken={text: count for _, text, count in broken if count})
+        return
+    say(f"{given.data} fits {given.schema}: {len(values):,} people, {len(schema)} features.")
+    for what, text, count in broken:
+        if count:
+            say(f"{count:,} people ({100 * count / len(values):.2g} %) break the {what} {text}")
+    _say_advice(advice)
+
+
+def _say_advice(advice: Iterable[Advice]) -> None:
+    from attain.cli.terminal import say, width
+    from attain.schema.text import advice_text
+
+    for title, items in (
+        ("Decided by the preset:", [item for item in advice if item.decided]),
+        ("To decide; each with the line for the schema:", [item for item in advice if not item.decided]),
+    ):
+        if items:
+            say("")
+            say(title)
+            print(advice_text(items, width()))
+
+
+def _say_json(schema: Schema, advice: Iterable[Advice], **facts: Any) -> None:
+    from attain.cli.terminal import say_json
+
+    items = [
+        {name: getattr(item, name) for name in ("column", "about", "reason", "toml", "python", "decided")}
+        for item in advice
+    ]
+    say_json({**facts, **as_dictionary(schema), "advice": items})
 
 
 def as_dictionary(schema: Schema) -> dict[str, Any]:

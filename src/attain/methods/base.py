@@ -36,6 +36,7 @@ from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
+from attain.schema.advice import columns_to_decide
 from attain.tables import Errors, Layout, Region, Table, desired_labels, read_labels
 
 
@@ -325,6 +326,7 @@ class Explainer(_Learned, ABC):
             option_figures |= self._more_figures(answers.rows, goal, context)
             if not reference.labelled:
                 notes += ("No labels were given: real rows of the desired class are those the model decides for.",)
+        notes += _undecided(problem.region, answers, self.schema is None)
         offered = np.bincount(answers.owners, minlength=len(table))
         fewer = int(((offered > 0) & (offered < n)).sum())
         if fewer:
@@ -465,6 +467,22 @@ def _checked(problem: Problem, outcome: list[Status | None], answers: Answers) -
         if status is Status.FOUND and i not in answered:
             outcome[i] = Status.OUT_OF_REACH
     return kept, decided.score[order]
+
+
+def _undecided(region: Region, answers: Answers, inferred: bool) -> tuple[str, ...]:
+    """A note on answers that change what nobody can, by the names of the columns; and on a schema nobody has seen."""
+    notes: tuple[str, ...] = ()
+    if inferred:
+        notes += ("No schema was given, so one was inferred in which everything may change.",)
+    changed = region.changed(answers.rows, answers.owners)
+    counts = {name: int(changed[:, region.schema.position(name)].sum()) for name in columns_to_decide(region.schema)}
+    shown = [f"{count} change {name}" for name, count in sorted(counts.items(), key=lambda pair: -pair[1]) if count]
+    if shown:
+        notes += (
+            f"Of {len(answers.rows)} answers {', '.join(shown)}: people may not be able to. `schema.advise(train)` "
+            "says why, and how to exclude it.",
+        )
+    return notes
 
 
 def _rounded(score: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from attain.schema.text import schema_table
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
+    from attain.schema.advice import Advice
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,15 @@ class Schema:
         immutable: Iterable[str] = (),
         kinds: Mapping[str, Kind] | None = None,
         rules: Sequence[str] = (),
+        preset: str | None = None,
     ) -> Schema:
-        """A first guess at the schema of a frame, to be reviewed and edited; see `attain.schema.infer`."""
+        """A first guess at the schema of a frame, to be reviewed and edited; see `attain.schema.infer`.
+
+        What is to be decided about its columns is in `schema.advise(frame)`.
+        """
         from attain.schema.infer import infer
 
-        return infer(frame, immutable=immutable, kinds=kinds, rules=rules)
+        return infer(frame, immutable=immutable, kinds=kinds, rules=rules, preset=preset)
 
     @classmethod
     def from_toml(cls, source: str | PathLike[str]) -> Schema:
@@ -111,15 +116,24 @@ class Schema:
             return read_file(source)
         return read(source)
 
-    def to_toml(self, path: str | PathLike[str] | None = None) -> str:
+    def to_toml(self, path: str | PathLike[str] | None = None, advice: Iterable[Advice] = ()) -> str:
         """The schema as TOML text to read and edit; `Schema.from_toml` restores an equal schema.
 
         With a `path` the text is also written there. A schema that is already there keeps its comments, except those of
-        features that are no longer in the schema.
+        features that are no longer in the schema. Each item of `advice` becomes a comment on its feature.
         """
         from attain.schema.toml import write
 
-        return write(self, path)
+        return write(self, path, advice)
+
+    def advise(self, frame: Frame, *, decided: bool = False) -> tuple[Advice, ...]:
+        """What a person should decide about the columns of a frame, each with the reason and the line that does it.
+
+        An item that the schema decides is left out, unless `decided` asks for those too.
+        """
+        from attain.schema.advice import advise
+
+        return advise(self, frame, decided=decided)
 
     def __len__(self) -> int:
         return len(self.features)

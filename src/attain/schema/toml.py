@@ -6,21 +6,27 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomlkit
 from tomlkit.items import AoT, Array, Table
 
 from attain.core.errors import FileError, SchemaError, listed
 from attain.core.files import write_atomically
+from attain.core.text import plain, wrapped
 from attain.schema.feature import Feature
 from attain.schema.laws.law import Law
 from attain.schema.schema import Schema
 
+if TYPE_CHECKING:
+    from attain.schema.advice import Advice
+
 FORMAT = "attain-schema-1"
+_WIDTH = 100
+"""The width of comments."""
 _SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up"), "reach": ("lower", "upper")}
 _DEFAULTS = {item.name: item.default for item in fields(Feature)}
 _SECTION = re.compile(r"^((?:[ \t]*#.*\n)*)[ \t]*\[\[[ \t]*feature[ \t]*\]\]", re.MULTILINE)
@@ -30,10 +36,19 @@ _TOKEN = re.compile(r'''"""(?:\\.|[^\\])*?"""|\'{3}.*?\'{3}|"(?:\\.|[^"\\\n])*"|
 _EVIDENCE = re.compile(r"holds for [^;]*; by chance [^;]*; at most [^;]* % of new people do")
 
 
-def write(schema: Schema, path: str | os.PathLike[str] | None = None) -> str:
-    """The schema as TOML text without defaults; written to `path`, if given, where the comments of a schema stay."""
+def write(schema: Schema, path: str | os.PathLike[str] | None = None, advice: Iterable[Advice] = ()) -> str:
+    """The schema as TOML text without defaults; written to `path`, if given, where the comments of a schema stay.
+
+    Each item of advice becomes a comment on its feature.
+    """
     head, sections = ("", {}) if path is None else _existing(Path(path))
-    parts = [_head(schema, head), *(_section(feature, sections.get(feature.name)) for feature in schema)]
+    comments: dict[str, list[str]] = {}
+    for item in advice:
+        comments.setdefault(item.column, []).append(_comment(item))
+    parts = [
+        _head(schema, head),
+        *(_section(feature, sections.get(feature.name), comments.get(feature.name, ())) for feature in schema),
+    ]
     text = "\n\n".join(parts) + "\n"
     if path is not None:
         write_atomically(path, text.encode())
@@ -70,14 +85,16 @@ def _head(schema: Schema, text: str) -> str:
     return tomlkit.dumps(document).rstrip()
 
 
-def _strings(items: Iterable[tuple[str, str]], old: str) -> Array:
+def _strings(items: Sequence[tuple[str, str]], old: str) -> Array:
     """The strings as an array, one a line with a comment; those of the old text keep their comments."""
     kept, rest = _comments(old)
+    if not items and not rest:
+        return tomlkit.array()
     lines = ["["]
     for item, evidence in items:
         above, behind = kept.get(item, ([], f"# {evidence}" if evidence else ""))
         behind = _EVIDENCE.sub(evidence, behind) if evidence else behind
-        lines += [*above, f"{tomlkit.string(item).as_string()},  {behind}".rstrip()]
+        lines += [*above, f"{as_item(item)},  {behind}".rstrip()]
     lines += rest
     return tomlkit.parse("items = " + "\n  ".join(lines) + "\n]")["items"]
 
@@ -100,7 +117,24 @@ def _comments(text: str) -> tuple[dict[str, tuple[list[str], str]], list[str]]:
     return found, above
 
 
-def _section(feature: Feature, text: str | None) -> str:
+def _comment(item: Advice) -> str:
+    """An item of advice as comment lines; where it is not decided yet, with the lines that would."""
+    lines = wrapped(plain(item.reason), _WIDTH).splitlines() + ([] if item.decided else item.toml.splitlines())
+    return "\n".join(f"# {line}" for line in lines)
+
+
+def property_line(name: str, value: Any) -> str:
+    """A property of a feature as one line of TOML."""
+    return f"{name} = {as_item(_item(name, value))}"
+
+
+def as_item(value: Any) -> str:
+    """A value as TOML on one line."""
+    item = tomlkit.item(value)
+    return (item.multiline(False) if isinstance(item, Array) else item).as_string()
+
+
+def _section(feature: Feature, text: str | None, comments: Iterable[str]) -> str:
     """The feature as TOML; of an existing text, only properties that differ are rewritten."""
     if text is None:
         document, old = tomlkit.document(), None
@@ -118,7 +152,8 @@ def _section(feature: Feature, text: str | None) -> str:
             entry.pop(name, None)
         else:
             entry[name] = _item(name, value)
-    return tomlkit.dumps(document).strip("\n")
+    section = tomlkit.dumps(document).strip("\n")
+    return "\n".join([section, *(comment for comment in comments if comment not in section)])
 
 
 def _implied(feature: Feature) -> dict[str, Any]:
@@ -136,7 +171,7 @@ def _item(name: str, value: Any) -> Any:
         return _lines(_inline({"code": code, "meaning": meaning}) for code, meaning in value.items())
     if name == "transitions":
         return _lines(_inline({"from": start, "to": list(goals)}) for start, goals in value.items())
-    return list(value) if name == "levels" else value
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _inline(values: Mapping[str, Any]) -> Any:
@@ -205,21 +240,34 @@ def _feature(entry: Mapping[str, Any]) -> Feature:
         try:
             properties[key] = _parsed(key, value)
         except (TypeError, KeyError, AttributeError, ValueError):
-            form = f"; write it as {key} = {_FORMS[key]}" if key in _FORMS else ""
-            raise SchemaError(f"feature {name!r}: {key} = {value!r} cannot be parsed{form}") from None
+            raise SchemaError(
+                f"feature {name!r}: {key} = {value!r} cannot be parsed; write it as {key} = {FORMS[key]}"
+            ) from None
     _check_types(name, properties)
     return Feature(**properties)
 
 
-_FORMS = {
+FORMS = {
+    "name": '"income"',
+    "kind": '"positive"',
     "levels": '["low", "high"]',
     "bounds": "{lower = 0, upper = 100}",
+    "step": "10",
+    "special": '[{code = -9, meaning = "no record"}]',
+    "immutable": "true",
+    "direction": '"increase"',
     "range": "{down = -2, up = 1}",
     "reach": "{lower = 10, upper = 90}",
-    "special": '[{code = -9, meaning = "no record"}]',
     "transitions": '[{from = "rents", to = ["owns"]}]',
+    "cost": "2.5",
+    "fillable": "true",
+    "derived": '"debt / income"',
+    "likelihood": '"negative_binomial"',
+    "label": '"monthly income"',
+    "unit": '"€"',
+    "description": '"before tax"',
 }
-"""An example of each property that is not a plain value."""
+"""An example of each property."""
 
 
 def _parsed(key: str, value: Any) -> Any:
@@ -246,4 +294,6 @@ def _check_types(name: str, properties: Mapping[str, Any]) -> None:
             or (key in ("step", "cost") and not math.isfinite(value))
         )
         if wrong:
-            raise SchemaError(f"feature {name!r}: {key} = {value!r} has the wrong type")
+            raise SchemaError(
+                f"feature {name!r}: {key} = {value!r} has the wrong type; write it as {key} = {FORMS[key]}"
+            )

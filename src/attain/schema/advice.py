@@ -1,0 +1,365 @@
+"""What a person should decide about the columns of a schema, each item with its reason and the line that does it.
+
+    for item in schema.advise(train):
+        print(item)
+
+Columns that people do not choose, columns about the past and clocks are recognised by the words of their names, in
+English and German; identifiers, codes, unknown levels, orders, steps and doubled columns by what they hold. An item is
+open until the schema decides it: a column that is immutable, or may only increase, needs no advice.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from attain.core.checks import check_choice
+from attain.core.errors import DataError, listed
+from attain.core.frames import Frame, open_frame
+from attain.core.text import number
+from attain.schema.feature import Feature
+from attain.schema.language import quoted_level, quoted_name
+from attain.schema.reading import read_columns
+from attain.schema.schema import Schema
+
+Topic: TypeAlias = Literal["choice", "clock", "past", "identifier", "code", "unknown", "order", "step", "double"]
+
+PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {"lending": ("choice", "clock", "past", "identifier", "code")}
+"""The topics of the advice that each preset of `Schema.infer` follows."""
+
+_PERSONAL: Final = {
+    "age": r"age|ages|dob|yob|born|birth\w*|alter|altersgruppe|lebensalter|geburt\w*",
+    "sex": r"sex|gender|gndr|male|female|geschlecht|m[äa]nnlich|weiblich",
+    "origin": r"race|ethnic\w*|ethnie|tribe|caste|skin colou?r|hautfarbe|nationality|nationalit[äa]t|citizen\w*"
+    r"|immigra\w*|migration\w*|foreign\w*|native (country|language|tongue)|country of (birth|origin)|mother tongue"
+    r"|staatsangeh\w+|staatsb[üu]rger\w*|herkunft\w*|ausl[äa]nder\w*|muttersprache",
+    "family status": r"marital|marstat|mar stat|married|marriage|civil status|personal status|spouse|husband|wife"
+    r"|divorced|widow\w*|^relationship( status)?$|familienstand|zivilstand|personenstand|verheiratet|geschieden|ledig",
+    "number of dependants": r"depend[ae]nts?|children|kids|people liable|(household|family) size|kinder\w*"
+    r"|unterhaltsberechtigte?|haushaltsgr[öo](ß|ss)e",
+    "religion": r"religion|religious|faith|denomination|konfession\w*|kirchen?\w*",
+    "disability": r"disab\w*|handicap\w*|pregnan\w*|(schwer)?behinder\w*|schwanger\w*",
+}
+"""What people do not choose, by the words of a column's name."""
+_THINGS: Final = re.compile(
+    r"\b(account|car|vehicle|file|trade|loan|line|card|credit|contract|property|house|firm)s?\b"
+)
+"""The age of one of these is not a person's."""
+_CLOCK: Final = re.compile(
+    r"\b(since|seit|tenure|seniority|(years?|months?|days?|time) (at|in|with|on)|m in file|experience"
+    r"|length of (employment|service|residence|credit|history)|(emp|employment|job|service) (length|duration|years)"
+    r"|(years?|months?) (employed|of service)|working years|age of|betriebszugeh\w+|dienstjahre|berufserfahrung)\b"
+)
+_PAST: Final = re.compile(
+    r"\b(ever|never|past due|overdue|late|missed|histor(y|ies|ical)|delin?q\w*|dlq\w*|derog\w*|default(s|ed)?"
+    r"|bankrupt\w*|insolven\w*|convict\w*|arrest\w*|criminal\w*|felon\w*|misd\w*|juv\w*|priors?|previous\w*"
+    r"|charged? offs?|write offs?|pub(lic)? rec\w*|repossess\w*|foreclos\w*|historie|vorstraf\w*|vorherig\w*"
+    r"|mahn(ung|verfahren|stufe)\w*|zahlungs(verzug|ausf[äa]ll|st[öo]r)\w*|inkasso\w*|pf[äa]ndung\w*)\b"
+)
+_WORD: Final = re.compile(r"[A-ZÄÖÜ]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|\d+")
+_IDENTIFIER: Final = re.compile(r"\b(id|ids|uuid|guid|key|index|rownum|ssn|iban|serial|\w*nummer|\w+nr)\b")
+_FEWEST: Final = 30
+"""The number of rows above which values that all differ say something."""
+_COINCIDENCES: Final = 10
+"""So many equal pairs would be expected among random numbers of the same spread, where an identifier has none."""
+_CODES: Final = tuple(float(f"{first}{digit}") for first in ("", "9", "99", "999", "9999") for digit in range(96, 100))
+_REPEATED: Final = tuple(float(digit * length) for length in range(2, 7) for digit in "78")
+_BELOW: Final = (-1.0, *(-float(str(digit) * length) for length in range(1, 6) for digit in (7, 8, 9)))
+_PILE: Final = 5
+"""So many rows must have a code."""
+_UNKNOWN: Final = re.compile(
+    r"^(|\?+|-+|\.+|n[/.]?a\.?|nan|null|unk|missing|k\.?\s?a\.?)$"
+    r"|\b(unknown|not (known|available|applicable|stated|given)|undisclosed|unbekannt|keine angabe)\b"
+)
+_NOTHING: Final = frozenset(["none", "never", "nothing", "no", "zero", "unemployed", "keine", "nie", "arbeitslos"])
+_SCALES: Final = (
+    ("lowest", "very low", "low", "medium low", "medium", "moderate", "medium high", "high", "very high", "highest"),
+    ("very low", "low", "middle", "average", "high", "very high"),
+    ("very small", "small", "medium", "large", "very large"),
+    ("very poor", "very bad", "poor", "bad", "fair", "satisfactory", "good", "very good", "excellent"),
+    ("never", "rarely", "seldom", "sometimes", "often", "usually", "always"),
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
+    ("none", "primary", "secondary", "tertiary"),
+    ("sehr niedrig", "niedrig", "gering", "mittel", "hoch", "sehr hoch"),
+    ("sehr schlecht", "schlecht", "mittel", "befriedigend", "gut", "sehr gut"),
+    ("klein", "mittel", "groß"),
+    ("nie", "selten", "manchmal", "oft", "immer"),
+)
+_NUMBER: Final = re.compile(r"\d+(?:[.,]\d{3})*(?:\.\d+)?")
+_QUANTITY: Final = re.compile(
+    r"[<>≤≥%€$£+]|\d\s*(-|–|to|bis)\s*\d|\b(under|below|less|up to|over|above|more|least|unter|bis|über|mehr|mind\w*"
+    r"|years?|months?|weeks?|days?|hours?|jahre?|monate?|tage?|stunden?|eur|euro|dm|usd|k)\b"
+)
+_UNDER: Final = re.compile(r"^\s*[<≤]|^\s*\.*\s*<|\b(under|below|less|up to|unter|bis zu|weniger)\b")
+_OVER: Final = re.compile(r"^\s*[>≥]|\+\s*\w*$|\b(over|above|more|least|über|mehr|ab|mind\w*)\b")
+_DIGITS: Final = 100
+"""A step divides the middle half of the values into about so many parts."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to decide about a column.
+
+    Attributes
+    ----------
+    column
+        The name of the column.
+    about
+        The topic: `choice` (people do not choose it), `clock`, `past`, `identifier`, `code`, `unknown`, `order`,
+        `step` or `double`.
+    reason
+        Why, in a sentence.
+    changes
+        The properties of the feature that decide it: `{"immutable": True}`.
+    law
+        The law that decides it instead, if there is one.
+    decided
+        Whether the schema decides it already.
+    """
+
+    column: str
+    about: Topic
+    reason: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    law: str = ""
+    decided: bool = False
+
+    @property
+    def toml(self) -> str:
+        """The lines for the feature in a TOML file, or the one for the list of laws; empty where there is none."""
+        from attain.schema.toml import as_item, property_line
+
+        if self.law:
+            return f"{as_item(self.law)},"
+        return "\n".join(property_line(name, value) for name, value in self.changes.items())
+
+    @property
+    def python(self) -> str:
+        """The same in Python."""
+        if self.changes:
+            given = ", ".join(f"{name}={value!r}" for name, value in self.changes.items())
+            return f"schema.change({self.column!r}, {given})"
+        return f"schema.with_laws([*(schema.laws or ()), {self.law!r}])" if self.law else ""
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.reason}" + (f"\n  {self.python}" if self.python else "")
+
+
+def advise(schema: Schema, frame: Frame, *, decided: bool = False) -> tuple[Advice, ...]:
+    """What is to be decided about the columns of a frame, in the schema's order; with `decided`, what has been too."""
+    native, library, columns = open_frame(frame, "frame", schema.names)
+    absent = [name for name in schema.names if name not in columns]
+    if absent:
+        raise DataError(f"frame lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}")
+    values = read_columns(library.read(native), schema.features, library.labels(native), library)
+    twins = _twins(schema)
+    items = (item for j, name in enumerate(schema.names) for item in _items(schema, values, j, twins.get(name)))
+    return tuple(item for item in items if decided or not item.decided)
+
+
+def columns_to_decide(schema: Schema) -> dict[str, str]:
+    """The columns that a search may change though, by their names, nobody can; each with the reason."""
+    named = ((feature, _named(feature)) for feature in schema)
+    return {feature.name: found[1] for feature, found in named if found is not None and not _restricted(feature)}
+
+
+def followed(schema: Schema, frame: Frame, preset: str) -> Schema:
+    """The schema with the advice of a preset followed."""
+    check_choice("preset", preset, PRESETS)
+    for item in advise(schema, frame):
+        if item.about in PRESETS[preset]:
+            schema = schema.change(item.column, **item.changes)
+    return schema
+
+
+def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iterator[Advice]:
+    feature, cells = schema.features[j], values[:, j]
+    present = cells[~np.isnan(cells)]
+    other = None if twin is None else schema[twin]
+    scale = None if other is None or not other.numeric else values[:, schema.position(other.name)]
+    restricted, order = _restricted(feature), _order(feature, cells, scale)
+    named = _named(feature)
+    if named is not None:
+        about, reason = named
+        changes = {**order, "direction": "increase"} if feature.ordered or order else {"immutable": True}
+        yield Advice(
+            feature.name, about, reason, changes if about == "clock" else {"immutable": True}, decided=restricted
+        )
+    if order and (named is None or named[0] != "clock"):
+        yield Advice(
+            feature.name,
+            "order",
+            "Its levels seem to be in an order, so that a step up or down means something.",
+            order,
+            decided=restricted or feature.kind == "ordinal",
+        )
+    yield from _numeric_items(feature, present) if feature.numeric else _unknown(schema, feature, present)
+    if other is not None and schema.position(other.name) < j:
+        reason = f"It says the same as {other.name}: leave one of the two out, if the model can do without it."
+        yield Advice(feature.name, "double", reason, decided=not (feature.searched and other.searched))
+
+
+def _twins(schema: Schema) -> dict[str, str]:
+    """The columns that, by the laws, determine each other: the one by the other, both ways."""
+    found = [rule.determines for rule in schema.parsed_laws]
+    by = {(name, expression.names[0]) for name, expression in filter(None, found) if len(expression.names) == 1}
+    same = {(name, expression.column) for name, expression in filter(None, found) if expression.column is not None}
+    pairs = {pair for pair in by if pair[::-1] in by} | same
+    return {name: other for one, two in sorted(pairs) for name, other in ((one, two), (two, one))}
+
+
+def _restricted(feature: Feature) -> bool:
+    """Whether somebody has decided how the column may change."""
+    return (
+        not feature.searched
+        or feature.direction != "any"
+        or feature.range != (None, None)
+        or feature.reach != (None, None)
+        or bool(feature.transitions and not feature.numeric)
+        or feature.cost != 1
+    )
+
+
+def words_of(name: str) -> str:
+    """The words of a column's name, in lower case: `yearsAtCompany`, `years_at_company` are "years at company"."""
+    return " ".join(_WORD.findall(name)).lower()
+
+
+def _named(feature: Feature) -> tuple[Topic, str] | None:
+    """The topic that the words of a column's name suggest, with the reason."""
+    words = words_of(feature.name)
+    for what, pattern in _PERSONAL.items():
+        if re.search(rf"\b({pattern})\b", words) and not (what == "age" and _THINGS.search(words)):
+            return "choice", f"People do not choose their {what}: no answer should ask for a change of it."
+    if _CLOCK.search(words) or re.search(r"\bage\b", words):
+        return "clock", "It advances with time, and never goes back."
+    if _PAST.search(words):
+        return "past", "It is about the past, which nobody can change."
+    return None
+
+
+def _numeric_items(feature: Feature, present: np.ndarray) -> Iterator[Advice]:
+    codes = _codes(present)
+    ordinary = present[~np.isin(present, [*codes, *feature.special])]
+    if _identifies(feature.name, ordinary):
+        reason = "It is different in every row, so it seems to identify people: leave it out, or let nothing change it."
+        yield Advice(feature.name, "identifier", reason, {"immutable": True}, decided=not feature.searched)
+        return
+    if codes:
+        counts = [f"{number(code)} ({int((present == code).sum()):,} rows)" for code in codes]
+        reason = (
+            f"{' and '.join(counts)} {'is' if len(codes) == 1 else 'are'} far from all other values, "
+            f"{number(ordinary.min())} to {number(ordinary.max())}: a code for a state rather than a number."
+        )
+        special = {_plain(code): feature.special.get(code, "") for code in (*feature.special, *codes)}
+        known = all(code in feature.special for code in codes) or not feature.searched
+        yield Advice(feature.name, "code", reason, {"special": special}, decided=known)
+    step = _step(ordinary)
+    if step is not None:
+        reason = f"Without a step, answers have six digits, such as {number(_example(ordinary))}."
+        decided = feature.step is not None or not feature.searched
+        yield Advice(feature.name, "step", reason, {"step": step}, decided=decided)
+
+
+def _plain(code: float) -> float | int:
+    return int(code) if code.is_integer() else code
+
+
+def _identifies(name: str, values: np.ndarray) -> bool:
+    """Whether integers differ in every row, and that is no accident.
+
+    n numbers drawn at random from R integers have about n² / 2R equal pairs.
+    """
+    n = len(values)
+    if n <= _FEWEST or (values != np.floor(values)).any() or len(np.unique(values)) < n:
+        return False
+    return _IDENTIFIER.search(words_of(name)) is not None or n * n / 2 >= _COINCIDENCES * (np.ptp(values) + 1)
+
+
+def _codes(values: np.ndarray) -> list[float]:
+    """Values such as 98, 999 or −9 that several rows have, beyond a gap as wide as the range of all others."""
+    distinct, counts = np.unique(values, return_counts=True)
+    codes: list[float] = []
+    for known, inward in (((*_CODES, *_REPEATED), -1), (_BELOW, 1)):
+        some = np.isin(distinct, known) & (counts > 1)
+        # codes stand at the very end
+        ends = np.logical_and.accumulate(some[::inward])[::inward]
+        others = distinct[~ends]
+        if not ends.any() or len(others) < 2 or counts[ends].sum() < _PILE:
+            continue
+        gap = np.abs(distinct[ends][0 if inward < 0 else -1] - others[-1 if inward < 0 else 0])
+        if gap >= np.ptp(others) or (inward > 0 and others[0] >= 0):
+            codes += distinct[ends].tolist()
+    return codes
+
+
+def _step(values: np.ndarray) -> float | None:
+    """A power of ten for numbers with more digits than anybody can aim at; None for integers."""
+    if not len(values) or (values == np.floor(values)).all():
+        return None
+    for low, high in ((25, 75), (5, 95), (0, 100)):
+        spread = float(np.subtract(*np.percentile(values, [high, low])))
+        if spread > 0:
+            return float(f"1e{round(math.log10(spread / _DIGITS))}")
+    return None
+
+
+def _example(values: np.ndarray) -> float:
+    fractions = values[values != np.floor(values)]
+    return float(np.sort(fractions)[len(fractions) // 2])
+
+
+def _unknown(schema: Schema, feature: Feature, present: np.ndarray) -> Iterator[Advice]:
+    for position, level in enumerate(feature.levels):
+        if isinstance(level, str) and _UNKNOWN.search(level.strip().lower()) and len(feature.levels) > 1:
+            law = f"{quoted_name(feature.name)} ≠ {quoted_level(level)}"
+            texts = {*schema.rules, *(found.text for found in schema.laws or ())}
+            rows = int((present == position).sum())
+            yield Advice(
+                feature.name,
+                "unknown",
+                f"“{level}” ({rows:,} rows) seems to mean that nothing is known: no answer should lead to it. Leave "
+                "these cells empty, or add to laws:",
+                law=law,
+                decided=law in texts or not feature.searched or bool(feature.transitions),
+            )
+
+
+def _order(feature: Feature, cells: np.ndarray, scale: np.ndarray | None) -> dict[str, Any]:
+    """The kind and levels of a column of texts that have an order; empty where none is recognised.
+
+    `scale` has the numbers of a column that says the same, if there is one.
+    """
+    levels = feature.levels
+    if len(levels) < 3 or not all(isinstance(level, str) for level in levels):
+        return {}
+    if scale is not None and np.isin(np.arange(len(levels)), cells).all():
+        places = [float(scale[cells == position][0]) for position in range(len(levels))]
+        return {"kind": "ordinal", "levels": tuple(levels[k] for k in np.argsort(places))}
+    texts = {" ".join(re.split(r"[\s_-]+", str(level).strip().lower())): level for level in levels}
+    for words in _SCALES:
+        if len(texts) == len(levels) and texts.keys() <= set(words):
+            return {"kind": "ordinal", "levels": tuple(texts[text] for text in words if text in texts)}
+    keys = {level: _quantity(str(level).lower()) for level in levels}
+    if any(key is None for key in keys.values()) or len(set(keys.values())) < len(levels):
+        return {}
+    if not any(_QUANTITY.search(str(level).lower()) for level in levels):
+        return {}
+    return {"kind": "ordinal", "levels": tuple(sorted(levels, key=keys.__getitem__))}  # type: ignore[arg-type]
+
+
+def _quantity(text: str) -> tuple[float, int] | None:
+    """Where a text such as "under 1 year" or "200 DM or more" stands: its first number, and before, at or after it."""
+    if text.strip() in _NOTHING:
+        return (-math.inf, 0)
+    found = _NUMBER.search(text)
+    if found is None:
+        return None
+    first = float(found.group().replace(",", ""))
+    several = len(_NUMBER.findall(text)) > 1
+    return (first, 0 if several else -1 if _UNDER.search(text) else 1 if _OVER.search(text) else 0)

@@ -1,0 +1,326 @@
+"""What is to be decided about a schema: each item with its reason and the line that does it."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import attain
+from attain.core.errors import AttainError, DataError
+from attain.datasets import load_german
+from attain.schema import Feature, Schema
+from attain.schema.advice import advise, columns_to_decide, words_of
+from attain.schema.text import advice_text
+from attain.testing import people
+
+RANDOM = np.random.default_rng(0)
+AMOUNTS = RANDOM.integers(0, 60, 500)
+
+
+def topics(values: Any, name: str = "x", **properties: Any) -> dict[str, Any]:
+    """The open items about one column, by topic: the properties that decide it, or the law."""
+    frame = pd.DataFrame({name: values})
+    schema = Schema.infer(frame)
+    schema = schema.change(name, **properties) if properties else schema
+    return {item.about: dict(item.changes) or item.law for item in schema.advise(frame)}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("yearsAtCompany", "years at company"),
+        ("MSinceOldestTradeOpen", "m since oldest trade open"),
+        ("NumberOfTime30-59DaysPastDue", "number of time 30 59 days past due"),
+        ("personal_status_sex", "personal status sex"),
+        ("DOB", "dob"),
+        ("Übermaß", "übermaß"),
+    ],
+)
+def test_names_are_split_into_words(name: str, words: str) -> None:
+    assert words_of(name) == words
+
+
+CHOICE = ["age", "Age", "applicant_age", "ageYears", "dob", "DateOfBirth", "Alter", "Geburtsdatum", "sex", "Gender"]
+CHOICE += ["Geschlecht", "race", "Ethnicity", "nationality", "Staatsangehörigkeit", "foreign_worker", "native-country"]
+CHOICE += ["marital-status", "MaritalStatus", "Familienstand", "relationship", "NumberOfDependents", "dependants"]
+CHOICE += ["Kinderzahl", "people_liable", "religion", "Konfession", "is_disabled", "Schwerbehinderung"]
+PAST = ["ever_late", "NumberOfTimes90DaysLate", "days past due", "credit_history", "MaxDelqEver", "Vorstrafen"]
+PAST += ["NumTrades60Ever2DerogPubRec", "priors_count", "juv_fel_count", "previous_defaults", "Zahlungsverzug"]
+CLOCK = ["months since last claim", "tenure", "YearsAtCompany", "MSinceMostRecentDelq", "AverageMInFile", "account_age"]
+CLOCK += ["employment_since", "kunde_seit", "Betriebszugehörigkeit", "YearsInCurrentRole", "vehicle_age", "age_of_loan"]
+NEITHER = [
+    "message",
+    "mortgage",
+    "package",
+    "average",
+    "wage",
+    "essex",
+    "income",
+    "savings",
+    "duration_months",
+    "plate",
+]
+NEITHER += ["related", "whatever", "sincerity", "relationship_manager", "employment", "hours-per-week", "NumBank2Natl"]
+
+
+@pytest.mark.parametrize(
+    ("name", "about"),
+    [(n, "choice") for n in CHOICE]
+    + [(n, "past") for n in PAST]
+    + [(n, "clock") for n in CLOCK]
+    + [(n, None) for n in NEITHER],
+)
+def test_names_say_what_people_do_not_choose_what_is_past_and_what_is_a_clock(name: str, about: str | None) -> None:
+    found = topics(AMOUNTS, name)
+    decisive = {"direction": "increase"} if about == "clock" else {"immutable": True}
+    assert found == ({} if about is None else {about: decisive})
+    assert list(columns_to_decide(Schema((Feature(name, "count"),)))) == ([] if about is None else [name])
+    if about is not None:
+        assert topics(AMOUNTS, name, **decisive) == {}
+
+
+@pytest.mark.parametrize(
+    "properties", [{"immutable": True}, {"direction": "increase"}, {"range": (0, 5)}, {"reach": (18, 99)}, {"cost": 9}]
+)
+def test_what_the_schema_decides_is_not_repeated(properties: dict[str, Any]) -> None:
+    schema = Schema((Feature("age", "count"), Feature("past_due", "count"))).change("age", **properties)
+    frame = pd.DataFrame({"age": AMOUNTS, "past_due": AMOUNTS})
+    assert [item.column for item in schema.advise(frame)] == ["past_due"]
+    assert [item.decided for item in schema.advise(frame, decided=True)] == [True, False]
+    assert columns_to_decide(schema) == {"past_due": "It is about the past, which nobody can change."}
+
+
+SPREAD = RANDOM.permutation(np.arange(100_000))[:500]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "found"),
+    [
+        ("x", np.arange(500) + 7000, True),
+        ("x", 3 * RANDOM.permutation(500), True),
+        ("customer_id", SPREAD, True),
+        ("Kundennummer", SPREAD, True),
+        ("income", SPREAD, False),
+        ("x", np.arange(20), False),
+        ("id", AMOUNTS, False),
+        ("customer_id", SPREAD + 0.5, False),
+    ],
+)
+def test_integers_that_differ_in_every_row_by_no_accident_identify(name: str, values: np.ndarray, found: bool) -> None:
+    assert ("identifier" in topics(values, name)) == found
+
+
+@pytest.mark.parametrize(
+    ("codes", "found"),
+    [
+        ([96] * 5 + [98] * 9, {96: "", 98: ""}),
+        ([999] * 5, {999: ""}),
+        ([9999] * 4, None),
+        ([9999] * 3 + [9998], None),
+        ([9999, 9998] * 3, {9998: "", 9999: ""}),
+        ([77] * 9, None),
+        ([500] * 9, None),
+        ([-1] * 9, {-1: ""}),
+        ([-1] * 9 + [99999] * 9, {-1: "", 99999: ""}),
+    ],
+)
+def test_codes_stand_beyond_a_gap_and_several_rows_have_them(codes: list[int], found: dict[int, str] | None) -> None:
+    items = topics([*(AMOUNTS % 40), *codes])
+    assert items.get("code", {}).get("special") == found
+    if found:
+        assert topics([*(AMOUNTS % 40), *codes], kind="count", bounds=(0, None), special=found) == {}
+
+
+def test_codes_among_negative_numbers_stand_beyond_a_gap_too() -> None:
+    around = RANDOM.integers(-20, 20, 300)
+    assert topics([*around, *[-999] * 6])["code"] == {"special": {-999: ""}}
+    assert topics([*around, *[-9] * 6]) == {}
+
+
+def test_a_level_that_says_nothing_is_known_gets_a_law() -> None:
+    found = topics(["a", "b", "?"] * 9, "job")
+    assert found == {"unknown": 'job ≠ "?"'}
+    for level in ("Unknown", "n/a", "NA", "unbekannt", "k.A.", "unknown or none", "-"):
+        assert "unknown" in topics(["a", "b", level] * 9)
+    for level in ("none", "nobody", "other", "no", "A-"):
+        assert "unknown" not in topics(["a", "b", level] * 9)
+    frame = pd.DataFrame({"job": ["a", "b", "?"] * 9})
+    schema = Schema.infer(frame)
+    assert schema.with_laws([found["unknown"]]).advise(frame) == ()
+    assert schema.change("job", transitions={"a": ["b"], "b": ["a"]}).advise(frame) == ()
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("low", "medium", "high"),
+        ("Very Low", "Low", "High", "Very High"),
+        ("gering", "mittel", "hoch"),
+        ("very_bad", "bad", "fair", "good"),
+        ("under 1 year", "1 to 4 years", "4 to 7 years", "7 years or more"),
+        ("<1 year", "1-4 years", "4-7 years", ">=7 years"),
+        ("unemployed", "< 1 year", "1 year", "2 years", "10+ years"),
+        ("below 0 DM", "0 to 200 DM", "200 DM or more"),
+        ("less than 1,000", "1,000 - 5,000", "more than 10,000"),
+        ("unter 18", "18 bis 25", "26 bis 65", "über 65"),
+        ("Less than 25", "25 - 45", "Greater than 45"),
+        ("never", "sometimes", "always"),
+    ],
+)
+def test_texts_in_an_order_are_recognised(order: tuple[str, ...]) -> None:
+    assert topics(list(order) * 9) == {"order": {"kind": "ordinal", "levels": order}}
+    assert topics(list(order) * 9, kind="ordinal", levels=order) == {}
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ("A11", "A12", "A13"),
+        ("red", "green", "blue"),
+        ("low", "high"),
+        ("no account", "below 0 DM", "0 to 200 DM"),
+        ("12345", "23456", "34567"),
+        ("1 year", "1 year old", "2 years"),
+    ],
+)
+def test_other_texts_are_not_put_into_an_order(levels: tuple[str, ...]) -> None:
+    assert topics(list(levels) * 9) == {}
+
+
+def test_a_clock_in_words_gets_its_order_and_its_direction() -> None:
+    levels = ("under 1 year", "1 to 4 years", "4 years or more")
+    assert topics(list(levels) * 9, "employed_since") == {
+        "clock": {"kind": "ordinal", "levels": levels, "direction": "increase"}
+    }
+    assert topics(["A71", "A72", "A73"] * 9, "employed_since") == {"clock": {"immutable": True}}
+
+
+def test_fractions_get_a_step_that_a_person_can_aim_at() -> None:
+    assert topics(RANDOM.random(500)) == {"step": {"step": 0.01}}
+    assert topics(RANDOM.normal(0, 20_000, 500)) == {"step": {"step": 100.0}}
+    assert topics([0.0] * 400 + [0.123456, 0.2, 0.3]) == {"step": {"step": 0.001}}
+    assert topics(RANDOM.random(500), step=0.05) == {}
+    assert topics(AMOUNTS) == {}
+
+
+def test_a_column_that_another_doubles_is_named_and_orders_its_levels() -> None:
+    levels = RANDOM.integers(0, 4, 900)
+    names = np.array(["Preschool", "HS-grad", "Bachelors", "Doctorate"])
+    frame = pd.DataFrame({"education": names[levels], "years": np.array([1, 9, 13, 16])[levels]})
+    frame["again"] = frame["years"]
+    schema = Schema.infer(frame, kinds={"years": "count", "again": "count"})
+    assert schema.advise(frame) == ()
+    there = 'education = table(years, {1: Preschool, 9: "HS-grad", 13: Bachelors, 16: Doctorate})'
+    back = 'years = table(education, {Preschool: 1, "HS-grad": 9, Bachelors: 13, Doctorate: 16})'
+    found = schema.with_laws([there, back, "again = years"]).advise(frame)
+    assert [(item.column, item.about) for item in found] == [
+        ("education", "order"),
+        ("years", "double"),
+        ("again", "double"),
+    ]
+    assert found[0].changes["levels"] == tuple(names)
+    assert "education" in found[1].reason
+    assert "years" in found[2].reason
+    assert schema.with_laws([there]).advise(frame) == ()
+
+
+FRAME = pd.DataFrame(
+    {
+        "age": RANDOM.integers(18, 80, 300),
+        "score": RANDOM.random(300),
+        "tenure": AMOUNTS[:300],
+        "late": [*AMOUNTS[:280] % 9, *[98] * 20],
+        "job": ["?", "clerk", "cook"] * 100,
+        "risk": ["low", "medium", "high"] * 100,
+    }
+)
+
+
+def test_the_lines_do_what_they_say() -> None:
+    schema = Schema.infer(FRAME)
+    advice = schema.advise(FRAME)
+    assert [item.about for item in advice] == ["choice", "step", "clock", "past", "code", "unknown", "order"]
+    for item in advice:
+        decided = eval(item.python, {"schema": schema})
+        assert item not in decided.advise(FRAME)
+        assert item.python in str(item)
+        assert item.reason in str(item)
+        schema = decided
+    assert schema.advise(FRAME) == ()
+    assert all(item.decided for item in schema.advise(FRAME, decided=True))
+
+
+def test_uncommenting_the_lines_of_a_file_decides() -> None:
+    schema = Schema.infer(FRAME).with_laws(())
+    text = schema.to_toml(advice=schema.advise(FRAME))
+    assert Schema.from_toml(text) == schema
+    head, *sections = text.split("[[feature]]\n")
+    decided = [head.replace("[]", """['job ≠ "?"']""")]
+    for section in sections:
+        lines = re.sub(r"^# (?=\w+ = )", "", section, flags=re.MULTILINE).splitlines()
+        # an uncommented line replaces the property that the feature has already
+        decided.append("\n".join({line.partition(" = ")[0]: line for line in lines}.values()) + "\n")
+    assert """# "job ≠ \\"?\\"",""" in text
+    assert Schema.from_toml("[[feature]]\n".join(decided)).advise(FRAME) == ()
+
+
+def test_advice_is_not_written_twice(tmp_path: Any) -> None:
+    schema, path = Schema.infer(FRAME), tmp_path / "s.toml"
+    once = schema.to_toml(path, schema.advise(FRAME))
+    assert schema.to_toml(path, schema.advise(FRAME)) == once
+
+
+def test_a_preset_follows_what_is_obvious() -> None:
+    schema = Schema.infer(FRAME, preset="lending")
+    assert schema.immutable == ("age", "late")
+    assert schema["tenure"].direction == "increase"
+    assert {item.about for item in schema.advise(FRAME)} == {"step", "unknown", "order"}
+    done = [item for item in schema.advise(FRAME, decided=True) if item.decided]
+    assert {item.about for item in done} == {"choice", "clock", "past", "code"}
+    text = schema.to_toml(advice=done)
+    assert "# People do not choose their age" in text
+    assert "# immutable" not in text
+    with pytest.raises(AttainError, match="preset must be one of 'lending', got 'health'"):
+        Schema.infer(FRAME, preset="health")
+
+
+def test_hand_made_schemas_need_no_advice_about_people() -> None:
+    german = load_german()
+    assert german.schema.advise(german.X) == ()
+    assert columns_to_decide(german.schema) == {}
+
+
+def test_a_frame_without_a_column_is_refused() -> None:
+    with pytest.raises(DataError, match="lacks columns that the schema has: 'age'"):
+        advise(Schema.infer(FRAME), FRAME.drop(columns="age"))
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_shared_advice_is_shown_once_and_fits(width: int) -> None:
+    frame = FRAME.assign(sooner=FRAME["late"] + 0).rename(columns={"sooner": "times_past_due"})
+    text = advice_text(Schema.infer(frame).advise(frame), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert " ".join(text.split()).count("nobody can change") == 1
+    assert "late, times_past_due" in text
+
+
+def test_results_say_how_many_answers_change_what_people_cannot() -> None:
+    X = people.frame(150)
+    y = people.labels(X)
+    model = people.linear_model(X, y)
+    refused = X[model.predict(X) == people.REFUSED].iloc[:6]
+    fixed = {"immutable": [name for name in X.columns if name not in ("age", "months_late")]}
+    explainer = attain.GrowingSpheres(budget=2000).fit(X, y)
+    inferred = explainer.explain(model, refused, target=people.DESIRED, constraints=fixed)
+    changed = inferred.changes["feature"].value_counts()
+    notes = " ".join(inferred.notes)
+    assert "No schema was given, so one was inferred in which everything may change." in notes
+    assert f"Of {len(inferred.rows)} answers " in notes
+    assert set(changed.index) <= {"age", "months_late"}
+    for name, count in changed.items():
+        assert f"{count} change {name}" in notes
+    decided = people.schema().change("months_late", immutable=True)
+    result = attain.GrowingSpheres(decided, budget=500).fit(X, y).explain(model, refused, target=people.DESIRED)
+    assert not any("people may not be able to" in note for note in result.notes)
