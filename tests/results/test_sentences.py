@@ -1,6 +1,7 @@
 """Answers as sentences: exact words for results made by hand, and numbers that can be told apart."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -118,6 +119,12 @@ def test_everybody_has_a_sentence_about_the_best_option_or_the_reason() -> None:
         "For the decision “good”, reduce late from 3 to 2.",
     ]
     assert Counterfactuals.from_json(result.to_json()).sentences.equals(result.sentences)
+
+
+def test_a_record_that_cannot_be_read_is_said_to_be_wrong() -> None:
+    result = result_of(SCHEMA, pd.DataFrame([PERSON]), {}, statuses={0: Status.UNREADABLE})
+    result = replace(result, unreadable={0: "column 'rate': found 'high'; correct the cell"})
+    assert result.sentences.tolist() == ["This record cannot be read: column 'rate': found 'high'; correct the cell."]
 
 
 def test_sentences_are_a_column_of_the_frames_library() -> None:

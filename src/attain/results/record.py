@@ -87,7 +87,8 @@ class Record:
 
     def reason(self, position: int) -> str:
         """How the search for the person at this position ended, as a sentence."""
-        return self.unreadable.get(position, self.statuses[position].reason)
+        wrong = self.unreadable.get(position)
+        return self.statuses[position].reason if wrong is None else f"This record cannot be read: {wrong.rstrip('.')}."
 
     def of_best(self, name: str) -> np.ndarray:
         """A figure of each person's best option (n,); NaN where there is no option or no such figure."""
