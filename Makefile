@@ -16,7 +16,7 @@ LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo paper paper-quick test test-slow test-all test-lowest coverage docs rooms build format bench benchmarks clean
+.PHONY: help demo paper paper-quick test test-slow test-all test-lowest coverage docs rooms schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,9 @@ docs: $(DEV) ## the documentation, into site/
 
 rooms: $(DEV) ## the table of rooms in docs/architecture.md, from the imports
 	$(BIN)/python -m tests.test_architecture --write
+
+schema-page: $(DEV) ## the tables of docs/schema.md, from the code
+	$(BIN)/python -m tests.test_schema_page --write
 
 build: $(DEV) ## the wheel, installed into an empty environment and tried there
 	rm -rf dist

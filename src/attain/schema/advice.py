@@ -29,6 +29,28 @@ from attain.schema.schema import Schema
 
 Topic: TypeAlias = Literal["choice", "clock", "past", "identifier", "code", "unknown", "order", "step", "double"]
 
+TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
+    "choice": (
+        "people do not choose it: age, sex, origin, family status, dependants, religion, disability",
+        "`immutable = true`",
+    ),
+    "clock": ("it advances with time: months since, tenure, years at", '`direction = "increase"`'),
+    "past": ("it is about the past: ever, past due, history, delinquencies, convictions", "`immutable = true`"),
+    "identifier": ("integers that differ in every row, by no accident", "`immutable = true`, or leave the column out"),
+    "code": (
+        "a number such as 98, 999 or −1 that several rows have, beyond a gap as wide as the range of all others",
+        "`special = […]`",
+    ),
+    "unknown": ("a level such as `?`, `unknown` or `n/a`", "a law against changing to it, or empty cells"),
+    "order": (
+        "levels in an order: low, medium, high; under 1 year, 1 to 4 years; or a column of numbers says the same",
+        '`kind = "ordinal"`, with the levels in order',
+    ),
+    "step": ("numbers with more digits than anybody can aim at", "`step = 0.01`, or another power of ten"),
+    "double": ("a column that says the same as another, by the laws", "leave one of the two out"),
+}
+"""What advice is about: when it is given, and what decides it."""
+
 PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {"lending": ("choice", "clock", "past", "identifier", "code")}
 """The topics of the advice that each preset of `Schema.infer` follows."""
 
@@ -110,8 +132,7 @@ class Advice:
     column
         The name of the column.
     about
-        The topic: `choice` (people do not choose it), `clock`, `past`, `identifier`, `code`, `unknown`, `order`,
-        `step` or `double`.
+        The topic, one of `TOPICS`.
     reason
         Why, in a sentence.
     changes
