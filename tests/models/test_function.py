@@ -31,7 +31,7 @@ RETURNED = {
 def test_fractions_are_the_probability_of_the_second_class(mixed, form):
     goal = Goal(lambda frame: RETURNED[form](likely(frame)), mixed.layout, target=1, probe=mixed.probe)
     assert goal.classes == (0, 1)
-    met, score, _ = goal.judge(mixed.rows)
+    met, score, *_ = goal.judge(mixed.rows)
     np.testing.assert_allclose(score, 2 * likely(mixed.frame) - 1, atol=1e-12)
     np.testing.assert_array_equal(met, score >= 1e-6)
 
@@ -43,7 +43,7 @@ def test_texts_are_labels(mixed, form):
 
     goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
     assert goal.classes == ("bad", "good")
-    met, score, _ = goal.decide(mixed.rows)
+    met, score, *_ = goal.decide(mixed.rows)
     np.testing.assert_array_equal(met, likely(mixed.frame) > 0.5)
     np.testing.assert_array_equal(score, met.astype(float))
 

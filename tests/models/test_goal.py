@@ -1,5 +1,6 @@
 """What holds for every model: counts, batches, repeatable answers, fingerprints, and a message for every fault."""
 
+import math
 import pickle
 import re
 import subprocess
@@ -17,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from attain.core.errors import ModelError
 from attain.models import Goal, JointGoal, Judgement, Model, probe_rows
 from attain.models.answers import decision, lead
+from attain.models.reader import by_halves
 from attain.schema import Feature, Schema
 from attain.tables import Table
 
@@ -309,7 +311,7 @@ def test_a_joint_goal_is_met_where_all_goals_are_and_asks_the_others_only_where_
     income, visits = numbers.frame["income"].to_numpy(), numbers.frame["visits"].to_numpy()
     before = [goal.rows_asked for goal in (first, second, third)]
     for judge in (joint.judge, joint.decide):
-        met, score, asked = judge(numbers.rows)
+        met, score, asked, _ = judge(numbers.rows)
         np.testing.assert_array_equal(met, (income > 4) & (visits > 4))
         np.testing.assert_array_equal(score, income > 2)
         np.testing.assert_array_equal(asked, 1 + (income > 2) + (income > 4))
@@ -361,3 +363,44 @@ def test_the_probe_is_spread_over_sorted_training_rows():
     assert rows.shape == (7, 1)
     assert (rows[0], rows[-1]) == (table.values[0], table.values[-1])
     np.testing.assert_array_equal(probe_rows(table.values[:5]), table.values[:5])
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1)))))
+def test_halves_find_exactly_the_rows_that_fail(case):
+    n, bad = case
+    calls = []
+
+    def ask(rows):
+        calls.append(len(rows))
+        if bad & set(rows[:, 0]):
+            raise ModelError(f"{len(rows)} rows")
+        return rows[:, 0]
+
+    parts, failures = by_halves(ask, np.arange(n, dtype=float)[:, None])
+    assert set(failures) == bad
+    assert set(failures.values()) <= {"1 rows"}
+    taken = np.concatenate([np.empty(0, dtype=int), *(at for at, _ in parts)])
+    assert taken.tolist() == sorted(set(range(n)) - bad)
+    assert all((at == answer).all() for at, answer in parts)
+    assert len(calls) <= 2 * n - 1
+    assert len(calls) <= 1 + 2 * len(bad) * math.ceil(math.log2(max(n, 2)))
+
+
+def test_a_tolerant_goal_judges_rows_on_which_the_model_fails_as_far_away(numbers):
+    model = LogisticRegression().fit(numbers.frame, numbers.y)
+    missing = numbers.rows.copy()
+    missing[[3, 7], 0] = np.nan
+    strict = Goal(model, numbers.layout, target="good", probe=numbers.probe)
+    tolerant = Goal(model, numbers.layout, target="good", probe=missing[:60], tolerant=True)
+    with pytest.raises(ModelError, match="contains NaN"):
+        strict.judge(missing)
+    judged, expected = tolerant.judge(missing), strict.judge(numbers.rows)
+    others = np.delete(np.arange(len(missing)), [3, 7])
+    assert list(judged.failures) == [3, 7]
+    assert "of 1 row:" in judged.failures[3]
+    np.testing.assert_array_equal(judged.met[others], expected.met[others])
+    np.testing.assert_allclose(judged.score[others], expected.score[others])
+    assert not judged.met[[3, 7]].any()
+    assert (judged.score[[3, 7]] == judged.score[others[:58]].min()).all()
+    assert (judged.asked == 1).all()
+    assert tolerant.reader.failed == 2

@@ -40,7 +40,7 @@ def test_one_input_for_each_column_with_every_form_of_probabilities(mixed, zipma
     wrapped = Model(converted.SerializeToString())
     goal = Goal(wrapped, mixed.layout, target="good", probe=mixed.probe)
     before = wrapped.calls
-    met, score, _ = goal.decide(mixed.rows)
+    met, score, *_ = goal.decide(mixed.rows)
     assert wrapped.calls == before + 1, "labels and probabilities come with one call"
     probability = model.predict_proba(mixed.frame)
     np.testing.assert_allclose(score, probability[:, 1] - probability[:, 0], atol=WIDE)
@@ -79,7 +79,7 @@ def test_scores_called_probabilities_are_read_as_scores(numbers, kind):
     converted = skl2onnx.to_onnx(model, numbers.array[:1].astype(np.float32))
     for target in np.unique(y):
         goal = Goal(converted, numbers.layout, target=target, probe=numbers.probe)
-        met, score, _ = goal.decide(numbers.rows)
+        met, score, *_ = goal.decide(numbers.rows)
         clear = np.abs(score) > 1e-4
         np.testing.assert_array_equal(met[clear], (model.predict(numbers.array) == target)[clear])
     with pytest.raises(ModelError, match="the ONNX model gives only scores and labels"):

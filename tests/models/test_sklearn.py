@@ -30,7 +30,7 @@ def mixed_pipeline():
 def test_a_pipeline_on_a_raw_mixed_frame_is_scored_by_the_lead_of_the_target(mixed):
     model = mixed_pipeline().fit(mixed.frame, mixed.y)
     goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
-    met, score, _ = goal.judge(mixed.rows)
+    met, score, *_ = goal.judge(mixed.rows)
     probability = model.predict_proba(mixed.frame)
     np.testing.assert_array_equal(score, probability[:, 1] - probability[:, 0])
     np.testing.assert_array_equal(met, model.predict(mixed.frame) == "good")
@@ -77,7 +77,7 @@ def test_boosting_on_a_categorical_dtype_gets_that_dtype(mixed):
     table = Table.read(frame, mixed.table.schema)
     model = HistGradientBoostingClassifier(max_iter=10, categorical_features="from_dtype").fit(frame, mixed.y)
     assert model.is_categorical_.sum() == 1
-    met, score, _ = Goal(model, table.layout, target="good", probe=table.values[:50]).decide(table.values)
+    met, score, *_ = Goal(model, table.layout, target="good", probe=table.values[:50]).decide(table.values)
     probability = model.predict_proba(frame)
     np.testing.assert_array_equal(score, probability[:, 1] - probability[:, 0])
     np.testing.assert_array_equal(met, model.predict(frame) == "good")
@@ -87,7 +87,7 @@ def test_three_classes_lead_the_best_of_the_others(numbers):
     model = RandomForestClassifier(n_estimators=20, max_depth=3, random_state=0).fit(numbers.frame, numbers.three)
     probability = model.predict_proba(numbers.frame)
     goal = Goal(model, numbers.layout, target=np.int64(1), probe=numbers.probe)
-    met, score, _ = goal.judge(numbers.rows)
+    met, score, *_ = goal.judge(numbers.rows)
     np.testing.assert_array_equal(score, probability[:, 1] - np.maximum(probability[:, 0], probability[:, 2]))
     np.testing.assert_array_equal(met, score >= 1e-6)
     assert goal.target == 1
@@ -107,7 +107,7 @@ def test_a_model_with_only_a_decision_function_is_scored_by_its_sign(numbers):
 def test_three_classes_by_decision_function(numbers):
     model = LinearSVC().fit(numbers.frame, numbers.three)
     value = model.decision_function(numbers.frame)
-    met, score, _ = Goal(model, numbers.layout, target=2, probe=numbers.probe).judge(numbers.rows)
+    met, score, *_ = Goal(model, numbers.layout, target=2, probe=numbers.probe).judge(numbers.rows)
     np.testing.assert_allclose(score, value[:, 2] - value[:, :2].max(axis=1))
     np.testing.assert_array_equal(met, model.predict(numbers.frame) == 2)
 
@@ -115,7 +115,7 @@ def test_three_classes_by_decision_function(numbers):
 def test_one_column_for_each_pair_of_classes_is_no_score(numbers):
     model = SVC(decision_function_shape="ovo").fit(numbers.frame, numbers.three)
     assert model.decision_function(numbers.frame).shape == (len(numbers.frame), 3)
-    met, score, _ = Goal(model, numbers.layout, target=2, probe=numbers.probe).judge(numbers.rows)
+    met, score, *_ = Goal(model, numbers.layout, target=2, probe=numbers.probe).judge(numbers.rows)
     np.testing.assert_array_equal(met, model.predict(numbers.frame) == 2)
     np.testing.assert_array_equal(score, met.astype(float))
 
@@ -132,7 +132,7 @@ def test_a_model_with_labels_only_scores_one_or_zero(numbers):
 
     model = Rule().fit(numbers.array, numbers.y)
     goal = Goal(model, numbers.layout, target="good", probe=numbers.probe)
-    met, score, _ = goal.judge(numbers.rows)
+    met, score, *_ = goal.judge(numbers.rows)
     np.testing.assert_array_equal(met, numbers.frame["income"] > 3)
     np.testing.assert_array_equal(score, met.astype(float))
     with pytest.raises(ModelError, match=r"probability is 0.7, but the Rule model gives only labels.*Calibrated"):
@@ -152,7 +152,7 @@ def test_where_probabilities_contradict_predict_the_decision_function_guides(num
     wrapped = Model(model)
     goal = Goal(wrapped, numbers.layout, target=True, probe=numbers.rows)
     before = wrapped.calls
-    met, score, _ = goal.judge(numbers.rows)
+    met, score, *_ = goal.judge(numbers.rows)
     assert wrapped.calls == before + 1
     np.testing.assert_allclose(score, model.decision_function(numbers.frame))
     np.testing.assert_array_equal(met, model.predict(numbers.frame))
@@ -164,7 +164,7 @@ def test_a_threshold_of_the_model_is_the_boundary(numbers, threshold):
     model.fit(numbers.frame, numbers.y)
     for target in ("good", "bad"):
         goal = Goal(model, numbers.layout, target=target, probe=numbers.rows)
-        met, score, _ = goal.judge(numbers.rows)
+        met, score, *_ = goal.judge(numbers.rows)
         sign = 1 if target == "good" else -1
         np.testing.assert_allclose(score, sign * (model.predict_proba(numbers.frame)[:, 1] - threshold), atol=1e-12)
         np.testing.assert_array_equal(met, model.predict(numbers.frame) == target)
@@ -208,7 +208,7 @@ def test_where_no_score_decides_like_predict_that_alone_decides_and_the_score_gu
     probability = model.predict_proba(numbers.frame)[:, 1]
     goal = Goal(wrapped, numbers.layout, target=1, probe=numbers.rows)
     before = wrapped.calls
-    met, score, _ = goal.judge(numbers.rows)
+    met, score, *_ = goal.judge(numbers.rows)
     assert wrapped.calls == before + 2
     np.testing.assert_array_equal(met, probability >= 0.8)
     np.testing.assert_allclose(score, 2 * probability - 1)

@@ -48,7 +48,7 @@ def test_several_logits_are_classes_by_a_softmax(numbers):
     expected = raw / raw.sum(axis=1, keepdims=True)
     goal = Goal(net, numbers.layout, target=1, probe=numbers.probe)
     assert goal.classes == (0, 1, 2)
-    met, score, _ = goal.decide(numbers.rows)
+    met, score, *_ = goal.decide(numbers.rows)
     np.testing.assert_allclose(score, expected[:, 1] - expected[:, [0, 2]].max(axis=1), atol=1e-6)
     np.testing.assert_array_equal(met, score >= 1e-6)
 

@@ -200,22 +200,23 @@ class Explainer(_Learned, ABC):
         constraints
             What may change in this call; see `attain.Constraints`. They only tighten the schema.
         errors
-            What a row does that cannot be read: an unknown level, text for a number, a value out of bounds. With
-            "status" it gets the status UNREADABLE and a sentence in `reasons`, and all others are answered as without
-            it; with "raise" it raises a `DataError`.
+            What a row does that cannot be read: an unknown level, text for a number, a value out of bounds, a row
+            that the model fails on. With "status" it gets the status UNREADABLE and a sentence in `reasons`, and all
+            others are answered as without it; with "raise" it raises a `DataError` or a `ModelError`.
 
         Raises
         ------
         Interrupted
             After Ctrl-C; its `result` has the answers found until then.
         """
-        return self._explain(self._request(model, target, probability), X, n, constraints, errors)
+        return self._explain(self._request(model, target, probability, errors), X, n, constraints, errors)
 
-    def _request(self, model: Any, target: Any, probability: float | None) -> Goal:
+    def _request(self, model: Any, target: Any, probability: float | None, errors: Errors = "status") -> Goal:
         """A model and what is asked of it, after checking that this explainer is ready."""
         self._check_fitted()
         self._check_parameters()
-        return self._goal(model, target, probability)
+        check_choice("errors", errors, get_args(Errors))
+        return self._goal(model, target, probability, tolerant=errors == "status")
 
     def _explain(
         self,
@@ -227,18 +228,17 @@ class Explainer(_Learned, ABC):
         others: Sequence[GoalLike] = (),
     ) -> Counterfactuals:
         check_integer("n", n, 1)
-        check_choice("errors", errors, get_args(Errors))
         table = Table.read(one_row(X), self.schema_, errors=errors)
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_)
         ledger = Ledger(len(table), self.budget)
-        met, score = _judged(goal, table, ledger)
-        outcome = _outset(region, met, table.refused)
+        met, score, unreadable = _judged(goal, table, ledger)
+        outcome = _outset(region, met, unreadable)
         problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
         answers, interrupted = self._run(problem, outcome)
         answers, after = _checked(problem, outcome, answers)
-        result = self._result(table, problem, context, outcome, answers, score, after)
+        result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
         if interrupted:
             raise Interrupted(result)
         return result
@@ -255,7 +255,7 @@ class Explainer(_Learned, ABC):
             raise AttainError("this explainer was saved without its training rows, so it has no reference")
         return self._context(goal).reference(goal)
 
-    def _goal(self, model: Any, target: Any, probability: float | None) -> Goal:
+    def _goal(self, model: Any, target: Any, probability: float | None, *, tolerant: bool) -> Goal:
         return Goal(
             Model.of(model),
             self.layout_,
@@ -263,6 +263,7 @@ class Explainer(_Learned, ABC):
             probability=probability,
             margin=self.margin,
             probe=probe_rows(self.table_.values),
+            tolerant=tolerant,
         )
 
     def _context(self, goal: GoalLike) -> ModelContext:
@@ -309,6 +310,7 @@ class Explainer(_Learned, ABC):
         answers: Answers,
         before: np.ndarray,
         after: np.ndarray,
+        unreadable: Mapping[int, str],
     ) -> Counterfactuals:
         goal, n = problem.goal, problem.options
         factuals = table.values[answers.owners]
@@ -331,6 +333,9 @@ class Explainer(_Learned, ABC):
         fewer = int(((offered > 0) & (offered < n)).sum())
         if fewer:
             notes += (f"{fewer} people have fewer than the {n} options asked for: no others were found.",)
+        failed = goal.reader.failed - len(unreadable.keys() - table.refused.keys())
+        if failed:
+            notes += (f"The model failed on {failed} rows that it was asked about; they count as not flipping it.",)
         return Counterfactuals(
             table=table,
             method=type(self).__name__,
@@ -352,7 +357,7 @@ class Explainer(_Learned, ABC):
             option_figures=option_figures,
             notes=notes,
             rows_asked=goal.rows_asked + sum(other.rows_asked for other in problem.others),
-            unreadable=table.refused,
+            unreadable=unreadable,
         )
 
     @property
@@ -385,14 +390,16 @@ def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _judged(goal: GoalLike, table: Table, ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
-    """Which rows meet the goal, and their score, (n,) each; False and NaN for rows that cannot be read."""
+def _judged(goal: GoalLike, table: Table, ledger: Ledger) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+    """Which rows meet the goal, and their score, (n,) each; and why the others cannot be read, which have no score."""
     readable = table.readable
     judged = goal.decide(table.values[readable])
     ledger.charge(readable)
     met, score = np.zeros(len(table), dtype=bool), np.full(len(table), math.nan)
     met[readable], score[readable] = judged.met, judged.score
-    return met, score
+    failures = {int(readable[i]): sentence for i, sentence in judged.failures.items()}
+    score[list(failures)] = math.nan
+    return met, score, dict(sorted({**table.refused, **failures}.items()))
 
 
 def _outset(region: Region, met: np.ndarray, unreadable: Collection[int]) -> list[Status | None]:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def unmargined_goal(model: Any, train: Table, target: Any, probability: float | None) -> Goal:
-    """The model and what it is asked for, judged by its own decision alone."""
+    """The model and what it is asked for, judged by its own decision alone; rows that it fails on do not meet it."""
     from attain.models import Goal, probe_rows
 
     probe = probe_rows(train.values)
-    return Goal(model, train.layout, target=target, probability=probability, margin=0.0, probe=probe)
+    return Goal(model, train.layout, target=target, probability=probability, margin=0.0, probe=probe, tolerant=True)
 
 
 def retrained(

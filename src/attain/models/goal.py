@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from numbers import Real
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
@@ -39,11 +40,14 @@ class Judgement(NamedTuple):
         Larger when the row is closer to the goal.
     asked
         How many models were asked about the row.
+    failures
+        The rows that the model fails on, by position, each with a sentence that says how. They do not meet the goal.
     """
 
     met: np.ndarray
     score: np.ndarray
     asked: np.ndarray
+    failures: Mapping[int, str] = MappingProxyType({})
 
 
 class GoalLike(Protocol):
@@ -127,6 +131,9 @@ class Goal(GoalLike):
         Rows of the matrix, at least one, such as `probe_rows` gives. The model is asked about them twice and must give
         the same answer. If its scores decide like its `predict` on all of them, `judge` asks for scores alone. A model
         that does not list its classes has those that it predicts for these rows.
+    tolerant
+        Whether rows that the model fails on are judged: as not meeting the goal, with the lowest score of the probe.
+        If not, they raise a `ModelError`. A model that fails on all of the probe raises one in any case.
     """
 
     most_questions = 1
@@ -140,21 +147,27 @@ class Goal(GoalLike):
         probability: float | None = None,
         margin: float = 1e-6,
         probe: np.ndarray,
+        tolerant: bool = False,
     ) -> None:
         _check_numbers(probability, margin, probe)
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
-        self.reader = Reader(Model.of(model), layout, probe)
-        self._probe = probe
-        self._tried: dict[AnswerKind, np.ndarray] = {}
+        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant)
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
+        self.reader.on_the_probe(self._learn)
+
+    def _learn(self) -> None:
+        """Learns from the probe which kinds of answer decide."""
+        self._tried: dict[AnswerKind, np.ndarray] = {}
         self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
         self._decisive = not own or self._agrees(self._guide)
         self._judge_kinds = (self._guide,) if self._decisive else self._decide_kinds
-        self._fingerprint = self._hashed()
+        answers: Answers = {kind: self._try(kind) for kind in self._decide_kinds}
+        self._lowest = float(self._met_and_score(answers)[1].min())
+        self._fingerprint = self._hashed(answers)
 
     @property
     def rows_asked(self) -> int:
@@ -170,12 +183,15 @@ class Goal(GoalLike):
         return self._fingerprint
 
     def _judgement(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> Judgement:
-        if not len(rows):
-            return Judgement(np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0, dtype=np.int64))
-        return Judgement(*self._met_and_score(rows, kinds), np.ones(len(rows), dtype=np.int64))
+        met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), self._lowest)
+        failures: dict[int, str] = {}
+        if len(rows):
+            taken, answers, failures = self.reader.read_each(rows, kinds)
+            if len(taken):
+                met[taken], score[taken] = self._met_and_score(answers)
+        return Judgement(met, score, np.ones(len(rows), dtype=np.int64), failures)
 
-    def _met_and_score(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> tuple[np.ndarray, np.ndarray]:
-        answers = self.reader.read(rows, kinds)
+    def _met_and_score(self, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
         decided = answers["labels"] == self._position if "labels" in answers else True
         if self._guide == "labels":
             return np.asarray(decided), np.asarray(decided, dtype=np.float64)
@@ -233,8 +249,8 @@ class Goal(GoalLike):
     def _try(self, kind: AnswerKind) -> np.ndarray:
         """The answer about the probe, after checking that the model gives the same one twice."""
         if kind not in self._tried:
-            first = self.reader.read(self._probe, (kind,))[kind]
-            again = self.reader.read(self._probe, (kind,))[kind]
+            first = self.reader.read(self.reader.probe, (kind,))[kind]
+            again = self.reader.read(self.reader.probe, (kind,))[kind]
             apart = np.abs(first - again) > REPEATABLE * np.maximum(1.0, np.abs(first))
             changed = int(apart.reshape(len(first), -1).any(axis=1).sum())
             if changed:
@@ -246,8 +262,7 @@ class Goal(GoalLike):
             self._tried[kind] = first
         return self._tried[kind]
 
-    def _hashed(self) -> str:
-        answers: Answers = {kind: self._try(kind) for kind in self._decide_kinds}
+    def _hashed(self, answers: Answers) -> str:
         digest = blake2b(digest_size=16)
         digest.update(repr((self.target, self.probability, self.margin, self.classes)).encode())
         for kind, answer in answers.items():
@@ -291,14 +306,14 @@ class JointGoal(GoalLike):
 
 
 def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarray) -> Judgement:
-    met, score, asked = judges[0](rows)
+    met, score, asked, failures = judges[0](rows)
     met, asked = met.copy(), asked.copy()
     for judge in judges[1:]:
         left = np.flatnonzero(met)
         judged = judge(rows[left])
         met[left] = judged.met
         asked[left] += judged.asked
-    return Judgement(met, score, asked)
+    return Judgement(met, score, asked, failures)
 
 
 def _check_numbers(probability: object, margin: object, probe: np.ndarray) -> None:

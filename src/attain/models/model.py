@@ -167,8 +167,9 @@ def _guarded(adapter: Adapter, what: str, length: int, call: Callable[[], T]) ->
     except AttainError:
         raise
     except Exception as error:
+        rows = "1 row" if length == 1 else f"{length} rows"
         raise ModelError(
-            f"{adapter.title} raised {type(error).__name__} when asked for {what} of {length} rows: {error}"
+            f"{adapter.title} raised {type(error).__name__} when asked for {what} of {rows}: {error}"
         ) from error
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,28 +15,82 @@ from attain.models.model import Model, RowCounter
 if TYPE_CHECKING:
     from attain.tables import Layout
 
+T = TypeVar("T")
+
+
+def by_halves(ask: Callable[[np.ndarray], T], rows: np.ndarray) -> tuple[list[tuple[np.ndarray, T]], dict[int, str]]:
+    """`ask(rows)`; where that raises a `ModelError`, of either half, down to single rows: at most 2n − 1 calls.
+
+    Returns the parts that succeeded, each as the positions of its rows and what `ask` returned, in order; and by
+    position the sentence of each row that fails by itself.
+    """
+    parts: list[tuple[np.ndarray, T]] = []
+    failures: dict[int, str] = {}
+    waiting = [np.arange(len(rows))]
+    while waiting:
+        at = waiting.pop()
+        try:
+            parts.append((at, ask(rows[at])))
+        except ModelError as error:
+            if len(at) == 1:
+                failures[int(at[0])] = str(error)
+            else:
+                waiting += [at[len(at) // 2 :], at[: len(at) // 2]]
+    return parts, failures
+
 
 class Reader:
     """A model's answers to rows of the matrix: labels as positions in `classes`, probabilities and scores by class.
 
     What a model does not say about itself, its answer about the probe shows: how many classes it has, and for a
     function whether it returns labels or probabilities.
+
+    Parameters
+    ----------
+    model, layout
+        The model, and how the training frame looked: rows reach the model in that form.
+    probe
+        Rows of the matrix, at least one.
+    tolerant
+        Whether `read_each` finds the rows that the model fails on. If not, it raises like `read`.
     """
 
-    def __init__(self, model: Model, layout: Layout, probe: np.ndarray) -> None:
+    def __init__(self, model: Model, layout: Layout, probe: np.ndarray, *, tolerant: bool = False) -> None:
         self.model = model
         self.layout = layout
+        self.tolerant = tolerant
         self.count = RowCounter()
+        self.failed = 0
+        """How many rows `read_each` found that the model fails on."""
         self.structure: dict[str, Any] = {}
         """What was learned about the inside of the model, by `attain.models.structure`."""
         self._columns = self._wanted_columns()
         position = {column: j for j, column in enumerate(layout.columns)}
         self._positions = None if self._columns is None else [position[name] for name in self._columns]
+        self.probe = probe
+        """The rows of the probe that the model takes."""
+        self.on_the_probe(self._settle)
+        if len(self.classes) < 2 and self._closed:
+            raise ModelError(f"{self.title} has only the class {listed(self.classes)}; there is no decision to flip")
+
+    def on_the_probe(self, learn: Callable[[], None]) -> None:
+        """Calls `learn`, which asks about the probe; if tolerant, again without rows that the model fails on."""
+        try:
+            learn()
+        except ModelError:
+            taken = self._taken(self.probe) if self.tolerant else self.probe
+            if len(taken) in (0, len(self.probe)):
+                raise
+            self.probe = taken
+            learn()
+
+    def _settle(self) -> None:
+        """Learns what the model does not say about itself."""
         self._closed = True
-        adapter = model.adapter
+        adapter = self.model.adapter
         classes = adapter.classes
         if adapter.settle is not None or classes is None:
-            first = self._ask(adapter.kinds, probe)
+            first = self._ask(adapter.kinds, self.probe)
             if adapter.settle is not None:
                 adapter = adapter.settle(first)
                 classes = adapter.classes
@@ -45,8 +99,6 @@ class Reader:
         self._adapter = adapter
         self.kinds = adapter.kinds
         self.classes: tuple[Label, ...] = classes
-        if len(classes) < 2 and self._closed:
-            raise ModelError(f"{self.title} has only the class {listed(classes)}; there is no decision to flip")
 
     @property
     def title(self) -> str:
@@ -62,6 +114,35 @@ class Reader:
             classes = adapter.model_labels if kind == "labels" and adapter.model_labels is not None else self.classes
             answers[kind] = checked(kind, raw[kind], classes, self.title, closed=self._closed)
         return answers
+
+    def read_each(self, rows: np.ndarray, kinds: Iterable[AnswerKind]) -> tuple[np.ndarray, Answers, dict[int, str]]:
+        """The positions of the rows that the model takes, its answers about these, and a sentence for each other one.
+
+        A model that fails on a row of the probe, too, has stopped to work, and its error is raised.
+        """
+        wanted = tuple(kinds)
+        try:
+            return np.arange(len(rows)), self.read(rows, wanted), {}
+        except ModelError:
+            if not self.tolerant:
+                raise
+        self.read(self.probe[:1], wanted)
+        parts, failures = by_halves(lambda some: self.read(some, wanted), rows)
+        self.failed += len(failures)
+        taken = np.concatenate([np.empty(0, dtype=np.intp), *(at for at, _ in parts)])
+        answers = {kind: np.concatenate([answer[kind] for _, answer in parts]) for kind in wanted} if parts else {}
+        return taken, answers, failures
+
+    def _taken(self, rows: np.ndarray) -> np.ndarray:
+        """The rows that the model takes: those that raise no error, and have no answer that is NaN or infinite."""
+        adapter = self.model.adapter
+
+        def ask(some: np.ndarray) -> None:
+            for answer in self._ask(adapter.kinds, some).values():
+                if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+                    raise ModelError(f"{self.title} returned NaN or infinite numbers")
+
+        return np.delete(rows, list(by_halves(ask, rows)[1]), axis=0)
 
     def gradient(self, array: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """By how much class k leads the best other one, (n,), and the gradient of that in the array's cells, (n, p).

@@ -26,7 +26,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from attain.core.errors import Interrupted
+from attain.core.errors import Interrupted, ModelError
 from attain.methods.base import Explainer
 from attain.methods.persistence import load
 from attain.results.counterfactuals import Counterfactuals
@@ -362,6 +362,22 @@ class ExplainerSuite:
         alone = self._fitted().explain(self._model, X.iloc[[0, 2, 3, 5]], target=people.DESIRED, n=2)
         assert digest(result, (0, 2, 3, 5)) == digest(alone)
 
+    def test_a_model_that_fails_on_some_rows_costs_these_people_only(self) -> None:
+        X = _refused(self._model, 6)
+        model = _Failing(self._model, set(X["debt_ratio"].iloc[[1, 4]]))
+        result = self._fitted().explain(model, X, target=people.DESIRED, n=2)
+        assert [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE] == [1, 4]
+        assert "raised ValueError" in result.reasons.iloc[1]
+        assert "cannot take this one" in result.reasons.iloc[1]
+        others = self._fitted().explain(self._model, X.iloc[[0, 2, 3, 5]], target=people.DESIRED, n=2)
+        assert digest(result, (0, 2, 3, 5)) == digest(others)
+        try:
+            self._fitted().explain(model, X, target=people.DESIRED, errors="raise")
+        except ModelError as error:
+            assert "cannot take this one" in str(error)
+        else:
+            raise AssertionError("errors='raise' did not raise the model's error")
+
     def test_one_person_may_be_a_dictionary_or_a_series(self) -> None:
         X = _refused(self._model, 1)
         expected = self._fitted().explain(self._model, X, target=people.DESIRED)
@@ -429,6 +445,32 @@ class _Constant:
 
     def predict(self, X: Any) -> np.ndarray:
         return np.full(len(X), people.REFUSED)
+
+
+class _Failing:
+    """A classifier that raises an error when it is asked about rows with certain debt ratios, alone or among others."""
+
+    def __init__(self, model: Any, ratios: set[float]) -> None:
+        self._model, self._ratios = model, ratios
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._model, name)
+
+    def predict(self, X: Any) -> Any:
+        return self._model.predict(self._checked(X))
+
+    def predict_proba(self, X: Any) -> Any:
+        return self._model.predict_proba(self._checked(X))
+
+    def decision_function(self, X: Any) -> Any:
+        return self._model.decision_function(self._checked(X))
+
+    def _checked(self, X: Any) -> Any:
+        if not self._ratios.isdisjoint(X["debt_ratio"]):
+            raise ValueError("cannot take this one")
+        return X
 
 
 class _Interrupting:

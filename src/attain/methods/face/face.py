@@ -123,7 +123,7 @@ class FACE(Explainer):
         graph = self.graph_
         good = goal.judge(graph.values).met & (graph.height >= np.quantile(graph.height, self.least_density))
         if self.least_probability:
-            surer = self._goal(goal.model, goal.target, self.least_probability)
+            surer = self._goal(goal.model, goal.target, self.least_probability, tolerant=goal.reader.tolerant)
             good &= surer.judge(graph.values).met
         return good
 

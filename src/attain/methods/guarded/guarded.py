@@ -174,13 +174,13 @@ class Guarded(LatentExplainer):
             share of these models under which an answer is valid; a row without an answer valid under all of them gets
             one that is valid under `model`.
         """
-        goal = self._request(model, target, probability)
+        goal = self._request(model, target, probability, errors)
         others: list[Goal] = []
         if robust is not None:
             layout, values = self.layout_, self.table_.values
             others = other_goals(
                 robust,
-                lambda other: self._goal(other, target, probability),
+                lambda other: self._goal(other, target, probability, tolerant=errors == "status"),
                 lambda drawn: layout.frame(values[drawn]),
                 self.labels_,
                 self._seed,

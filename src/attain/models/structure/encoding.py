@@ -20,7 +20,7 @@ import numpy as np
 
 from attain.core.errors import ModelError
 from attain.models.goal import GoalLike, probe_rows
-from attain.models.reader import Reader
+from attain.models.reader import Reader, by_halves
 from attain.models.sklearn import unwrapped
 from attain.schema import Feature, Schema
 from attain.tables import ordinary
@@ -248,13 +248,10 @@ def _base(feature: Feature, cells: np.ndarray) -> float:
 
 def _where_accepted(transform: Transform, rows: np.ndarray, width: int) -> np.ndarray:
     """`transform` of each row; NaN for rows that it refuses, such as those with a level it was not fitted on."""
-    try:
-        return transform(rows)
-    except ModelError:
-        if len(rows) == 1:
-            return np.full((1, width), np.nan)
-        half = len(rows) // 2
-        return np.concatenate([_where_accepted(transform, part, width) for part in (rows[:half], rows[half:])])
+    result = np.full((len(rows), width), np.nan)
+    for at, encoded in by_halves(transform, rows)[0]:
+        result[at] = encoded
+    return result
 
 
 def _interpolated(table: np.ndarray) -> np.ndarray:

@@ -152,7 +152,7 @@ def _beyond(feature: Feature, cells: np.ndarray) -> list[float]:
 
 def _threshold(goal: GoalLike, rows: np.ndarray, own: np.ndarray) -> float:
     """The least score that meets the goal, from the link between the model's score and what the goal is judged by."""
-    met, judged, _ = goal.judge(rows)
+    met, judged, *_ = goal.judge(rows)
     if goal.probability is None:
         if np.allclose(judged, own, rtol=1e-9, atol=1e-9):
             return goal.margin
