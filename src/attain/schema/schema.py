@@ -20,7 +20,7 @@ from attain.schema.expressions import Expression
 from attain.schema.feature import Feature, Kind
 from attain.schema.formulas import Comparison, Formula, View
 from attain.schema.language import parse_expression, parse_rule
-from attain.schema.laws.law import Law
+from attain.schema.law import Law
 from attain.schema.text import schema_table
 
 if TYPE_CHECKING:

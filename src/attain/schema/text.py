@@ -10,7 +10,7 @@ from attain.core.text import number, plain, table, wrapped
 if TYPE_CHECKING:
     from attain.schema.advice import Advice
     from attain.schema.feature import Feature
-    from attain.schema.laws.law import Law
+    from attain.schema.law import Law
     from attain.schema.schema import Schema
 
 _LEVELS = 8

@@ -18,7 +18,7 @@ from attain.core.errors import FileError, SchemaError, listed
 from attain.core.files import write_atomically
 from attain.core.text import plain, wrapped
 from attain.schema.feature import Feature
-from attain.schema.laws.law import Law
+from attain.schema.law import Law
 from attain.schema.schema import Schema
 
 if TYPE_CHECKING:

@@ -1,0 +1,111 @@
+"""Findings that are said in one law."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from attain.schema.finding.implications import Exclusion
+from attain.schema.finding.ranges import Side
+from attain.schema.finding.states import Column
+
+
+def grouped(columns: Sequence[Column], a: int, b: int, mask: np.ndarray) -> Iterator[Exclusion]:
+    """Pairs of states as laws, with as many in one as there are, in the direction that takes fewer laws."""
+    left, right = columns[a], columns[b]
+    blocks: dict[tuple[bool, bool, str], list[tuple[int, int]]] = defaultdict(list)
+    for x, y in zip(*map(np.ndarray.tolist, np.nonzero(mask)), strict=True):
+        blocks[left.presence(x), right.presence(y), _direction(left, right, mask, x, y)].append((x, y))
+    for (_, _, direction), pairs in blocks.items():
+        forth = _laws(left, a, b, pairs)
+        back = _laws(right, b, a, [(y, x) for x, y in pairs])
+        if direction == "either":
+            direction = "back" if _length(columns, back) < _length(columns, forth) else "forth"
+        yield from back if direction == "back" else forth
+
+
+def _direction(left: Column, right: Column, mask: np.ndarray, x: int, y: int) -> str:
+    """Which state is the condition: “has a value” is none where there is another, and codes are said together."""
+    whole, other = left.atom(x) is None, right.atom(y) is None
+    if whole != other:
+        return "back" if whole else "forth"
+    if not whole and left.presence(x) and right.presence(y):
+        return "forth" if mask[x, -1] else "back" if mask[-1, y] else "either"
+    return "either"
+
+
+def _laws(left: Column, a: int, b: int, pairs: Sequence[tuple[int, int]]) -> list[Exclusion]:
+    """One law for each state, or for levels that exclude the same."""
+    excluded: dict[int, list[int]] = defaultdict(list)
+    for x, y in sorted(pairs):
+        excluded[x].append(y)
+    alike: dict[tuple[tuple[int, ...], int], list[int]] = defaultdict(list)
+    for x, ys in excluded.items():
+        alike[tuple(ys), _together(left, x)].append(x)
+    return [Exclusion(a, tuple(xs), b, ys) for (ys, _), xs in alike.items()]
+
+
+def _together(column: Column, state: int) -> int:
+    """The same for states that one condition can name: levels."""
+    atom = column.atom(state)
+    return -1 if atom is not None and atom.kind == "level" else state
+
+
+def _length(columns: Sequence[Column], laws: Sequence[Exclusion]) -> tuple[int, int, str]:
+    """The number of laws and of states in them, and a name, so that one direction is always shorter."""
+    states = sum(len(law.states) + len(law.excluded) for law in laws)
+    return len(laws), states, columns[laws[0].a].feature.name
+
+
+def grouped_presence(
+    columns: Sequence[Column], laws: Iterable[Exclusion]
+) -> tuple[list[Exclusion], list[list[Exclusion]]]:
+    """Laws of their own, and patterns of missing cells and codes: laws with one condition, or one consequence."""
+    single: list[Exclusion] = []
+    conditions: dict[tuple[int, tuple[int, ...]], list[Exclusion]] = defaultdict(list)
+    for e in laws:
+        if columns[e.a].presence(e.states[0]) and any(columns[e.b].atom(y) is None for y in e.excluded):
+            conditions[e.a, e.states].append(e)
+        else:
+            single.append(e)
+    consequences: dict[tuple[int, tuple[int, ...]], list[Exclusion]] = defaultdict(list)
+    for members in conditions.values():
+        if len(members) == 1:
+            consequences[members[0].b, members[0].excluded] += members
+    patterns = [members for members in conditions.values() if len(members) > 1]
+    for members in consequences.values():
+        if len(members) == 1:
+            single += members
+        else:
+            patterns.append(members)
+    return single, patterns
+
+
+def grouped_ranges(columns: Sequence[Column], sides: Iterable[Side]) -> Iterator[list[Side]]:
+    """Both sides of a range together, and levels with the same range."""
+    ranges: dict[tuple[int, int, int], list[Side]] = defaultdict(list)
+    for side in sides:
+        ranges[side.a, side.b, side.state].append(side)
+    alike: dict[tuple[int, int, frozenset[tuple[int, float]], int], list[Side]] = defaultdict(list)
+    for (a, b, state), both in sorted(ranges.items()):
+        limits = frozenset((side.sign, side.limit) for side in both)
+        alike[a, b, limits, _together(columns[a], state)] += both
+    yield from alike.values()
+
+
+def grouped_triples(
+    triples: Sequence[tuple[int, ...]], home: np.ndarray
+) -> Iterator[tuple[int, int, list[tuple[int, ...]]]]:
+    """Two states and all triples that have both and a third in one column; `home` is the column of each state."""
+    left = list(triples)
+    while left:
+        groups: dict[tuple[int, int, int], list[tuple[int, ...]]] = defaultdict(list)
+        for triple in left:
+            for k in (2, 1, 0):
+                first, second = triple[:k] + triple[k + 1 :]
+                groups[first, second, int(home[triple[k]])].append(triple)
+        (first, second, _), members = max(groups.items(), key=lambda item: len(item[1]))
+        left = [triple for triple in left if triple not in members]
+        yield first, second, members

@@ -1,0 +1,143 @@
+"""What was found, in the language of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from attain.schema.finding.statements import Excludes, Relation, Statement, States, Table
+from attain.schema.finding.states import Atom, Column, Feature
+from attain.schema.language import quoted_level, quoted_name
+
+
+def law_text(statement: Statement, features: Sequence[Feature]) -> str:
+    """The rule that says it."""
+    if isinstance(statement, Relation):
+        return _relation(statement, [quoted_name(feature.name) for feature in features])
+    if isinstance(statement, Table):
+        return _table(statement, features[statement.a], features[statement.b])
+    if isinstance(statement, Excludes):
+        condition = (" or " if statement.either else " and ").join(map(_condition, statement.given))
+        return f"if {condition} then {' and '.join(map(_consequence, statement.excluded))}"
+    name, low, high = quoted_name(statement.column.feature.name), statement.low, statement.high
+    between = [
+        *([_exact(low), "<="] if low is not None else []),
+        name,
+        *(["<=", _exact(high)] if high is not None else []),
+    ]
+    consequence = " ".join(between) if high is not None else f"{name} >= {_exact(low or 0.0)}"
+    return f"if {_condition(statement.given)} then {consequence}"
+
+
+def _exact(value: float) -> str:
+    """A number that is read back as the same float."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def _relation(relation: Relation, names: Sequence[str]) -> str:
+    a, b = names[relation.a], names[relation.b]
+    if relation.c is None:
+        return f"{a} {relation.sign} {b}"
+    right = f"{b} {relation.operator} {names[relation.c]}"
+    if not relation.tolerance:
+        return f"{a} = {right}"
+    return f"abs({a} - {f'({right})' if relation.operator == '+' else right}) <= {_exact(relation.tolerance)}"
+
+
+def _table(table: Table, a: Feature, b: Feature) -> str:
+    entries = ", ".join(f"{_cell(a, x)}: {_cell(b, y)}" for x, y in table.entries.items())
+    return f"{quoted_name(b.name)} = table({quoted_name(a.name)}, {{{entries}}})"
+
+
+def _cell(feature: Feature, value: float) -> str:
+    return _exact(value) if feature.numeric else quoted_level(feature.levels[int(value)])
+
+
+def _condition(given: States) -> str:
+    """A row is in one of the states: several levels, or one state."""
+    column, name = given.column, quoted_name(given.column.feature.name)
+    atoms = [column.atom(state) for state in given.states]
+    if len(atoms) > 1:
+        return _among(name, [_cell(column.feature, atom.low) for atom in atoms if atom is not None])
+    atom = atoms[0]
+    if atom is None:
+        codes = [_exact(other.low) for other in column.atoms if other.kind == "special"]
+        return _among(name, codes, "not") if codes else f"{name} is not missing"
+    if atom.kind == "missing":
+        return f"{name} is missing"
+    return _gap(name, atom) if atom.kind == "gap" else f"{name} = {_cell(column.feature, atom.low)}"
+
+
+def _among(name: str, values: Sequence[str], negated: str = "") -> str:
+    if len(values) == 1:
+        return f"{name} {'≠' if negated else '='} {values[0]}"
+    return " ".join(filter(None, (name, negated, f"in ({', '.join(values)})")))
+
+
+def _gap(name: str, atom: Atom) -> str:
+    if np.isinf(atom.low):
+        return f"{name} < {_exact(atom.high)}"
+    if np.isinf(atom.high):
+        return f"{name} > {_exact(atom.low)}"
+    return f"{_exact(atom.low)} < {name} < {_exact(atom.high)}"
+
+
+def _consequence(excluded: States) -> str:
+    """A row is in none of the states, which are all of presence or all of ordinary cells."""
+    column = excluded.column
+    atoms = [column.atom(state) for state in excluded.states]
+    if column.presence(excluded.states[0]):
+        return _presence(column, atoms)
+    gone = [atom for atom in atoms if atom is not None]
+    return _numbers(column, gone) if column.feature.numeric else _levels(column, gone)
+
+
+def _presence(column: Column, atoms: Sequence[Atom | None]) -> str:
+    name, codes = quoted_name(column.feature.name), [atom for atom in column.atoms if atom.kind == "special"]
+    gone = [_exact(code.low) for code in codes if code in atoms]
+    left = [_exact(code.low) for code in codes if code not in atoms]
+    if None in atoms and not left:
+        return f"{name} is missing"
+    parts = [_among(name, left) if None in atoms else _among(name, gone, "not")] if left or gone else []
+    if any(atom is not None and atom.kind == "missing" for atom in atoms):
+        parts.append(f"{name} is not missing")
+    return " and ".join(parts)
+
+
+def remaining_levels(column: Column, gone: Sequence[Atom]) -> list[int] | None:
+    """The levels that are left, where these are said more easily than those that are excluded."""
+    excluded = {int(atom.low) for atom in gone}
+    left = [k for k in range(len(column.feature.levels)) if k not in excluded]
+    return left if len(left) == 1 or len(left) < len(excluded) / 2 else None
+
+
+def _levels(column: Column, gone: Sequence[Atom]) -> str:
+    name, levels, left = quoted_name(column.feature.name), column.feature.levels, remaining_levels(column, gone)
+    if left is not None:
+        return _among(name, [quoted_level(levels[k]) for k in left])
+    return _among(name, [quoted_level(levels[int(atom.low)]) for atom in gone], "not")
+
+
+def _numbers(column: Column, gone: Sequence[Atom]) -> str:
+    """Numbers outside some atoms; special codes do not break it, so they are not compared for equality."""
+    name, codes = quoted_name(column.feature.name), any(atom.kind == "special" for atom in column.atoms)
+    ordinary = [atom for atom in column.atoms if atom.ordinary]
+    left = [k for k, atom in enumerate(ordinary) if atom not in gone]
+    if left and left == list(range(left[0], left[-1] + 1)):
+        first, last = ordinary[left[0]], ordinary[left[-1]]
+        if first is last and first.kind == "point" and not codes:
+            return f"{name} = {_exact(first.low)}"
+        below, above = left[0] > 0, left[-1] < len(ordinary) - 1
+        lowest, highest = "<=" if first.kind == "point" else "<", "<=" if last.kind == "point" else "<"
+        if not above:
+            return f"{name} {lowest.replace('<', '>')} {_exact(first.low)}"
+        return f"{f'{_exact(first.low)} {lowest} ' if below else ''}{name} {highest} {_exact(last.high)}"
+    return " and ".join(_outside(name, atom, codes) for atom in gone)
+
+
+def _outside(name: str, atom: Atom, codes: bool) -> str:
+    if atom.kind == "gap":
+        return f"not ({_gap(name, atom)})"
+    value = _exact(atom.low)
+    return f"({name} < {value} or {name} > {value})" if codes else f"{name} ≠ {value}"

@@ -1,0 +1,107 @@
+"""Laws: what holds for every real record, or all but a few, and would not by chance.
+
+    laws = attain.laws.find(train)
+    print(attain.laws.as_frame(laws))
+
+A law is a rule that was found rather than written: its text is in the language of rules (`Schema.rules`), and it says
+how many records it rests on. Explainers keep the laws of their training data (`laws=None` turns them off), and
+`Schema.infer` proposes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from attain.core.checks import check_number
+from attain.core.errors import DataError, listed
+from attain.core.frames import Frame, open_frame
+from attain.schema.feature import Feature
+from attain.schema.finding.search import search
+from attain.schema.finding.statistics import LARGEST_RATE, rate, shuffled
+from attain.schema.formulas import Formula, Implication, View
+from attain.schema.language import parse_rule
+from attain.schema.law import Law
+from attain.schema.law_sentence import law_sentence
+from attain.schema.law_text import law_text
+from attain.schema.reading import read_columns
+
+if TYPE_CHECKING:
+    from attain.schema.schema import Schema
+
+__all__ = ["Law", "as_frame", "find", "find_laws"]
+
+MOST_ROWS = 200_000
+"""Laws are looked for in that many rows; a hash of their cells decides which."""
+
+
+def find(frame: Frame, schema: Schema | None = None, *, exceptions: float = 0.001) -> tuple[Law, ...]:
+    """The laws of a frame, the strongest first.
+
+    Parameters
+    ----------
+    frame
+        Real records: pandas, polars, pyarrow or a two-dimensional array, with the columns of the schema.
+    schema
+        What the columns are; without one it is inferred (`Schema.infer`).
+    exceptions
+        The largest share of records that may break a law, below 0.01.
+
+    See `find_laws` for what is looked for. On fewer than 299 records nothing is found.
+    """
+    from attain.schema.infer import infer
+
+    schema = infer(frame) if schema is None else schema
+    native, library, columns = open_frame(frame, "frame", schema.names)
+    if absent := [name for name in schema.names if name not in columns]:
+        raise DataError(f"frame lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}")
+    values = read_columns(library.read(native), schema.features, library.labels(native), library)
+    return find_laws(schema.features, values, exceptions=exceptions)
+
+
+def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: float = 0.001) -> tuple[Law, ...]:
+    """The laws that hold in a matrix (n, d) of these features, the strongest first.
+
+    Kinds: orders (`a <= b`), equalities, sums, products and quotients of numbers; tables, where a level or one of few
+    numbers fixes another column; pairs and triples of states that exclude each other; ranges of a number given a state.
+    A law may be broken by a share of `exceptions` of the rows, and the 95 % upper bound of the share of new rows that
+    break it is at most 1 %, so it rests on 299 rows at least. On columns that are independent of each other, any law at
+    all is found with probability 1 % at most.
+
+    The result does not depend on the order of the rows. Limits: 200,000 rows are looked at, chosen by a hash; 64 levels
+    of a column are states; triples are looked for among the 96 most frequent levels; sums, products and quotients among
+    120 numbers; tables have at most 1,000 entries.
+    """
+    check_number("exceptions", exceptions, least=0.0, below=LARGEST_RATE)
+    named = {feature.name: feature for feature in features}
+    order, coin = shuffled(list(named), values)
+    values, coin = values[order[:MOST_ROWS]], coin[:MOST_ROWS]
+    view, laws = View(features, values), []
+    for finding in search(features, values, coin, exceptions):
+        text = law_text(finding.statement, features)
+        applies, broken = _counts(parse_rule(text, named), view)
+        bound = float(rate(broken, applies))
+        if bound <= LARGEST_RATE:
+            sentence = law_sentence(finding.statement, features)
+            laws.append(Law(text, sentence, applies, broken, finding.expected, bound))
+    return tuple(sorted(laws, key=lambda law: (-(law.expected or 0.0), law.text)))
+
+
+def _counts(formula: Formula, view: View) -> tuple[int, int]:
+    """The rows that a law says something about, and those that break it."""
+    true, false = formula.judge(view)
+    applies = true | false
+    if isinstance(formula, Implication):
+        true, false_there = formula.consequence.judge(view)
+        applies = formula.condition.judge(view)[0] & (true | false_there)
+    return int(np.count_nonzero(applies)), int(np.count_nonzero(false))
+
+
+def as_frame(laws: Iterable[Law]) -> pd.DataFrame:
+    """One row for each law: text, sentence, applies, broken, expected and rate; see `Law`."""
+    names = [field.name for field in fields(Law)]
+    return pd.DataFrame([astuple(law) for law in laws], columns=names)
