@@ -4,11 +4,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from attain import AttainError, Feature, GrowingSpheres, Model, Schema, Status
+from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Guarded, Model, Schema, Status
 from attain.core.errors import DataError, ModelError
 from attain.methods import NearestUnlike
+from attain.metrics import evaluate
 from attain.testing.explainer import digest
 
 SCHEMA = Schema((Feature("income", "positive"), Feature("score", "real"), Feature("age", "count", immutable=True)))
@@ -139,3 +146,152 @@ def test_a_text_among_integers_leaves_the_others_on_whole_numbers() -> None:
     assert digest(result, (0, 1, 3)) == digest(others)
     found = result.frame["income"][result.found]
     assert all(isinstance(value, int) for value in found)
+
+
+TOWNS = Schema(
+    (
+        Feature("income", "positive"),
+        Feature("score", "real"),
+        Feature("town", "categorical", levels=("Bonn", "Ulm"), immutable=True),
+        Feature("grade", "ordinal", levels=("low", "high"), immutable=True),
+        Feature("job", "categorical", levels=("none", "some")),
+    )
+)
+
+
+def towns(rows: int, seed: int = 0) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return frame(rows, seed)[["income", "score"]].assign(
+        town=random.choice(["Bonn", "Ulm"], rows),
+        grade=random.choice(["low", "high"], rows),
+        job=random.choice(["none", "some"], rows),
+    )
+
+
+def pipeline(handle_unknown: str) -> Any:
+    X = towns(200)
+    encoder = OneHotEncoder(handle_unknown=handle_unknown)
+    prepared = make_column_transformer((StandardScaler(), ["income", "score"]), (encoder, ["town", "grade", "job"]))
+    return make_pipeline(prepared, LogisticRegression()).fit(X, decide(X))
+
+
+def people_of(model: Any, **cells: str) -> pd.DataFrame:
+    """Four refused people; these cells of the third are replaced."""
+    X = towns(200, seed=1)
+    X = X[model.predict(X) == "bad"].iloc[:4].reset_index(drop=True)
+    for name, cell in cells.items():
+        X.loc[2, name] = cell
+    return X
+
+
+def explainer_of_towns() -> GrowingSpheres:
+    X = towns(200)
+    return GrowingSpheres(TOWNS, budget=2000).fit(X, decide(X))
+
+
+@pytest.mark.parametrize(
+    "convert", [lambda X: X, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
+)
+def test_an_unseen_level_of_an_immutable_column_is_kept_and_passed_to_the_model(convert: Any) -> None:
+    model = pipeline("ignore")
+    X = people_of(model, town="Köln")
+    result = explainer_of_towns().explain(model, convert(X), target="good")
+    assert result.found.all()
+    frame = result.frame if isinstance(result.frame, pd.DataFrame) else result.frame.to_pandas()
+    assert frame["town"].tolist() == X["town"].tolist()
+    assert (model.predict(frame) == "good").all()
+    assert type(result.frame) is type(convert(X))
+    again = Counterfactuals.from_json(result.to_json())
+    assert again.table.layout.unseen == {"town": ("Köln",)}
+    assert digest(again) == digest(result)
+
+
+@pytest.mark.parametrize("dtype", ["object", "category"])
+def test_rows_with_an_unseen_level_are_asked_about_apart_from_the_others(dtype: str) -> None:
+    seen: list[tuple[set[str], Any]] = []
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        seen.append((set(frame["town"]), frame["town"].dtype))
+        return decide(frame)
+
+    X = towns(200).astype({"town": dtype})
+    explainer = GrowingSpheres(TOWNS, budget=2000).fit(X, decide(X))
+    rows = pd.DataFrame(people_of(pipeline("ignore"), town="Köln")).astype({"town": dtype})
+    result = explainer.explain(Model(model, accepts="pandas", classes=["bad", "good"]), rows, target="good")
+    assert result.found.all()
+    assert {"Köln"} in [towns for towns, _ in seen]
+    assert all(towns == {"Köln"} or "Köln" not in towns for towns, _ in seen)
+    assert {str(known) for towns, known in seen if "Köln" not in towns} == {str(X["town"].dtype)}
+    if dtype == "category":
+        assert all(list(known.categories) == ["Bonn", "Ulm"] for towns, known in seen if "Köln" not in towns)
+
+
+def test_an_unseen_level_that_the_model_does_not_take_is_unreadable() -> None:
+    model = pipeline("error")
+    X = people_of(model, town="Köln")
+    result = explainer_of_towns().explain(model, X, target="good")
+    assert [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE] == [2]
+    assert "Found unknown categories ['Köln']" in result.reasons[2]
+    others = explainer_of_towns().explain(model, X.drop(index=2), target="good")
+    assert digest(result, (0, 1, 3)) == digest(others)
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ({"job": "pilot"}, "the levels are 'none', 'some'"),  # may change, so that it must be among the levels
+        ({"grade": "middle"}, "the levels are 'low', 'high'"),  # has no place in the order
+        ({"town": "bonn "}, "the schema has 'Bonn'; write the level as the schema does"),
+    ],
+)
+def test_other_unseen_levels_are_unreadable(cells: dict[str, str], words: str) -> None:
+    model = pipeline("ignore")
+    result = explainer_of_towns().explain(model, people_of(model, **cells), target="good")
+    assert [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE] == [2]
+    assert words in result.reasons[2]
+
+
+def test_an_unseen_level_of_another_type_is_unreadable() -> None:
+    model = pipeline("ignore")
+    X = people_of(model).astype({"town": object})
+    X.loc[2, "town"] = 7
+    result = explainer_of_towns().explain(model, X, target="good")
+    assert result.status[2] == "UNREADABLE"
+
+
+def test_errors_raise_refuses_every_unseen_level() -> None:
+    model = pipeline("ignore")
+    with pytest.raises(DataError, match="column 'town', row 2: found 'Köln'"):
+        explainer_of_towns().explain(model, people_of(model, town="Köln"), target="good", errors="raise")
+
+
+def test_answers_with_an_unseen_level_are_measured_with_it() -> None:
+    model = pipeline("ignore")
+    X = people_of(model, town="Köln")
+    result = explainer_of_towns().explain(model, X, target="good")
+    train = towns(200)
+    evaluation = evaluate(result, model, train, decide(train))
+    assert (evaluation.frame["type_valid"] == 1).all()
+    assert (evaluation.frame["violations"] == 0).all()
+    shifts = result.of_best("total_shift")
+    np.testing.assert_allclose(evaluation.frame["total_shift"], shifts)
+
+
+def test_unreadable_rows_are_not_charged_to_the_method() -> None:
+    model = pipeline("ignore")
+    train = towns(200)
+    result = explainer_of_towns().explain(model, people_of(model, job="pilot"), target="good")
+    evaluation = evaluate(result, model, train, decide(train))
+    assert evaluation.asked.tolist() == [True, True, False, True]
+    assert evaluation.summary.loc["found", "charged"] == 1
+    assert result.share_found == 3 / 4
+
+
+def test_the_guards_exact_bound_takes_unseen_levels() -> None:
+    model, X = pipeline("ignore"), towns(200)
+    explainer = Guarded(TOWNS, autoencoder=None, budget=2000).fit(X, decide(X))
+    rows = people_of(model, town="Köln")
+    result = explainer.explain(model, rows, target="good")
+    assert result.found[2]
+    certificate = explainer.certificate(model, result)
+    assert (certificate["gap"].dropna() >= -1e-9).all()

@@ -202,7 +202,8 @@ class Explainer(_Learned, ABC):
         errors
             What a row does that cannot be read: an unknown level, text for a number, a value out of bounds, a row
             that the model fails on. With "status" it gets the status UNREADABLE and a sentence in `reasons`, and all
-            others are answered as without it; with "raise" it raises a `DataError` or a `ModelError`.
+            others are answered as without it; with "raise" it raises a `DataError` or a `ModelError`. An unknown level
+            in an immutable column without an order is passed to the model, unless this is "raise".
 
         Raises
         ------
@@ -232,6 +233,8 @@ class Explainer(_Learned, ABC):
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_)
+        if table.layout.unseen:
+            goal, *others = (asked.with_unseen(table.layout.unseen) for asked in (goal, *others))
         ledger = Ledger(len(table), self.budget)
         met, score, unreadable = _judged(goal, table, ledger)
         outcome = _outset(region, met, unreadable)

@@ -15,7 +15,7 @@ from attain.methods.search.latent_space import DecodeVjp, Latent
 from attain.methods.search.moves import Scale, fewest_changes
 from attain.population.reference import Reference
 from attain.schema import Schema
-from attain.tables import Region
+from attain.tables import Region, without_unseen
 
 AutoencoderChoice: TypeAlias = Autoencoder | Literal["chvae"] | None
 """An autoencoder, fitted or not; `"chvae"`, a `CHVAE` with default parameters; or None, for methods that allow it."""
@@ -121,7 +121,7 @@ class LatentExplainer(Explainer):
         """The rows' codes and the decoder: typical cells beside each row's own immutable ones."""
         assert self.box_ is not None
         autoencoder: Autoencoder = self.autoencoder_
-        own = autoencoder.encode(region.factuals)
+        own = autoencoder.encode(without_unseen(self.schema_, region.factuals))
 
         def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
             return self._rows(region, owners, autoencoder.decode(Codes(z, own.context[owners])))
@@ -156,7 +156,8 @@ class LatentExplainer(Explainer):
 
     def _log_density(self, rows: np.ndarray, samples: int) -> np.ndarray:
         """The log-density (n,) of the rows' free features given their immutable ones."""
-        return np.asarray(self.autoencoder_.log_density(rows, samples)) if len(rows) else np.empty(0)
+        known = without_unseen(self.schema_, rows)
+        return np.asarray(self.autoencoder_.log_density(known, samples)) if len(rows) else np.empty(0)
 
 
 def _check_schema(autoencoder: Autoencoder, schema: Schema) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.population.measuring import measured, positive_integer
+from attain.tables import without_unseen
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
@@ -28,6 +29,7 @@ def log_density(
     positive_integer("samples", samples)
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        return np.asarray(autoencoder.log_density(rows, samples), dtype=np.float64)
+        known = without_unseen(autoencoder.schema_, rows)
+        return np.asarray(autoencoder.log_density(known, samples), dtype=np.float64)
 
     return measured(answers, found, len(autoencoder.schema_), measure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -226,12 +226,13 @@ class Background:
                 f"{self.goal.target!r} with {self.goal.probability}; build one for the same request"
             )
         found = np.asarray(result.found, dtype=np.bool_)
+        unseen = result.table.layout.unseen
         return EvaluationContext(
             answers=result.answers,
             factuals=result.table.values,
             found=found,
-            goal=self.goal,
-            train=self.train,
+            goal=self.goal.with_unseen(unseen),
+            train=replace(self.train, layout=replace(self.train.layout, unseen=unseen)),
             met=self.met,
             reference=self.reference.searched(result.answers[found]),
             held_out=self.held_out,

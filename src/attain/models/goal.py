@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from hashlib import blake2b
 from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeGuard
 
 import numpy as np
 
@@ -83,6 +84,12 @@ class GoalLike(Protocol):
     def fingerprint(self) -> str:
         """A string that is equal for equal predictions on the probe and an equal request."""
         ...
+
+    def with_unseen(self, unseen: Mapping[str, tuple[Any, ...]]) -> Self:
+        """This goal for rows with further levels, by column, that the schema does not have."""
+        goal = copy(self)
+        goal.reader = self.reader.with_unseen(unseen)
+        return goal
 
     @property
     def model(self) -> Model:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -100,13 +102,27 @@ class Reader:
         self.kinds = adapter.kinds
         self.classes: tuple[Label, ...] = classes
 
+    def with_unseen(self, unseen: Mapping[str, tuple[Any, ...]]) -> Reader:
+        """This reader for rows with further levels, by column, that the schema does not have."""
+        reader = copy(self)
+        reader.layout = replace(self.layout, unseen=unseen)
+        return reader
+
     @property
     def title(self) -> str:
         return self.model.adapter.title
 
     def read(self, rows: np.ndarray, kinds: Iterable[AnswerKind]) -> Answers:
-        """The model's answers of these kinds; `rows` must not be empty."""
+        """The model's answers of these kinds; `rows` must not be empty.
+
+        Rows with unseen levels are asked about by themselves: they may change the dtype of a column.
+        """
         wanted = tuple(kinds)
+        unseen = self.layout.has_unseen(rows)
+        if unseen.any() and not unseen.all():
+            order = np.argsort(np.argsort(unseen, kind="stable"), kind="stable")
+            seen, others = self.read(rows[~unseen], wanted), self.read(rows[unseen], wanted)
+            return {kind: np.concatenate((seen[kind], others[kind]))[order] for kind in wanted}
         adapter = self._adapter
         raw = self.model.ask(adapter, wanted, rows, self.batch, self.count)
         answers: dict[AnswerKind, np.ndarray] = {}

@@ -57,17 +57,49 @@ def read_columns(
     return values
 
 
-def read_rows(
-    opened: nw.DataFrame[Any], features: Sequence[Feature], labels: Sequence[Any], library: Library
-) -> tuple[np.ndarray, dict[int, str]]:
-    """The matrix (n, d) and, by its position, each row that cannot be read, with a sentence on its first such cell."""
+class Rows(NamedTuple):
+    """Rows of a frame that may hold cells which their features do not take.
+
+    Attributes
+    ----------
+    values
+        The matrix (n, d).
+    refused
+        By position, the rows that cannot be read, each with a sentence on its first such cell, which is NaN.
+    unseen
+        By column, the levels that the schema does not have. In the matrix they follow the schema's: K, K + 1, …
+    """
+
+    values: np.ndarray
+    refused: dict[int, str]
+    unseen: dict[str, tuple[Any, ...]]
+
+
+def read_rows(opened: nw.DataFrame[Any], features: Sequence[Feature], labels: Sequence[Any], library: Library) -> Rows:
+    """The columns of these features, with every row that cannot be read named rather than raised.
+
+    An immutable column of levels without an order keeps unseen ones: nothing is suggested for it, and how the model
+    takes them is the model's own business. Levels that only differ from known ones in spelling or type are refused.
+    """
     values = np.empty((len(labels), len(features)), dtype=np.float64)
     sentences: dict[int, str] = {}
+    unseen: dict[str, tuple[Any, ...]] = {}
     for j, feature in enumerate(features):
         values[:, j], refused = _read_column(opened[feature.name], feature, library)
+        codes: dict[Any, int] = {}
         for i, cell in refused.items():
-            sentences.setdefault(i, cell.sentence(feature, labels[i]))
-    return values, dict(sorted(sentences.items()))
+            if _is_new_level(feature, cell.value):
+                values[i, j] = codes.setdefault(cell.value, len(feature.levels) + len(codes))
+            else:
+                sentences.setdefault(i, cell.sentence(feature, labels[i]))
+        if codes:
+            unseen[feature.name] = tuple(codes)
+    return Rows(values, dict(sorted(sentences.items())), unseen)
+
+
+def _is_new_level(feature: Feature, value: object) -> bool:
+    kept = feature.immutable and feature.kind == "categorical"
+    return kept and type(value) in set(map(type, feature.levels)) and not _alike(feature, value)
 
 
 def _read_column(series: nw.Series[Any], feature: Feature, library: Library) -> Column:
@@ -167,8 +199,13 @@ def _codes(series: nw.Series[Any], feature: Feature) -> Column:
     return values, refused
 
 
+def _alike(feature: Feature, value: object) -> list[Any]:
+    """The levels that a value may be meant to be: all the same but for blanks, capitals and type."""
+    return [level for level in feature.levels if str(level).strip().lower() == str(value).strip().lower()]
+
+
 def _level_remedy(feature: Feature, value: object) -> str:
-    alike = [level for level in feature.levels if str(level).strip().lower() == str(value).strip().lower()]
+    alike = _alike(feature, value)
     if alike:
         found, wanted = type(value).__name__, type(alike[0]).__name__
         spelling = f"the schema has {alike[0]!r}" + (f" as {wanted}, not {found}" if found != wanted else "")

@@ -1,6 +1,6 @@
 """Frames as one float64 matrix, and the region of it that each row may reach."""
 
-from attain.tables.cells import ordinary, unchanged
+from attain.tables.cells import ordinary, unchanged, without_unseen
 from attain.tables.grid import is_on_grid, on_grid, snapped
 from attain.tables.labels import desired_labels, read_labels
 from attain.tables.region import NOT_A_RULE, Region
@@ -21,4 +21,5 @@ __all__ = [
     "read_labels",
     "snapped",
     "unchanged",
+    "without_unseen",
 ]

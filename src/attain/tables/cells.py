@@ -6,6 +6,7 @@ import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.schema.feature import Feature
+from attain.schema.schema import Schema
 
 
 def ordinary(feature: Feature, cells: FloatArray) -> BoolArray:
@@ -14,6 +15,16 @@ def ordinary(feature: Feature, cells: FloatArray) -> BoolArray:
     for code in feature.special:
         known &= cells != code
     return known
+
+
+def without_unseen(schema: Schema, rows: FloatArray) -> FloatArray:
+    """The rows with levels that the schema does not have as missing; only immutable columns can have any."""
+    for j in schema.immutable_columns:
+        unseen = rows[:, j] >= (len(schema.features[j].levels) or np.inf)
+        if unseen.any():
+            rows = rows.copy()
+            rows[unseen, j] = np.nan
+    return rows
 
 
 def unchanged(before: FloatArray, after: FloatArray) -> BoolArray:

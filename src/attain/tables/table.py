@@ -16,7 +16,8 @@ import numpy as np
 
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, Library, library_named, open_frame
-from attain.schema.reading import read_columns, read_rows
+from attain.schema.feature import Feature
+from attain.schema.reading import Rows, read_columns, read_rows
 from attain.schema.schema import Schema
 from attain.tables.cells import unchanged
 
@@ -32,6 +33,8 @@ class Layout:
     library: Library
     columns: tuple[str, ...]
     dtypes: dict[str, Any]
+    unseen: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """By column, levels that the schema does not have; in the matrix they follow the schema's: K, K + 1, …"""
 
     @property
     def positions(self) -> np.ndarray:
@@ -46,15 +49,30 @@ class Layout:
         target = self.library if library is None else library_named(library)
         dtypes = self.dtypes if target is self.library else {}
         names = self.columns if columns is None else columns
+        cells = {name: values[:, self.schema.position(name)] for name in names}
         return target.build(
-            {name: (values[:, self.schema.position(name)], self.schema[name], dtypes.get(name)) for name in names},
+            {name: (column, self._feature(name, column), dtypes.get(name)) for name, column in cells.items()},
             len(values),
         )
+
+    def _feature(self, name: str, cells: np.ndarray) -> Feature:
+        """The feature of a column, with the unseen levels if cells have one."""
+        feature = self.schema[name]
+        if name not in self.unseen or not (cells >= len(feature.levels)).any():
+            return feature
+        return replace(feature, levels=(*feature.levels, *self.unseen[name]))
+
+    def has_unseen(self, rows: np.ndarray) -> np.ndarray:
+        """Which rows of the matrix have a level that the schema does not have."""
+        found = np.zeros(len(rows), dtype=bool)
+        for name in self.unseen:
+            found |= rows[:, self.schema.position(name)] >= len(self.schema[name].levels)
+        return found
 
     def array(self, values: np.ndarray) -> np.ndarray:
         """Rows of the matrix in the frame's column order: an array of floats, or of objects if levels are strings."""
         ordered = values[:, self.positions]
-        features = [self.schema[name] for name in self.columns]
+        features = [self._feature(name, ordered[:, j]) for j, name in enumerate(self.columns)]
         if all(f.numeric for f in features):
             return ordered
         if all(f.numeric or all(isinstance(level, int | float) for level in f.levels) for f in features):
@@ -75,7 +93,7 @@ class Layout:
         if math.isnan(cell):
             return None
         if not feature.numeric:
-            return feature.levels[int(cell)]
+            return (*feature.levels, *self.unseen.get(name, ()))[int(cell)]
         integral = feature.integral or self.library.is_integer(self.dtypes[name])
         return int(cell) if integral and cell.is_integer() else cell
 
@@ -120,12 +138,12 @@ class Table:
         labels, opened = library.labels(native), library.read(native)
         dtypes = {column: library.dtype(opened[column]) for column in columns}
         schema = _with_steps(schema, {column: library.step(dtype) for column, dtype in dtypes.items()})
-        refused: dict[int, str] = {}
         if errors == "raise":
-            values = read_columns(opened, schema.features, labels, library)
+            rows = Rows(read_columns(opened, schema.features, labels, library), {}, {})
         else:
-            values, refused = read_rows(opened, schema.features, labels, library)
-        return cls(schema, values, Layout(schema, library, columns, dtypes), labels, native, refused)
+            rows = read_rows(opened, schema.features, labels, library)
+        layout = Layout(schema, library, columns, dtypes, rows.unseen)
+        return cls(schema, rows.values, layout, labels, native, rows.refused)
 
     @property
     def readable(self) -> np.ndarray:

@@ -362,6 +362,23 @@ class ExplainerSuite:
         alone = self._fitted().explain(self._model, X.iloc[[0, 2, 3, 5]], target=people.DESIRED, n=2)
         assert digest(result, (0, 2, 3, 5)) == digest(alone)
 
+    def test_an_unseen_level_that_may_not_change_is_passed_to_the_model(self) -> None:
+        X = _refused(self._model, 6)
+        odd = X.copy()
+        odd.loc[odd.index[[1, 4]], "sex"] = ["x", "y"]
+        odd = odd[self._model.predict(odd) == people.REFUSED]
+        result = self._fitted().explain(self._model, odd, target=people.DESIRED, n=2)
+        assert Status.UNREADABLE not in result.statuses
+        assert result.frame["sex"].tolist() == odd["sex"].tolist()
+        assert (self._model.predict(result.frame[result.found]) == people.DESIRED).all()
+        known = np.flatnonzero(odd["sex"].isin(["f", "m"]))
+        assert len(known) < len(odd)
+        alone = self._fitted().explain(self._model, odd.iloc[known], target=people.DESIRED, n=2)
+        assert digest(result, known.tolist()) == digest(alone)
+        again = Counterfactuals.from_json(result.to_json())
+        assert digest(again) == digest(result)
+        pd.testing.assert_frame_equal(again.frame, result.frame)
+
     def test_a_model_that_fails_on_some_rows_costs_these_people_only(self) -> None:
         X = _refused(self._model, 6)
         model = _Failing(self._model, set(X["debt_ratio"].iloc[[1, 4]]))

@@ -223,7 +223,7 @@ class Guarded(LatentExplainer):
         certified. An answer that is unusual is compared with all that are as unusual.
         """
         check_integer("balls", balls, 1)
-        goal = self._request(model, result.target, result.probability)
+        goal = self._request(model, result.target, result.probability).with_unseen(result.table.layout.unseen)
         if result.table.schema != self.schema_:
             raise AttainError("result has another schema than this explainer was fitted with")
         region = Region.of(result.table, Constraints.of(constraints), self.observed_)

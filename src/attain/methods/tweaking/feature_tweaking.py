@@ -137,7 +137,7 @@ class _Tweaks:
 
     def _ways(self, starts: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The starts as the trees see them, what each leaf costs from there and what it gains, (n, L)."""
-        encoded = self._paths.ensemble.encode(starts)
+        encoded = self._paths.ensemble.encode(starts, self._problem.goal.reader)
         boxes = self._paths.boxes
         cost = self._paths.costs(starts, encoded, self._problem.region.subset(owners), self._settings.cost)
         gain = self._worth[boxes.leaf] - self._worth[self._nodes.leaves(encoded)][:, boxes.tree]

@@ -103,6 +103,8 @@ class Encoding:
         Per column, what each special code adds, in the schema's order, (S, p).
     missing
         Per column, what a missing cell adds, (d, p); NaN where the training rows have none and it is not fillable.
+    unseen
+        What a level adds that the schema does not have.
     """
 
     schema: Schema
@@ -111,6 +113,7 @@ class Encoding:
     levels: tuple[np.ndarray, ...]
     special: tuple[np.ndarray, ...]
     missing: np.ndarray
+    unseen: float = np.nan
 
     @classmethod
     def learn(cls, transform: Transform, schema: Schema, rows: np.ndarray) -> Encoding:
@@ -189,6 +192,7 @@ class Encoding:
             levels=tuple(_interpolated(table) for table in self.levels),
             special=tuple(np.where(np.isnan(own), mean, own) for own, mean in zip(self.special, typical, strict=True)),
             missing=np.where(np.isnan(self.missing), typical, self.missing),
+            unseen=0.0,
         )
 
     def term(self, j: int, cells: np.ndarray) -> np.ndarray:
@@ -201,6 +205,7 @@ class Encoding:
             result = self.levels[j][low]
             between = np.flatnonzero(share)
             result[between] += share[between, None] * (self.levels[j][low[between] + 1] - result[between])
+            result[cells >= len(feature.levels)] = self.unseen
         for code, added in zip(feature.special, self.special[j], strict=True):
             result[cells == code] = added
         result[np.isnan(cells)] = self.missing[j]

@@ -13,6 +13,7 @@ import numpy as np
 
 from attain.models.adapter import AnswerKind
 from attain.models.goal import GoalLike, probe_rows
+from attain.models.reader import Reader
 from attain.models.structure.encoding import Encoding, Preprocessing, StructureError
 from attain.models.structure.tree_readers import TreeNodes, read_trees
 from attain.schema import Schema
@@ -82,9 +83,10 @@ class Ensemble:
     _encoding: Encoding
     _preprocessing: Preprocessing
 
-    def encode(self, rows: np.ndarray) -> np.ndarray:
-        """The rows as the trees compare them, (n, p)."""
-        return self.nodes.as_compared(self._preprocessing(rows))
+    def encode(self, rows: np.ndarray, reader: Reader | None = None) -> np.ndarray:
+        """The rows as the trees compare them, (n, p); `reader` is needed for rows with levels the schema lacks."""
+        preprocessing = self._preprocessing if reader is None else Preprocessing(reader)
+        return self.nodes.as_compared(preprocessing(rows))
 
     def encoded_levels(self, column: int) -> np.ndarray:
         """What each level of a column of the matrix becomes, (K, p); NaN where it becomes missing."""
