@@ -77,6 +77,38 @@ def test_schema_infer_writes_advice_as_comments_and_check_repeats_it_until_it_is
     assert attain.Schema.from_toml(files / "s.toml").immutable == ("age", "sex", "months_late")
 
 
+def test_laws_are_printed_and_written_into_the_schema(files: Path, capsys: Any) -> None:
+    random = np.random.default_rng(0)
+    total = random.integers(0, 50, 900)
+    part, job = random.binomial(total, 0.5), random.choice(["cook", 'a "chef"'], 900)
+    frame = pd.DataFrame(
+        {"total": total, "part": part, "job": job, "tips": (job == "cook") * random.integers(1, 9, 900)}
+    )
+    frame.assign(label=1).to_csv("people.csv", index=False)
+    laws = attain.laws.find(frame)
+    assert "part <= total" in [law.text for law in laws]
+    assert main(["laws", "people.csv", "--drop", "label"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{len(laws)} laws in people.csv, 900 people.\n\n")
+    for law in laws:
+        assert f"{law.sentence} {law.text} {law.evidence}" in " ".join(out.split())
+    infer = ["schema", "infer", "people.csv", "--drop", "label", "--out", "s.toml"]
+    assert main(infer) == 0
+    assert attain.Schema.from_toml(files / "s.toml").laws == laws
+    for law in laws:
+        assert f",  # {law.evidence}\n" in (files / "s.toml").read_text()
+    capsys.readouterr()
+    assert main(["laws", "people.csv", "--schema", "s.toml", "--json"]) == 0
+    streams = capsys.readouterr()
+    assert [law["text"] for law in json.loads(streams.out)["laws"]] == [law.text for law in laws]
+    assert "'label'" in streams.err
+    assert main(["laws", "people.csv", "--schema", "s.toml", "--drop", "label"]) == 1
+    assert main([*infer, "--force", "--no-laws"]) == 0
+    assert attain.Schema.from_toml(files / "s.toml").laws is None
+    assert main(["laws", "train.csv", "--drop", "who"]) == 0
+    assert "No laws in train.csv, 150 people." in capsys.readouterr().out
+
+
 def test_schema_check_counts_who_breaks_rules_and_refuses_what_does_not_fit(files: Path, capsys: Any) -> None:
     schema = people.schema().with_rules("cards <= 8").with_laws(["age <= 70"])
     schema.to_toml("s.toml")
@@ -347,6 +379,7 @@ def test_a_terminal_without_unicode_gets_ascii(files: Path) -> None:
         ["schema", "check", "--help"],
         ["schema", "infer", "train.csv", "--drop", "who"],
         ["schema", "check", "schema.toml", "train.csv"],
+        ["laws", "--help"],
         ["fit", "--help"],
         ["explain", "--help"],
         ["inspect", "--help"],

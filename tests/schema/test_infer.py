@@ -97,6 +97,18 @@ def test_german_credit_is_guessed_as_a_person_would() -> None:
             assert guessed[name].kind in ("count", "positive"), name
 
 
+def test_laws_are_found_and_held_unless_they_are_not_asked_for() -> None:
+    random = np.random.default_rng(0)
+    total = random.integers(0, 50, 900)
+    frame = pd.DataFrame({"total": total, "part": random.binomial(total, 0.5), "other": random.integers(0, 50, 900)})
+    laws = Schema.infer(frame).laws
+    assert laws is not None
+    assert [law.text for law in laws] == ["part <= total"]
+    assert (laws[0].applies, laws[0].broken) == (900, 0)
+    assert Schema.infer(frame, laws=False).laws is None
+    assert Schema.infer(frame.head(50)).laws == ()
+
+
 def test_a_text_that_differs_in_every_row_is_a_name_and_refused() -> None:
     people = pd.DataFrame({"id": [f"p{i}" for i in range(40)], "income": range(40)})
     with pytest.raises(DataError, match="column 'id' has a different string in every row, such as 'p0'"):

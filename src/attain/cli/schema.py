@@ -47,6 +47,7 @@ def register(commands: Any) -> None:
         action="store_true",
         help="replace an existing schema; comments on features that it still has are kept",
     )
+    infer.add_argument("--no-laws", action="store_true", help="do not look for laws")
     add_reading(infer)
     add_json(infer)
     infer.set_defaults(run=_infer)
@@ -86,7 +87,7 @@ def _infer(given: argparse.Namespace) -> None:
     frame, remarks = read_any(given.data, index=given.index, separator=given.separator)
     frame = frame.drop(columns=names(given.drop, frame.columns, "--drop"))
     immutable = names(given.immutable, frame.columns, "--immutable")
-    schema = Schema.infer(frame, immutable=immutable, preset=given.preset)
+    schema = Schema.infer(frame, immutable=immutable, laws=not given.no_laws, preset=given.preset)
     advice = [
         item
         for item in schema.advise(frame, decided=given.preset is not None)

@@ -11,7 +11,6 @@ open until the schema decides it: a column that is immutable, or may only increa
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
@@ -26,6 +25,7 @@ from attain.schema.feature import Feature
 from attain.schema.language import quoted_level, quoted_name
 from attain.schema.reading import read_columns
 from attain.schema.schema import Schema
+from attain.schema.vocabulary import in_order, means_unknown, names_an_identifier, topic_of
 
 Topic: TypeAlias = Literal["choice", "clock", "past", "identifier", "code", "unknown", "order", "step", "double"]
 
@@ -54,37 +54,6 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
 PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {"lending": ("choice", "clock", "past", "identifier", "code")}
 """The topics of the advice that each preset of `Schema.infer` follows."""
 
-_PERSONAL: Final = {
-    "age": r"age|ages|dob|yob|born|birth\w*|alter|altersgruppe|lebensalter|geburt\w*",
-    "sex": r"sex|gender|gndr|male|female|geschlecht|m[äa]nnlich|weiblich",
-    "origin": r"race|ethnic\w*|ethnie|tribe|caste|skin colou?r|hautfarbe|nationality|nationalit[äa]t|citizen\w*"
-    r"|immigra\w*|migration\w*|foreign\w*|native (country|language|tongue)|country of (birth|origin)|mother tongue"
-    r"|staatsangeh\w+|staatsb[üu]rger\w*|herkunft\w*|ausl[äa]nder\w*|muttersprache",
-    "family status": r"marital|marstat|mar stat|married|marriage|civil status|personal status|spouse|husband|wife"
-    r"|divorced|widow\w*|^relationship( status)?$|familienstand|zivilstand|personenstand|verheiratet|geschieden|ledig",
-    "number of dependants": r"depend[ae]nts?|children|kids|people liable|(household|family) size|kinder\w*"
-    r"|unterhaltsberechtigte?|haushaltsgr[öo](ß|ss)e",
-    "religion": r"religion|religious|faith|denomination|konfession\w*|kirchen?\w*",
-    "disability": r"disab\w*|handicap\w*|pregnan\w*|(schwer)?behinder\w*|schwanger\w*",
-}
-"""What people do not choose, by the words of a column's name."""
-_THINGS: Final = re.compile(
-    r"\b(account|car|vehicle|file|trade|loan|line|card|credit|contract|property|house|firm)s?\b"
-)
-"""The age of one of these is not a person's."""
-_CLOCK: Final = re.compile(
-    r"\b(since|seit|tenure|seniority|(years?|months?|days?|time) (at|in|with|on)|m in file|experience"
-    r"|length of (employment|service|residence|credit|history)|(emp|employment|job|service) (length|duration|years)"
-    r"|(years?|months?) (employed|of service)|working years|age of|betriebszugeh\w+|dienstjahre|berufserfahrung)\b"
-)
-_PAST: Final = re.compile(
-    r"\b(ever|never|past due|overdue|late|missed|histor(y|ies|ical)|delin?q\w*|dlq\w*|derog\w*|default(s|ed)?"
-    r"|bankrupt\w*|insolven\w*|convict\w*|arrest\w*|criminal\w*|felon\w*|misd\w*|juv\w*|priors?|previous\w*"
-    r"|charged? offs?|write offs?|pub(lic)? rec\w*|repossess\w*|foreclos\w*|historie|vorstraf\w*|vorherig\w*"
-    r"|mahn(ung|verfahren|stufe)\w*|zahlungs(verzug|ausf[äa]ll|st[öo]r)\w*|inkasso\w*|pf[äa]ndung\w*)\b"
-)
-_WORD: Final = re.compile(r"[A-ZÄÖÜ]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|\d+")
-_IDENTIFIER: Final = re.compile(r"\b(id|ids|uuid|guid|key|index|rownum|ssn|iban|serial|\w*nummer|\w+nr)\b")
 _FEWEST: Final = 30
 """The number of rows above which values that all differ say something."""
 _COINCIDENCES: Final = 10
@@ -94,31 +63,8 @@ _REPEATED: Final = tuple(float(digit * length) for length in range(2, 7) for dig
 _BELOW: Final = (-1.0, *(-float(str(digit) * length) for length in range(1, 6) for digit in (7, 8, 9)))
 _PILE: Final = 5
 """So many rows must have a code."""
-_UNKNOWN: Final = re.compile(
-    r"^(|\?+|-+|\.+|n[/.]?a\.?|nan|null|unk|missing|k\.?\s?a\.?)$"
-    r"|\b(unknown|not (known|available|applicable|stated|given)|undisclosed|unbekannt|keine angabe)\b"
-)
-_NOTHING: Final = frozenset(["none", "never", "nothing", "no", "zero", "unemployed", "keine", "nie", "arbeitslos"])
-_SCALES: Final = (
-    ("lowest", "very low", "low", "medium low", "medium", "moderate", "medium high", "high", "very high", "highest"),
-    ("very low", "low", "middle", "average", "high", "very high"),
-    ("very small", "small", "medium", "large", "very large"),
-    ("very poor", "very bad", "poor", "bad", "fair", "satisfactory", "good", "very good", "excellent"),
-    ("never", "rarely", "seldom", "sometimes", "often", "usually", "always"),
-    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
-    ("none", "primary", "secondary", "tertiary"),
-    ("sehr niedrig", "niedrig", "gering", "mittel", "hoch", "sehr hoch"),
-    ("sehr schlecht", "schlecht", "mittel", "befriedigend", "gut", "sehr gut"),
-    ("klein", "mittel", "groß"),
-    ("nie", "selten", "manchmal", "oft", "immer"),
-)
-_NUMBER: Final = re.compile(r"\d+(?:[.,]\d{3})*(?:\.\d+)?")
-_QUANTITY: Final = re.compile(
-    r"[<>≤≥%€$£+]|\d\s*(-|–|to|bis)\s*\d|\b(under|below|less|up to|over|above|more|least|unter|bis|über|mehr|mind\w*"
-    r"|years?|months?|weeks?|days?|hours?|jahre?|monate?|tage?|stunden?|eur|euro|dm|usd|k)\b"
-)
-_UNDER: Final = re.compile(r"^\s*[<≤]|^\s*\.*\s*<|\b(under|below|less|up to|unter|bis zu|weniger)\b")
-_OVER: Final = re.compile(r"^\s*[>≥]|\+\s*\w*$|\b(over|above|more|least|über|mehr|ab|mind\w*)\b")
+_LEVELS: Final = 3
+"""Two levels need no order."""
 _DIGITS: Final = 100
 """A step divides the middle half of the values into about so many parts."""
 
@@ -185,7 +131,7 @@ def advise(schema: Schema, frame: Frame, *, decided: bool = False) -> tuple[Advi
 
 def columns_to_decide(schema: Schema) -> dict[str, str]:
     """The columns that a search may change though, by their names, nobody can; each with the reason."""
-    named = ((feature, _named(feature)) for feature in schema)
+    named = ((feature, topic_of(feature.name)) for feature in schema)
     return {feature.name: found[1] for feature, found in named if found is not None and not _restricted(feature)}
 
 
@@ -204,7 +150,7 @@ def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iter
     other = None if twin is None else schema[twin]
     scale = None if other is None or not other.numeric else values[:, schema.position(other.name)]
     restricted, order = _restricted(feature), _order(feature, cells, scale)
-    named = _named(feature)
+    named = topic_of(feature.name)
     if named is not None:
         about, reason = named
         changes = {**order, "direction": "increase"} if feature.ordered or order else {"immutable": True}
@@ -246,24 +192,6 @@ def _restricted(feature: Feature) -> bool:
     )
 
 
-def words_of(name: str) -> str:
-    """The words of a column's name, in lower case: `yearsAtCompany`, `years_at_company` are "years at company"."""
-    return " ".join(_WORD.findall(name)).lower()
-
-
-def _named(feature: Feature) -> tuple[Topic, str] | None:
-    """The topic that the words of a column's name suggest, with the reason."""
-    words = words_of(feature.name)
-    for what, pattern in _PERSONAL.items():
-        if re.search(rf"\b({pattern})\b", words) and not (what == "age" and _THINGS.search(words)):
-            return "choice", f"People do not choose their {what}: no answer should ask for a change of it."
-    if _CLOCK.search(words) or re.search(r"\bage\b", words):
-        return "clock", "It advances with time, and never goes back."
-    if _PAST.search(words):
-        return "past", "It is about the past, which nobody can change."
-    return None
-
-
 def _numeric_items(feature: Feature, present: np.ndarray) -> Iterator[Advice]:
     codes = _codes(present)
     ordinary = present[~np.isin(present, [*codes, *feature.special])]
@@ -299,7 +227,7 @@ def _identifies(name: str, values: np.ndarray) -> bool:
     n = len(values)
     if n <= _FEWEST or (values != np.floor(values)).any() or len(np.unique(values)) < n:
         return False
-    return _IDENTIFIER.search(words_of(name)) is not None or n * n / 2 >= _COINCIDENCES * (np.ptp(values) + 1)
+    return names_an_identifier(name) or n * n / 2 >= _COINCIDENCES * (np.ptp(values) + 1)
 
 
 def _codes(values: np.ndarray) -> list[float]:
@@ -337,7 +265,7 @@ def _example(values: np.ndarray) -> float:
 
 def _unknown(schema: Schema, feature: Feature, present: np.ndarray) -> Iterator[Advice]:
     for position, level in enumerate(feature.levels):
-        if isinstance(level, str) and _UNKNOWN.search(level.strip().lower()) and len(feature.levels) > 1:
+        if isinstance(level, str) and means_unknown(level) and len(feature.levels) > 1:
             law = f"{quoted_name(feature.name)} ≠ {quoted_level(level)}"
             texts = {*schema.rules, *(found.text for found in schema.laws or ())}
             rows = int((present == position).sum())
@@ -356,31 +284,11 @@ def _order(feature: Feature, cells: np.ndarray, scale: np.ndarray | None) -> dic
 
     `scale` has the numbers of a column that says the same, if there is one.
     """
-    levels = feature.levels
-    if len(levels) < 3 or not all(isinstance(level, str) for level in levels):
+    levels = [level for level in feature.levels if isinstance(level, str)]
+    if len(levels) < max(len(feature.levels), _LEVELS):
         return {}
     if scale is not None and np.isin(np.arange(len(levels)), cells).all():
         places = [float(scale[cells == position][0]) for position in range(len(levels))]
         return {"kind": "ordinal", "levels": tuple(levels[k] for k in np.argsort(places))}
-    texts = {" ".join(re.split(r"[\s_-]+", str(level).strip().lower())): level for level in levels}
-    for words in _SCALES:
-        if len(texts) == len(levels) and texts.keys() <= set(words):
-            return {"kind": "ordinal", "levels": tuple(texts[text] for text in words if text in texts)}
-    keys = {level: _quantity(str(level).lower()) for level in levels}
-    if any(key is None for key in keys.values()) or len(set(keys.values())) < len(levels):
-        return {}
-    if not any(_QUANTITY.search(str(level).lower()) for level in levels):
-        return {}
-    return {"kind": "ordinal", "levels": tuple(sorted(levels, key=keys.__getitem__))}  # type: ignore[arg-type]
-
-
-def _quantity(text: str) -> tuple[float, int] | None:
-    """Where a text such as "under 1 year" or "200 DM or more" stands: its first number, and before, at or after it."""
-    if text.strip() in _NOTHING:
-        return (-math.inf, 0)
-    found = _NUMBER.search(text)
-    if found is None:
-        return None
-    first = float(found.group().replace(",", ""))
-    several = len(_NUMBER.findall(text)) > 1
-    return (first, 0 if several else -1 if _UNDER.search(text) else 1 if _OVER.search(text) else 0)
+    ordered = in_order(levels)
+    return {} if ordered is None else {"kind": "ordinal", "levels": ordered}

@@ -55,7 +55,7 @@ def find(frame: Frame, schema: Schema | None = None, *, exceptions: float = 0.00
     """
     from attain.schema.infer import infer
 
-    schema = infer(frame) if schema is None else schema
+    schema = infer(frame, laws=False) if schema is None else schema
     native, library, columns = open_frame(frame, "frame", schema.names)
     if absent := [name for name in schema.names if name not in columns]:
         raise DataError(f"frame lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}")

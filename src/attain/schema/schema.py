@@ -97,6 +97,7 @@ class Schema:
         immutable: Iterable[str] = (),
         kinds: Mapping[str, Kind] | None = None,
         rules: Sequence[str] = (),
+        laws: bool = True,
         preset: str | None = None,
     ) -> Schema:
         """A first guess at the schema of a frame, to be reviewed and edited; see `attain.schema.infer`.
@@ -105,7 +106,7 @@ class Schema:
         """
         from attain.schema.infer import infer
 
-        return infer(frame, immutable=immutable, kinds=kinds, rules=rules, preset=preset)
+        return infer(frame, immutable=immutable, kinds=kinds, rules=rules, laws=laws, preset=preset)
 
     @classmethod
     def from_toml(cls, source: str | PathLike[str]) -> Schema:

@@ -129,8 +129,9 @@ def property_line(name: str, value: Any) -> str:
 
 
 def as_item(value: Any) -> str:
-    """A value as TOML on one line."""
-    item = tomlkit.item(value)
+    """A value as TOML on one line; a text with double quotes in single ones."""
+    literal = isinstance(value, str) and '"' in value and "'" not in value and value.isprintable()
+    item = tomlkit.string(value, literal=True) if literal else tomlkit.item(value)
     return (item.multiline(False) if isinstance(item, Array) else item).as_string()
 
 

@@ -1,0 +1,85 @@
+"""`attain laws`: what holds for everybody in a table, or all but a few, and would not by chance."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from attain.cli.arguments import add_command, add_json, add_reading, names
+
+if TYPE_CHECKING:
+    from attain.schema.laws import Law
+
+_HELP = "find laws in a table: what holds for everybody, or all but a few, and would not by chance"
+_EPILOG = """example:
+  attain laws credit.csv --drop label
+"""
+_LONGEST = 300
+"""The number of characters of a law that are printed; JSON has all."""
+
+
+def register(commands: Any) -> None:
+    """Adds the command to the parser."""
+    command = add_command(commands, "laws", _HELP, _EPILOG)
+    command.add_argument("data", metavar="DATA", help="a CSV or Parquet file")
+    command.add_argument("--schema", metavar="S.toml", help="what the columns are (default: a guess)")
+    command.add_argument("--drop", action="append", metavar="A,B", help="columns to drop, such as the label")
+    command.add_argument(
+        "--exceptions",
+        type=float,
+        default=0.001,
+        metavar="SHARE",
+        help="the largest share of people who may break a law (default 0.001)",
+    )
+    add_reading(command)
+    add_json(command)
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Prints the laws."""
+    from attain.cli.terminal import say, say_json
+    from attain.schema.laws import find
+
+    frame, schema = _read(given)
+    laws = find(frame, schema, exceptions=given.exceptions)
+    if given.json:
+        say_json({"people": len(frame), "laws": [asdict(law) for law in laws]})
+        return
+    count = "No laws" if not laws else f"{len(laws):,} law{'s' if len(laws) > 1 else ''}"
+    say(f"{count} in {given.data}, {len(frame):,} people.")
+    for law in laws:
+        _say(law)
+
+
+def _read(given: argparse.Namespace) -> tuple[Any, Any]:
+    """The frame, and its schema if there is one."""
+    from attain.cli.frames import read_any, read_people
+    from attain.cli.schema import read_schema
+    from attain.cli.terminal import note
+    from attain.core.errors import AttainError, listed
+
+    if given.schema is None:
+        frame, remarks = read_any(given.data, index=given.index, separator=given.separator)
+        for remark in remarks:
+            note(remark)
+        return frame.drop(columns=names(given.drop, frame.columns, "--drop")), None
+    if given.drop:
+        raise AttainError("--drop: columns that the schema does not have are ignored; remove it")
+    schema = read_schema(given.schema)
+    people = read_people(given.data, schema, index=given.index, separator=given.separator)
+    if people.left_out:
+        note(f"ignored columns that are not in the schema: {listed(people.left_out)}")
+    return people.frame, schema
+
+
+def _say(law: Law) -> None:
+    from attain.cli.terminal import say
+    from attain.core.text import plain
+
+    text = plain(law.text)
+    say("")
+    say(plain(law.sentence))
+    say(f"  {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}")
+    say(f"  {law.evidence}")
