@@ -17,7 +17,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,11 @@ from sklearn.model_selection import train_test_split
 
 from attain.core.errors import MissingExtraError
 from attain.metrics import AnswerMatrix, Background
+from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import connected, inlier
+from attain.metrics.report import REAL
 from attain.schema import Constraints, Schema
+from attain.schema.laws import find_laws
 from attain.tables import Region, Table
 from benchmarks.guarded import CONNECTED, DATA, FIRST, SPHERES, TYPICAL, methods
 from benchmarks.methods import ONE_THREAD
@@ -39,8 +42,6 @@ from experiments.bench.methods import OUTSIDE, Factory
 SETS = ("HELOC", "German")
 MODELS = ("logistic regression", "gradient boosting")
 PEOPLE = 100
-REAL = "real people"
-"""Correctly classified test rows of the desired class: not a method, but what LOF and connectedness are for them."""
 OWN = (CONNECTED, TYPICAL, FIRST, SPHERES, "NearestUnlike")
 PACKAGES: Mapping[str, Factory] = {
     "dice-ml, genetic": OUTSIDE["dice-genetic"],
@@ -56,7 +57,7 @@ FAITHFUL = {"inlier_20": "LOF20", "connected_75_3": "conn75", "connected_95_3": 
 """The measures of faithfulness, and their names in the table."""
 
 
-FAITHFULNESS = (inlier(20), connected(0.75, 3), connected(0.95, 3))
+FAITHFULNESS = (inlier(20), connected(0.75, 3), connected(0.95, 3), replace(CATALOGUE["possible"], optional=True))
 MEASURES = (*FAITHFULNESS, "total_shift", "max_shift", "changed")
 
 
@@ -72,15 +73,17 @@ class Judge:
     @classmethod
     def of(cls, part: Split, model: Any) -> Judge:
         desired = part.data.desired
-        background = Background(part.data.schema, model, part.train, part.y_train, target=desired)
+        laws = find_laws(part.data.schema.features, Table.read(part.test, part.data.schema).values)
+        background = Background(part.data.schema, model, part.train, part.y_train, target=desired, laws=laws)
         return cls(part, model, part.test[model.predict(part.test) != desired].iloc[:PEOPLE], background)
 
     def real(self) -> dict[str, np.ndarray]:
-        """The faithfulness of real rows that no method has seen."""
+        """The faithfulness of real rows that no method has seen; of training rows the share that is possible."""
         desired = self.part.data.desired
         fine = (self.model.predict(self.part.test) == desired) & (self.part.y_test == desired).to_numpy()
         table = Table.read(self.part.test[fine].iloc[:PEOPLE], self.part.data.schema)
-        return self._measured(table, table.values, np.ones(len(table), dtype=np.bool_), FAITHFULNESS)
+        figures, real = self._measured(table, table.values, np.ones(len(table), dtype=np.bool_), FAITHFULNESS)
+        return figures | {"possible": real.reindex(["possible"]).to_numpy()}
 
     def figures(self, answers: pd.DataFrame) -> dict[str, np.ndarray]:
         """One number for each row and measure, NaN without a usable answer."""
@@ -97,12 +100,16 @@ class Judge:
         kept, rows = np.flatnonzero(usable), np.where(usable[:, None], rows, np.nan)
         rules = np.full(len(rows), np.nan)
         rules[kept] = Region.of(own, Constraints()).allows(rows[kept], kept)
-        return {"usable": usable.astype(np.float64), "rules": rules, **self._measured(own, rows, usable, MEASURES)}
+        return {"usable": usable.astype(np.float64), "rules": rules, **self._measured(own, rows, usable, MEASURES)[0]}
 
-    def _measured(self, table: Table, rows: np.ndarray, found: np.ndarray, measures: Any) -> dict[str, np.ndarray]:
+    def _measured(
+        self, table: Table, rows: np.ndarray, found: np.ndarray, measures: Any
+    ) -> tuple[dict[str, np.ndarray], pd.Series]:
+        """One number for each row and measure, and real people's mean of each measure."""
         given = AnswerMatrix(table, rows, found, self.part.data.desired)
-        frame = self.background.evaluate(given, measures=measures, resamples=1).frame.drop(columns="found")
-        return {str(name): column.to_numpy() for name, column in frame.items()}
+        evaluation = self.background.evaluate(given, measures=measures, resamples=1)
+        columns = {str(name): column.to_numpy() for name, column in evaluation.frame.drop(columns="found").items()}
+        return columns, evaluation.summary["real"]
 
 
 def _cells(frame: pd.DataFrame, schema: Schema) -> np.ndarray:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attain.metrics.intervals import mean_interval, share_interval
+from attain.metrics.report import REAL
 from benchmarks import report
 from benchmarks.guarded import CONNECTED, DATA, FIRST, MODELS, OTHERS, SIZES, SPHERES, TYPICAL, number_of_parts
 
@@ -45,7 +46,7 @@ class Cell:
 
     def mean(self, method: str, measure: str) -> float:
         """The mean over the rows answered."""
-        values = self.get(method, measure)
+        values = self.figures.get(f"{method}/{measure}", np.empty(0))
         return float(np.nanmean(values)) if len(values) and not np.isnan(values).all() else float("nan")
 
     def share(self, method: str, measure: str) -> tuple[float, float, float]:
@@ -110,6 +111,10 @@ def _share(values: tuple[float, float, float]) -> str:
     return f"{100 * values[0]:.1f} [{100 * values[1]:.1f}, {100 * values[2]:.1f}]"
 
 
+def _percent(value: float) -> str:
+    return "–" if np.isnan(value) else f"{100 * value:.1f}"
+
+
 def _ratio(values: tuple[float, float, float]) -> str:
     return f"{values[0]:.2f} [{values[1]:.2f}, {values[2]:.2f}]"
 
@@ -166,19 +171,21 @@ def _ladder(cells: list[Cell]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 def _all(cells: list[Cell]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     header = (
         "data", "classifier", "method", "type-valid, %", "TS", "MS", "changes", "LOF inliers k = 20, %",
-        "held-out, %", "connected ε.9, %", "ε.95, %", "AUC", "rows scored",
+        "held-out, %", "connected ε.9, %", "ε.95, %", "possible, %", "AUC", "rows scored",
     )  # fmt: skip
+    shares = ("inlier_20", "held_out_inlier_20", "connected_90", "connected_95", "possible")
     rows = []
     for cell in cells:
         for method in (CONNECTED, TYPICAL, FIRST, SPHERES, *OTHERS):
             if not cell.has(method):
                 continue
-            shares = ("inlier_20", "held_out_inlier_20", "connected_90", "connected_95")
             rows.append((
                 cell.data, cell.model, method, f"{100 * cell.mean(method, 'found'):.1f}",
                 *(f"{cell.mean(method, name):.3f}" for name in ("total_shift", "max_shift")),
                 f"{cell.mean(method, 'changed'):.1f}",
-                *(f"{100 * cell.mean(method, name):.1f}" for name in shares),
+                *(_percent(cell.mean(method, name)) for name in shares),
                 f"{cell.auc(method):.3f}", f"{cell.mean(method, 'rows'):.0f}",
             ))  # fmt: skip
+        real = (_percent(cell.mean("real", name)) for name in shares)
+        rows.append((cell.data, cell.model, REAL, *[""] * 4, *real, "", ""))
     return header, rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -25,9 +25,10 @@ MEASURES: Final[dict[str, Measure]] = {
         *(measures.inlier(k) for k in (5, 10, 40)),
         measures.held_out_inlier(10),
         measures.largest_component(0.95),
+        replace(CATALOGUE["possible"], optional=True),
     )
 }
-"""The measures of an answer by column."""
+"""The measures of an answer by column; `possible` only where laws were found in held-out data."""
 
 
 @dataclass(frozen=True, eq=False)

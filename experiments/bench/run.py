@@ -28,7 +28,7 @@ from experiments.bench.workers import Task, perform_all
 from experiments.store import Artifact, Store
 
 DATASETS: Final = ("german", "heloc", "gmsc", "adult", "compas")
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 """Raised if the same run would be measured in another way, so that stored runs are not mixed."""
 _STRINGS: Final = ("dataset", "classifier", "method", "row", "status", "reason", "verdict", "row_reason")
 
@@ -121,9 +121,10 @@ def read_rows(store: Store, asked: Sequence[Run] = ()) -> pd.DataFrame:
     `status` of the run (`ok`, `not applicable`, `failed`, `stopped`, `no row is refused`) and its `reason`; `verdict`
     on the answer (`found`, `no answer`, `breaks a rule`, `still refused`) and its `row_reason`; `found`, whether there
     is a valid answer; `rules_kept`, whether an answer breaks no rule, and `type_valid`, whether the classifier also
-    decides for it, both missing without one; every measure, missing without a valid answer; `rows_scored`;
-    `cpu_seconds`, the run's mean over its rows; `fit_seconds`, for fitting the method; `free_features`, which a row
-    without an answer is charged with; `accuracy` of the classifier.
+    decides for it, both missing without one; every measure, missing without a valid answer, and as `_real`
+    its mean over real people, if it has one; `rows_scored`; `cpu_seconds`, the run's mean over its rows; `fit_seconds`,
+    for fitting the method; `free_features`, which a row without an answer is charged with; `accuracy` of the
+    classifier.
     """
     found = [artifact for key, artifact in store.items() if key.startswith("run ")]
     frames = [_frame(artifact) for artifact in sorted(found, key=_order(asked))]
@@ -146,6 +147,9 @@ def _frame(artifact: Artifact) -> pd.DataFrame:
     for name in (*MEASURES, "rows_scored"):
         if name != "found":
             columns[name] = artifact.arrays.get(name, np.full(number, np.nan))
+    for name, measure in MEASURES.items():
+        if measure.real is not None:
+            columns[f"{name}_real"] = np.full(number, facts.get("real", {}).get(name, np.nan))
     for name in ("cpu_seconds", "fit_seconds", "free_features", "accuracy"):
         columns[name] = np.full(number, facts.get(name, np.nan), dtype=np.float64)
     return pd.DataFrame(columns)

@@ -72,7 +72,7 @@ def measured(case: Case, fitted: Fitted) -> Artifact:
     found = np.array([verdict == FOUND for verdict in verdicts], dtype=np.bool_)
     evaluation = case.background.evaluate(AnswerMatrix(table, answers, found, desired), measures=MEASURES.values())
     spent = getattr(result, "person_figures", {}).get("rows_scored")
-    arrays = {name: evaluation.frame[name].to_numpy(np.float64) for name in MEASURES if name != "found"}
+    arrays = {str(name): column.to_numpy(np.float64) for name, column in evaluation.frame.items() if name != "found"}
     arrays["rows_scored"] = np.full(len(rows), np.nan) if spent is None else np.asarray(spent, dtype=np.float64)
     facts = {
         "status": OK,
@@ -84,6 +84,7 @@ def measured(case: Case, fitted: Fitted) -> Artifact:
         "accuracy": case.accuracy,
         "cpu_seconds": seconds,
         "fit_seconds": fitted.seconds,
+        "real": evaluation.summary["real"].dropna().to_dict(),
     }
     return Artifact(facts, arrays)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -23,8 +24,8 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
     Columns: `dataset`, `classifier`, `method`; `status` (`ok` if at least one seed is) and `reason`; `seeds` and `n`,
     the number of rows, that are ok; `accuracy` of the classifier; `broken`, the number of answers that break a rule;
     each measure over the rows with a valid answer, and `_charged` over all rows, where one
-    without a valid answer enters with the worst case; each with `_low` and `_high`; `cpu_seconds` per row, and
-    `fit_seconds` per seed. `found_charged` is the share of rows with a valid answer.
+    without a valid answer enters with the worst case; each with `_low` and `_high`; `_real`, the same measure of real
+    people; `cpu_seconds` per row, and `fit_seconds` per seed. `found_charged` is the share of rows with a valid answer.
     """
     lines = [
         dict(zip(_RUN, names, strict=True)) | _averages(part)
@@ -46,10 +47,15 @@ def _averages(part: pd.DataFrame) -> dict[str, Any]:
     }
     if not len(fine):
         return line
-    columns = {name: fine[name].to_numpy(dtype=np.float64) for name in _MEASURES}
+    # where no law was found, missing answers are not charged either
+    measures = {
+        name: replace(measure, worst=None) if measure.optional and fine[f"{name}_real"].isna().all() else measure
+        for name, measure in _MEASURES.items()
+    }
+    columns = {name: fine[name].to_numpy(dtype=np.float64) for name in measures}
     summary = averaged(
         columns,
-        _MEASURES,
+        measures,
         fine["found"].to_numpy(dtype=np.bool_),
         int(fine["free_features"].iloc[0]),
     )
@@ -57,6 +63,7 @@ def _averages(part: pd.DataFrame) -> dict[str, Any]:
     return (
         line
         | flattened(summary)
+        | {f"{name}_real": first[f"{name}_real"].mean() for name, measure in MEASURES.items() if measure.real}
         | {
             "accuracy": first["accuracy"].mean(),
             "broken": int((fine["verdict"] == BROKEN).sum()),

@@ -13,6 +13,7 @@ from attain import metrics
 from attain.cli import main
 from attain.cli.evaluation_report import comparison_table, gap_lines, gap_table
 from attain.results.counterfactuals import Counterfactuals
+from attain.schema.laws import Law
 from attain.testing import people
 
 MODEL = ["--model", "mine:classifier", "--train", "train.csv", "--index", "who", "--label", "decision"]
@@ -98,6 +99,33 @@ def test_answers_of_other_tools_are_counted_not_refused(files: Path, capsys: Any
     foreign.iloc[:4].to_csv("short.csv", index=False)
     assert main(["evaluate", "short.csv", *command[2:]]) == 1
     assert "has 4 rows without names, but --people has 6" in capsys.readouterr().err
+
+
+def test_broken_laws_are_told_beside_real_people(answers: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    law = Law("cards <= 5", "nobody has more than 5 cards")
+    monkeypatch.setattr("attain.metrics.evaluation.find_laws", lambda features, values: (law,))
+    X, test = people.frame(150), people.frame(80, seed=7)
+    test.assign(decision=people.labels(test)).to_csv("test.csv", index_label="who")
+    assert main(["evaluate", "e.json", *MODEL, "--test", "test.csv", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    result = Counterfactuals.from_json(Path("e.json").read_text())
+    cards = people.schema().position("cards")
+    many, own = result.answers[result.found, cards] > 5, result.table.values[result.found, cards] > 5
+    assert 0 < many.sum() < result.found.sum()
+    assert report["summary"]["possible"]["mean"] == pytest.approx(1 - many.mean())
+    assert report["summary"]["possible"]["real"] == pytest.approx((X["cards"] <= 5).mean())
+    (line,) = report["broken_laws"]
+    assert (line["law"], line["answers"], line["factuals"]) == (law.text, many.sum(), (many & own).sum())
+    assert main(["evaluate", "e.json", *MODEL, "--test", "test.csv"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "real people better" in printed
+    told = f"- nobody has more than 5 cards: {many.sum()} of {result.found.sum()} answers break this"
+    assert told in printed
+    assert f"and {100 * (X['cards'] > 5).mean():.1f} % of people in --train." in printed
+    assert main(["evaluate", "e.json", *MODEL]) == 0
+    printed = capsys.readouterr().out
+    assert "real people  better" not in printed
+    assert "laws" not in printed
 
 
 def test_files_hold_one_row_a_person_or_everything(answers: Path, capsys: Any) -> None:

@@ -1,11 +1,13 @@
 """The benchmark: methods from outside with known answers, rows without one, runs that refuse or fail, the tables."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from attain import AttainError, Feature, GrowingSpheres, Schema
 from attain.core.errors import ModelError
+from attain.datasets import Dataset
 from attain.metrics import evaluate
 from experiments import CLASSIFIERS, METHODS, bench_tables, run, summarised
 from experiments.bench.cases import MEASURES, Split
@@ -167,7 +169,7 @@ def test_a_method_of_the_package_stands_beside_them(summary):
     assert row["broken"] == 0
     assert row["rows_scored"] > 1
     assert row["cpu_seconds"] > 0
-    assert (row[[name for name, measure in MEASURES.items() if measure.share]] <= 1).all()
+    assert (row[[name for name, measure in MEASURES.items() if measure.share and not measure.optional]] <= 1).all()
 
 
 def test_where_nobody_is_refused_a_row_says_so(data):
@@ -213,9 +215,27 @@ def test_markdown_has_a_row_for_each_method_with_its_interval(people, summary):
     text = markdown(summary.reset_index())
     assert text.startswith("## Made up, logistic: 10 refused rows\n")
     lines = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len(lines) == 2 + len(people[1])
+    assert len(lines) == 3 + len(people[1])
+    assert lines[-1].startswith("| real people | – | – |")
     assert len({line.count("|") for line in lines}) == 1
     assert "| half | 50% [24, 76] | 0 |" in text
+
+
+def test_impossible_answers_are_told_beside_real_people():
+    random = np.random.default_rng(0)
+    merit, whole = np.round(random.normal(size=3000), 2), random.integers(5, 40, 3000)
+    X = pd.DataFrame({"merit": merit, "part": random.integers(0, whole), "whole": whole})
+    schema = Schema((Feature("merit", "real", step=0.01), Feature("part", "count"), Feature("whole", "count")))
+    y = pd.Series(np.where(merit > 0, "yes", "no"))
+    data = Dataset("parts", X, y, schema, "yes", "made up", "nowhere", "free")
+    methods = {"keeps": Outside(merit=1.0), "breaks": Outside(merit=1.0, part=99), "silent": Silent()}
+    table = run([data], people=8, classifiers={"logistic": logistic}, explainers=methods)
+    summary = summarised(table).set_index("method")
+    assert summary["possible"].tolist() == pytest.approx([1, 0, np.nan], nan_ok=True)
+    assert summary["possible_charged"].tolist() == [1, 0, 0]
+    assert (summary["possible_real"] > 0.97).all()
+    assert "possible, %" in bench_tables(table, 100)
+    assert "real people" in bench_tables(table, 100)
 
 
 def test_every_classifier_takes_frames_with_levels_and_without(data):

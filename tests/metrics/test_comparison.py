@@ -97,8 +97,11 @@ def test_a_method_that_cannot_run_is_a_line_with_the_reason(compared: Any) -> No
 
 
 def test_pairs_are_those_of_the_evaluations(compared: Any) -> None:
-    expected = paired_comparison(compared.evaluations, ["found", "total_shift", "inlier", "connected_90"])
-    pd.testing.assert_frame_equal(compared.paired(), expected)
+    pd.testing.assert_frame_equal(compared.paired(), paired_comparison(compared.evaluations))
+    measured = set(compared.paired()["measure"])
+    assert measured - {"possible"} == {"found", "total_shift", "max_shift", "inlier", "connected_90"}
+    two = paired_comparison(compared.evaluations, ["found", "inlier"])
+    pd.testing.assert_frame_equal(compared.paired(["found", "inlier"]), two)
 
 
 def test_table_plot_and_page_are_written_without_addresses_outside(compared: Any, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_who_is_granted_already_is_not_charged(result: Any, evaluation: Any) -> 
 
 def test_both_averages_have_their_intervals(result: Any, evaluation: Any) -> None:
     summary = evaluation.summary
-    names = ["mean", "low", "high", "answered", "charged", "charged_low", "charged_high", "n"]
+    names = ["mean", "low", "high", "answered", "charged", "charged_low", "charged_high", "n", "real"]
     assert summary.columns.tolist() == names
     wilson = stats.binomtest(6, 7).proportion_ci(method="wilson")
     assert summary.loc["found", ["charged_low", "charged_high"]].tolist() == pytest.approx([wilson.low, wilson.high])

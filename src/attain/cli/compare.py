@@ -68,7 +68,9 @@ def run(given: argparse.Namespace) -> int:
     comparison = compare_methods(methods, **(_demo(given) if given.demo else _data(given)), random_state=given.seed)
     written = [] if given.out is None else [str(path) for path in comparison.write(given.out)]
     if given.json:
-        say_json({"out": written, "methods": comparison.lines, "pairs": comparison.paired().to_dict("records")})
+        tables = {"pairs": comparison.paired(), "broken_laws": comparison.broken_laws}
+        records = {name: table.to_dict("records") for name, table in tables.items()}
+        say_json({"out": written, "methods": comparison.lines, **records})
     else:
         print(comparison.text(width()))
         if written:

@@ -20,6 +20,8 @@ _CLEAR = 0.05
 """A difference counts as better or worse if its corrected p-value is below this."""
 _FEW = 5
 """The sizes of groups smaller than this are shown beside their names."""
+_MOST_LAWS = 5
+"""The most broken laws that are printed."""
 _SAME = "inlier_20"
 """Equal to `inlier`."""
 
@@ -48,6 +50,7 @@ class Report:
             "epsilon": {f"{quantile:g}": value for quantile, value in evaluation.reference.epsilon.items()},
             "summary": evaluation.summary.to_dict("index"),
             "features": evaluation.features.to_dict("index"),
+            "broken_laws": None if evaluation.context.laws is None else evaluation.broken_laws.to_dict("records"),
             "two_sample": None if self.two_sample is None else asdict(self.two_sample),
             "comparison": None if self.comparison is None else self.comparison.to_dict("records"),
             "groups": None
@@ -70,7 +73,14 @@ class Report:
         say(
             "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer "
             "counts as the worst case. In brackets: 95 % intervals over people."
+            + (
+                " real people: mean over real people whom the measure does not rest on."
+                if _has_real(evaluation)
+                else ""
+            )
         )
+        if lines := law_lines(evaluation):
+            say("\n".join(lines))
         if self.two_sample is not None:
             say(f"\nTwo-sample test of answers against real people with the same immutables: {self.two_sample}.")
         if self.comparison is not None:
@@ -100,14 +110,37 @@ def write(path: str | None, report: Report, people: Table, separator: str | None
 
 
 def summary_table(evaluation: Evaluation, limit: int) -> str:
-    """One line for each measure: both averages with their intervals, and which direction is better."""
-    rows = []
+    """One line for each measure: both averages with their intervals, real people's, and which direction is better."""
+    header, rows = ["measure", "answered", "charged", "better"], []
+    if _has_real(evaluation):
+        header.insert(3, "real people")
     for name, row in evaluation.summary.drop(index=_SAME, errors="ignore").iterrows():
         measure = MEASURES[str(name)]
         answered = _estimate(row["mean"], row["low"], row["high"], measure.share)
         charged = _estimate(row["charged"], row["charged_low"], row["charged_high"], measure.share)
-        rows.append((measure.title, answered, charged, measure.better))
-    return table(("measure", "answered", "charged", "better"), rows, width=limit, right=(1, 2))
+        real = [_number(row["real"], measure.share)] if _has_real(evaluation) else []
+        rows.append((measure.title, answered, charged, *real, measure.better))
+    return table(header, rows, width=limit, right=range(1, len(header) - 1))
+
+
+def _has_real(evaluation: Evaluation) -> bool:
+    return bool(evaluation.summary["real"].notna().any())
+
+
+def law_lines(evaluation: Evaluation) -> list[str]:
+    """A sentence for each of the laws that answers break most."""
+    laws = evaluation.context.laws
+    if not laws:
+        return []
+    broken, number = evaluation.broken_laws, int(evaluation.frame["found"].sum())
+    lines = [f"\nOf {len(laws)} laws that hold for people in --test, answers break {len(broken) or 'none'}."]
+    for row in broken.head(_MOST_LAWS).to_dict("records"):
+        own = f" ({row['factuals']} for people who break it themselves)" if row["factuals"] else ""
+        lines.append(
+            f"- {plain(row['sentence'] or row['law'])}: {row['answers']} of {number} answers break this{own}, and "
+            f"{100 * row['real_share']:.1f} % of people in --train."
+        )
+    return lines
 
 
 def comparison_table(comparison: pd.DataFrame, limit: int) -> str:

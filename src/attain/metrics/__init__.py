@@ -14,6 +14,7 @@ from attain.metrics.evaluation import Background, Evaluation, evaluate
 from attain.metrics.groups import RecourseGap, bands, recourse_gap
 from attain.metrics.intervals import Interval, mean_interval, mean_intervals, share_interval
 from attain.metrics.justification import justified
+from attain.metrics.laws import possible
 from attain.metrics.likeness import correlation, spread
 from attain.metrics.measures import DEFAULT, Measure, register
 from attain.metrics.neighbourhood import y_nearest
@@ -66,6 +67,7 @@ __all__ = [
     "nearest_distance",
     "outlier",
     "paired_comparison",
+    "possible",
     "proximity",
     "recourse_gap",
     "redundant",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,7 @@ from attain.metrics.report import (
     CONNECTED,
     FAILED,
     FULL_NOTE,
+    IF_KNOWN,
     INLIERS,
     MEASURED,
     NOT_APPLICABLE,
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
     from attain.core.frames import Frame
     from attain.results.counterfactuals import Counterfactuals
 
-PAIRED: Final = ("found", "total_shift", "inlier", "connected_90")
-"""The measures that methods are tested on, in pairs."""
+_MOST_LAWS: Final = 5
+"""The most laws that the page lists for one method."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +60,8 @@ class MethodComparison:
         One line per method: `status` (`ok`, `not applicable`, `failed`) and `reason`; `n`, the number of rows that
         needed an answer; `broken`, the number of answers that break a rule; each measure over the rows with a valid
         answer, and `_charged` over all n rows, where one without a valid answer enters with the worst case, each with
-        `_low` and `_high`; `fit_seconds`, and `cpu_seconds` per row. `found_charged` is the share of rows with a valid
-        answer.
+        `_low` and `_high`; `_real`, the same measure of real people; `fit_seconds`, and `cpu_seconds` per row.
+        `found_charged` is the share of rows with a valid answer.
     evaluations, results
         By method, for those that ended `ok`. Answers that are not valid are left out of the evaluations.
     """
@@ -73,11 +75,21 @@ class MethodComparison:
         """The table as dictionaries."""
         return self.table.reset_index().to_dict("records")
 
-    def paired(self, measures: Iterable[str] = PAIRED, **options: Any) -> pd.DataFrame:
+    def paired(self, measures: Sequence[str] | None = None, **options: Any) -> pd.DataFrame:
         """Every pair of methods row by row: see `paired_comparison`. Empty with fewer than two methods."""
         if len(self.evaluations) < 2:
             return pd.DataFrame()
-        return paired_comparison(self.evaluations, list(measures), **options)
+        return paired_comparison(self.evaluations, measures, **options)
+
+    @cached_property
+    def broken_laws(self) -> pd.DataFrame:
+        """`Evaluation.broken_laws` of every method, with the method's name before; empty without held-out data."""
+        frames = {
+            name: evaluation.broken_laws
+            for name, evaluation in self.evaluations.items()
+            if evaluation.context.laws is not None
+        }
+        return pd.concat(frames, names=["method"]).reset_index("method") if frames else pd.DataFrame()
 
     def text(self, width: int | None = None) -> str:
         """The main measures as a table for a terminal, and what the columns mean."""
@@ -95,6 +107,8 @@ class MethodComparison:
             content += [Heading("Faithfulness against difficulty"), Picture(place / "trade-off.png", TRADE_OFF)]
         if len(self.evaluations) > 1:
             content += [Heading("Pairwise differences"), *_pairs(self.paired())]
+        if len(self.broken_laws):
+            content += [Heading("Laws that answers break"), *_laws(self.broken_laws)]
         content += [Heading("All measures"), *blocks(self.lines)[:1], Paragraph(FULL_NOTE)]
         write(place / "index.html", title, content)
         return [path for path in sorted(place.iterdir()) if path.stem in ("comparison", "trade-off", "index")]
@@ -148,7 +162,7 @@ def compare_methods(
     schema
         What the columns are; by default that of the first explainer, or inferred from the training data.
     X_test, y_test
-        Held-out data for `held_out_inlier` and the ε grid.
+        Held-out data for the ε grid, `held_out_inlier` and `possible`.
     random_state
         The seed of methods given by name, and of the intervals.
     """
@@ -234,7 +248,7 @@ def _evaluated(
         getattr(result, "person_figures", {}),
         getattr(result, "statuses", None),
     )
-    optional = [replace(MEASURES[name], optional=True) for name in ("held_out_inlier", "rows_scored")]
+    optional = [replace(MEASURES[name], optional=True) for name in IF_KNOWN]
     return background.evaluate(answers, measures=[*MEASURED, *optional], **given), int((frame["violations"] > 0).sum())
 
 
@@ -255,3 +269,13 @@ def _pairs(paired: pd.DataFrame) -> list[Block]:
     header = ("measure", "first", "second", "first, mean", "second, mean", "difference", "p (Holm)")
     caption = "Charged values of the same rows; exact sign test for shares, Wilcoxon's signed ranks for others."
     return [TableBlock(header, rows, range(3, len(header)), caption)]
+
+
+def _laws(broken: pd.DataFrame) -> list[Block]:
+    """The laws that answers of each method break most, as a table of a page."""
+    rows = [
+        [row["method"], row["sentence"] or row["law"], f"{row['share']:.1%}", f"{row['real_share']:.2%}"]
+        for row in broken.groupby("method", sort=False).head(_MOST_LAWS).to_dict("records")
+    ]
+    caption = f"Shares of answers and of training rows that break a law of held-out people; at most {_MOST_LAWS} each."
+    return [TableBlock(("method", "law", "answers", "real people"), rows, range(2, 4), caption)]

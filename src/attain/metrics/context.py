@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
+from attain.schema.laws import Law
 from attain.tables import Region, Table
 
 if TYPE_CHECKING:
     from attain.models import Goal
+
+
+MOST_REAL: Final = 5000
+"""The most real rows that answers are compared with one by one."""
 
 
 class Measurable(Protocol):
@@ -94,6 +101,8 @@ class EvaluationContext:
         What is measured.
     random_state
         The seed of measures that draw random numbers.
+    find_laws
+        Gives `laws`, which are looked for when a measure first asks for them.
     """
 
     answers: FloatArray
@@ -109,6 +118,12 @@ class EvaluationContext:
     constraints: Constraints
     result: Measurable
     random_state: int
+    find_laws: Callable[[], tuple[Law, ...] | None]
+
+    @property
+    def laws(self) -> tuple[Law, ...] | None:
+        """The laws of held-out people; None without `X_test`."""
+        return self.find_laws()
 
     @property
     def schema(self) -> Schema:
@@ -119,3 +134,7 @@ class EvaluationContext:
     def region(self) -> Region:
         """What each row may reach."""
         return Region.of(self.result.table, self.constraints)
+
+    def drawn(self, rows: FloatArray) -> FloatArray:
+        """At most 5,000 of the rows, drawn by the seed and in their order."""
+        return rows[np.sort(np.random.default_rng(self.random_state).permutation(len(rows))[:MOST_REAL])]

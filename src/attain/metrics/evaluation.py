@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError, listed
 from attain.metrics.averages import summarised
-from attain.metrics.context import EvaluationContext, Measurable
+from attain.metrics.context import AnswerMatrix, EvaluationContext, Measurable
 from attain.metrics.intervals import CONFIDENCE, RESAMPLES
+from attain.metrics.laws import broken
 from attain.metrics.likeness import correlation, spread
 from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures
 from attain.metrics.robustness import unmargined_goal
@@ -24,13 +25,11 @@ from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
+from attain.schema.laws import Law, find_laws
 from attain.tables import Table, read_labels
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
-
-MOST_REAL: Final = 5000
-"""The most real rows that take part in the two-sample test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +46,9 @@ class Evaluation:
         enters with the worst case: TS the number of free features, MS 1, not valid, not an inlier, not connected.
         Measures without a worst case are not charged. `low` to `high` and `charged_low` to `charged_high` are
         intervals over rows: Wilson's for measures of 0 or 1, the bootstrap's for others. Rows that the model already
-        decides as asked for, and rows that cannot be read, are not among the n.
+        decides as asked for, and rows that cannot be read, are not among the n. `real` is the mean over real people
+        whom the measure does not rest on: held-out ones of the desired class, for measures of held-out data training
+        ones, for `possible` those of every class.
     measures
         By column, the measures: titles, which way is better, what is charged.
     context
@@ -110,15 +111,43 @@ class Evaluation:
             index=pd.Index(c.schema.free, name="feature"),
         )
 
+    @cached_property
+    def broken_laws(self) -> pd.DataFrame:
+        """The laws of held-out people that answers break, one row for each, the most broken first.
+
+        `law` and `sentence`; `answers`, the number of answers that break it, and their `share`; `factuals`, how many of
+        these are for rows that break it themselves; `real`, the number of training rows that break it, and their
+        `real_share`. Raises `Unavailable` without held-out data.
+        """
+        c = self.context
+        if c.laws is None:
+            raise Unavailable("broken_laws needs held-out data; pass X_test")
+        known = np.array(c.laws, dtype=object)
+        answers = broken(c.answers[c.found], c.laws, c.schema)
+        counts = answers.sum(axis=0)
+        most = np.argsort(-counts, kind="stable")[: (counts > 0).sum()]
+        chosen, own = tuple(known[most]), c.factuals[c.found]
+        real = broken(c.train.values, chosen, c.schema)
+        return pd.DataFrame(
+            {
+                "law": [law.text for law in chosen],
+                "sentence": [law.sentence for law in chosen],
+                "answers": counts[most],
+                "share": counts[most] / max(len(answers), 1),
+                "factuals": (answers[:, most] & broken(own, chosen, c.schema)).sum(axis=0),
+                "real": real.sum(axis=0),
+                "real_share": real.mean(axis=0),
+            }
+        )
+
     def two_sample(self, **options: Any) -> TwoSample:
         """Whether a classifier can tell answers from real rows; `options` are those of `two_sample_test`.
 
         Real rows are held-out ones if there are any, at most 5,000 of them.
         """
         c = self.context
-        chosen = np.sort(np.random.default_rng(c.random_state).permutation(len(c.real))[:MOST_REAL])
         options = {"random_state": c.random_state, **options}
-        return two_sample_test(c.answers, c.real[chosen], c.reference.space, found=c.found, **options)
+        return two_sample_test(c.answers, c.drawn(c.real), c.reference.space, found=c.found, **options)
 
     def __str__(self) -> str:
         return self.summary.to_string(float_format="{:.3f}".format)
@@ -136,10 +165,13 @@ class Background:
     X_train, y_train
         The training data. Without labels (None) the model alone decides which rows are real desired ones.
     X_test, y_test
-        Held-out data for the ε grid and `held_out_inlier`. Without them the grid comes from each reference row's
-        distance to the nearest other one.
+        Held-out data for the ε grid, `held_out_inlier` and `possible`. Without them the grid comes from each reference
+        row's distance to the nearest other one.
     target, probability
         What the model was asked for.
+    laws
+        What `possible` and `broken_laws` hold answers against: laws, or their texts. By default those found in
+        `X_test`, people of every class.
     """
 
     def __init__(
@@ -153,6 +185,7 @@ class Background:
         probability: float | None = None,
         X_test: Frame | None = None,
         y_test: ArrayLike | None = None,
+        laws: Iterable[str | Law] | None = None,
     ) -> None:
         if X_test is None and y_test is not None:
             raise AttainError("y_test is given without X_test; pass both, or neither")
@@ -164,8 +197,12 @@ class Background:
         self.reference = Reference.build(schema, self.train.values, desired_labels=labels, met=self.met)
         self.real = self.train.values[self.met if labels is None else self.met & labels]
         self.held_out: Reference | None = None
+        self._test: FloatArray | None = None
+        self._laws = None if laws is None else tuple(Law(law) if isinstance(law, str) else law for law in laws)
+        self._real: dict[Compute, float] = {}
         if X_test is not None:
             test = Table.read(X_test, schema, "X_test")
+            self._test = test.values
             met, labels = self._desired("y_test", test, y_test)
             self.held_out = Reference.build(
                 schema, test.values, desired_labels=labels, met=met, space=self.reference.space
@@ -174,13 +211,21 @@ class Background:
             self.reference = self.reference.with_held_out(self.real)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A goal's adapter holds functions that cannot be pickled; it is built again from the model.
-        return {name: value for name, value in vars(self).items() if name != "goal"}
+        # A goal's adapter holds functions that cannot be pickled; it is built again from the model. So are the figures
+        # of real people, which are found by the measures' functions.
+        return {name: value for name, value in vars(self).items() if name not in ("goal", "_real")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update(state, _real={})
         model, target, probability = self._asked
         self.goal = unmargined_goal(model, self.train, target, probability)
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...] | None:
+        """The laws that answers are held against; None without `X_test`."""
+        if self._laws is not None or self._test is None:
+            return self._laws
+        return find_laws(self.percentiles.schema.features, self._test)
 
     def evaluate(
         self,
@@ -212,6 +257,7 @@ class Background:
             resamples=resamples,
             random_state=random_state,
         )
+        summary["real"] = self._real_means(kept.values(), context)
         frame = pd.DataFrame({**columns, "found": context.found}, index=pd.Index(result.table.labels))
         return Evaluation(frame, summary, kept, context, asked)
 
@@ -241,7 +287,24 @@ class Background:
             constraints=Constraints.of(constraints),
             result=result,
             random_state=random_state,
+            find_laws=lambda: self.laws,
         )
+
+    def _real_means(self, measures: Iterable[Measure], context: EvaluationContext) -> list[float]:
+        """Each measure's mean over the real people it is compared with, NaN where there are none; found once."""
+        missing = [measure for measure in measures if measure.compute not in self._real]
+        for people in dict.fromkeys(measure.real for measure in missing):
+            rows = None if people is None else people(replace(context, random_state=0))
+            seen = None if rows is None or not len(rows) else self._as_answers(rows)
+            for measure in missing:
+                if measure.real is people:
+                    self._real[measure.compute] = float("nan") if seen is None else float(_column(measure, seen).mean())
+        return [self._real[measure.compute] for measure in measures]
+
+    def _as_answers(self, rows: FloatArray) -> EvaluationContext:
+        """Real people as if they were answers to themselves."""
+        table = replace(self.train, values=rows, labels=range(len(rows)))
+        return self._context(AnswerMatrix(table, rows, np.ones(len(rows), dtype=np.bool_), *self._asked[1:]), None, 0)
 
     def _desired(self, name: str, table: Table, y: ArrayLike | None) -> tuple[BoolArray, BoolArray | None]:
         """Which rows meet the goal, and which are labelled with the target."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError
-from attain.metrics import density, distances, justification, neighbourhood, privacy, robustness, validity
+from attain.metrics import density, distances, justification, laws, neighbourhood, privacy, robustness, validity
 from attain.metrics.context import EvaluationContext
 from attain.population import connectedness, difficulty, faithfulness
 from attain.population.diversity import mean_pairwise_distance
@@ -55,6 +55,9 @@ class Measure:
         Whether rows without an answer have a value of their own, such as what their search cost.
     optional
         Whether the column is left out, instead of raising `Unavailable`, if the evaluation lacks what it needs.
+    real
+        Gives rows of real people, (n, n_features), whose own mean is shown beside that of the answers: people that the
+        measure itself does not rest on. None if there is nothing to compare with.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Measure:
     share: bool = False
     known: bool = False
     optional: bool = False
+    real: Compute | None = None
 
     def charged(self, values: FloatArray, found: BoolArray, n_free: int) -> FloatArray:
         """The values, with the worst case for rows without an answer; NaN if there is no worst case."""
@@ -74,9 +78,24 @@ class Measure:
         return np.where(found, values, worst)
 
 
-def _verdict(name: str, title: str, compute: Compute) -> Measure:
+def _verdict(name: str, title: str, compute: Compute, real: Compute | None = None) -> Measure:
     """A measure of 0 or 1, of which 0 is charged."""
-    return Measure(name, compute, title, "higher", 0.0, share=True)
+    return Measure(name, compute, title, "higher", 0.0, share=True, real=real)
+
+
+def _held_out(c: EvaluationContext) -> FloatArray:
+    """Held-out people of the desired class, whom the reference does not contain."""
+    return c.drawn(c.real if c.held_out is not None else c.real[:0])
+
+
+def _reference_people(c: EvaluationContext) -> FloatArray:
+    """Training people of the desired class, whom the held-out reference does not contain."""
+    return c.drawn(c.reference.values)
+
+
+def _training(c: EvaluationContext) -> FloatArray:
+    """Training people of every class: answers keep much of refused people, and a law holds for these, too."""
+    return c.train.values
 
 
 def inlier(k: int = 20, name: str | None = None) -> Measure:
@@ -85,6 +104,7 @@ def inlier(k: int = 20, name: str | None = None) -> Measure:
         name or f"inlier_{k}",
         f"inlier, {k} neighbours" if name is None else name,
         lambda c: 1.0 - faithfulness.outlier(c.answers, c.reference, k, c.found),
+        _held_out,
     )
 
 
@@ -97,7 +117,7 @@ def held_out_inlier(k: int = 20, name: str | None = None) -> Measure:
         return 1.0 - faithfulness.outlier(c.answers, c.held_out, k, c.found)
 
     title = "inlier, held-out" if k == 20 else f"inlier, held-out, {k} neighbours"
-    return _verdict(name or f"held_out_inlier_{k}", title, compute)
+    return _verdict(name or f"held_out_inlier_{k}", title, compute, _reference_people)
 
 
 def connected(quantile: float, min_samples: int = 2) -> Measure:
@@ -107,6 +127,7 @@ def connected(quantile: float, min_samples: int = 2) -> Measure:
         f"connected_{percent}{suffix}",
         f"connected at ε{percent}",
         lambda c: connectedness.connected(c.answers, c.reference, c.reference.epsilon[quantile], min_samples, c.found),
+        _held_out,
     )
 
 
@@ -118,6 +139,7 @@ def largest_component(quantile: float = LARGEST_AT, name: str | None = None) -> 
         lambda c: connectedness.in_largest_component(
             c.answers, c.reference, c.reference.epsilon[quantile], found=c.found
         ),
+        _held_out,
     )
 
 
@@ -182,6 +204,13 @@ def _violations(c: EvaluationContext) -> FloatArray:
     # A move against its direction or beyond its range breaks the bounds as well, and counts once.
     kinds = validity.violations(c.answers, c.region, c.found).drop(columns=["direction", "range"])
     return np.asarray(kinds.to_numpy().sum(axis=1))
+
+
+def _possible(c: EvaluationContext) -> FloatArray:
+    if not c.laws:
+        why = "needs held-out data; pass X_test" if c.laws is None else "needs laws, and none were found in X_test"
+        raise Unavailable(f"possible {why}")
+    return laws.possible(c.answers, c.laws, c.schema, c.found)
 
 
 def _diversity(c: EvaluationContext) -> FloatArray:
@@ -267,6 +296,7 @@ _DEFAULT: Final = (
     Measure("nearest_distance", _reference(faithfulness.nearest_distance), "nearest real row"),
     *(connected(quantile) for quantile in QUANTILES),
     largest_component(LARGEST_AT, "largest_component"),
+    _verdict("possible", "breaks no law", _possible, _training),
     Measure("y_nearest", _y_nearest, "alike neighbours (yNN)", "higher", 0.0),
     Measure("training_distance", _training_distance, "nearest training row", "higher"),
     Measure("copied", lambda c: _copied(c).whole, "copies a training row", share=True),

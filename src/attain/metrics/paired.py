@@ -17,14 +17,15 @@ from attain.metrics.measures import Measure
 if TYPE_CHECKING:
     from attain.metrics.evaluation import Evaluation
 
-COMPARED: Final = ("found", "total_shift", "max_shift", "inlier", "connected_90")
+COMPARED: Final = ("found", "total_shift", "max_shift", "inlier", "connected_90", "possible")
+"""What is compared by default, as far as every evaluation has it."""
 SIGN_TEST: Final = "sign test"
 SIGNED_RANKS: Final = "signed ranks"
 
 
 def paired_comparison(
     evaluations: Mapping[str, Evaluation],
-    measures: str | Sequence[str] = COMPARED,
+    measures: str | Sequence[str] | None = None,
     *,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
@@ -46,8 +47,11 @@ def paired_comparison(
     evaluations
         By the name of the method, evaluations of the same rows for the same request, against the same training data.
     measures
-        Columns of `Evaluation.frame`.
+        Columns of `Evaluation.frame`. By default `found`, `total_shift`, `max_shift`, `inlier`, `connected_90` and
+        `possible`, those that every evaluation has.
     """
+    if measures is None:
+        measures = [name for name in COMPARED if all(name in known.frame for known in evaluations.values())]
     names = [measures] if isinstance(measures, str) else list(measures)
     _check_same_rows(evaluations)
     rows = []

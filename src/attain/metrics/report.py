@@ -32,14 +32,33 @@ MEASURED: Final = (
     "connected_95",
     "largest_component",
 )
-"""The measures in the tables, beside `held_out_inlier` and `rows_scored`, which are there only if the data are."""
+"""The measures in the tables."""
+IF_KNOWN: Final = ("held_out_inlier", "possible", "rows_scored")
+"""Further measures in the tables, which are there only if the data are."""
+REAL: Final = "real people"
+"""The line with the figures of real people, below those of methods."""
 
 
 def flattened(summary: pd.DataFrame) -> dict[str, float]:
-    """`Evaluation.summary` as one line: `NAME`, `NAME_low`, `NAME_high`, and the same of `NAME_charged`."""
+    """`Evaluation.summary` as one line: `NAME`, `NAME_low`, `NAME_high`, the same of `NAME_charged`, `NAME_real`."""
     ends = {"mean": "", "low": "_low", "high": "_high"}
-    ends |= {"charged": "_charged", "charged_low": "_charged_low", "charged_high": "_charged_high"}
-    return {f"{name}{end}": float(row[column]) for name, row in summary.iterrows() for column, end in ends.items()}
+    ends |= {"charged": "_charged", "charged_low": "_charged_low", "charged_high": "_charged_high", "real": "_real"}
+    return {
+        f"{name}{end}": float(row[column])
+        for name, row in summary.iterrows()
+        for column, end in ends.items()
+        if column in row
+    }
+
+
+def _with_real(lines: Sequence[Line]) -> list[Line]:
+    """The lines, and one of real people if any of their figures are known."""
+    fine = next((line for line in lines if line["status"] == OK), {})
+    known = {key.removesuffix("_real"): value for key, value in fine.items() if str(key).endswith("_real")}
+    known = {key: value for key, value in known.items() if not math.isnan(value)}
+    if not known:
+        return list(lines)
+    return [*lines, {"method": REAL, "status": OK, **known, **{f"{key}_charged": known[key] for key in known}}]
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,11 @@ class _Column:
     key: str
     written: Callable[[float], str]
     interval: bool = False
+    if_known: bool = False
+    """Whether the column is left out of a table in which no line has the figure."""
+
+    def shown(self, lines: Sequence[Line]) -> bool:
+        return not self.if_known or any(not math.isnan(float(line.get(self.key, math.nan))) for line in lines)
 
     def cell(self, line: Line) -> str:
         """The figure with its interval: `81% [70, 90]`."""
@@ -66,6 +90,10 @@ def _number(value: float) -> str:
 
 def _share(value: float) -> str:
     return f"{value:.0%}"
+
+
+def _finer_share(value: float) -> str:
+    return f"{value:.1%}"
 
 
 def _percent(value: float) -> str:
@@ -88,11 +116,12 @@ _FULL: Final = (
     _Column("MS", "max_shift", _number, interval=True),
     _Column("changed", "changed", _number),
     _Column("inlier", "inlier", _share, interval=True),
-    _Column("inlier, held-out", "held_out_inlier", _share, interval=True),
+    _Column("inlier, held-out", "held_out_inlier", _share, interval=True, if_known=True),
     _Column("inlier charged", "inlier_charged", _share, interval=True),
     _Column("connected ε.9", "connected_90", _share, interval=True),
     _Column("ε.95", "connected_95", _share),
     _Column("largest component ε.9", "largest_component", _share),
+    _Column("possible", "possible", _finer_share, interval=True, if_known=True),
     _Column("CPU ms", "cpu_seconds", _milliseconds),
     _Column("rows", "rows_scored_charged", _count),
 )
@@ -101,16 +130,21 @@ _SHORT: Final = (
     _Column("TS", "total_shift_charged", _number, interval=True),
     _Column("inlier, %", "inlier_charged", _percent, interval=True),
     _Column("connected, %", "connected_90_charged", _percent, interval=True),
+    _Column("possible, %", "possible_charged", _percent, if_known=True),
     _Column("CPU ms", "cpu_seconds", _milliseconds),
-    _Column("rows", "rows_scored_charged", _count),
 )
 
+_REAL_NOTE: Final = (
+    f"{REAL}: the same measures of real rows that these do not rest on, which are held-out ones of the desired class, "
+    "for measures of held-out data training ones, and for possible training ones of every class."
+)
 NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. TS: total shift "
     "in percentiles of the training columns; another level counts 1. inlier: by the local outlier factor with 20 "
     "neighbours among real rows of the desired class. connected: one of them is within ε, the 0.9 quantile of real "
-    "rows' own nearest distance. All of these are charged: a row without a valid answer enters with the worst case. In "
-    "brackets: 95 % intervals over rows. CPU ms, rows: CPU time and rows scored, per row explained."
+    "rows' own nearest distance. possible: breaks no law found in held-out data. All of these are charged: a row "
+    "without a valid answer enters with the worst case. In brackets: 95 % intervals over rows. CPU ms: CPU time per "
+    "row explained. " + _REAL_NOTE
 )
 FULL_NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. broken: answers "
@@ -118,27 +152,30 @@ FULL_NOTE: Final = (
     "shift in percentiles of the training columns; another level counts 1. changed: free features. inlier: by the "
     "local outlier factor with 20 neighbours among real rows of the desired class in the training data; held-out: in "
     "data that no method has seen. connected: the nearest real desired row is within ε, the .9 or .95 quantile of "
-    "real rows' own distance; largest component: and linked in steps of ε with most of them. charged: over all rows, "
+    "real rows' own distance; largest component: and linked in steps of ε with most of them. possible: breaks no law "
+    "found in held-out data. charged: over all rows, "
     "where one without a valid answer enters with the worst case; all others are over the rows with one. Brackets: "
     "95 % intervals over rows, Wilson's for shares, else by bootstrap. CPU ms, rows: CPU time and rows scored, per row "
-    "explained."
+    "explained. " + _REAL_NOTE
 )
 
 
 def text_table(lines: Sequence[Line], width: int | None = None) -> str:
     """The main measures, charged, for a terminal."""
-    return table(*_cells(_SHORT, lines), width=width, right=range(1, len(_SHORT) + 1))
+    header, rows = _cells(_SHORT, _with_real(lines))
+    return table(header, rows, width=width, right=range(1, len(header)))
 
 
 def markdown_table(lines: Sequence[Line]) -> str:
     """All measures as a Markdown table."""
-    header, rows = _cells(_FULL, lines)
-    every = [header, ["---", *["--:"] * len(_FULL)], *rows]
+    header, rows = _cells(_FULL, _with_real(lines))
+    every = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in every)
 
 
 def blocks(lines: Sequence[Line], *, full: bool = True) -> list[Block]:
     """All measures, or the main ones charged, as a table of a page; and why some methods have none."""
+    lines = _with_real(lines)
     header, rows = _cells(_FULL if full else _SHORT, lines)
     tones = [
         row if line["status"] == OK else [Cell(text, "muted") for text in row]
@@ -149,6 +186,7 @@ def blocks(lines: Sequence[Line], *, full: bool = True) -> list[Block]:
 
 
 def _cells(columns: Sequence[_Column], lines: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
+    columns = [column for column in columns if column.shown(lines)]
     rows = []
     for line in lines:
         fine = line["status"] == OK

@@ -79,15 +79,19 @@ class Index(Protocol):
 
 
 class _KnownNeighbours:
-    """An index that has searched for the neighbours of some points already."""
+    """An index that searches for the neighbours of some points once, when it is first asked about them."""
 
     def __init__(self, index: Index, asked: FloatArray, k: int) -> None:
         self.points, self._index, self._asked = index.points, index, asked
-        self._found = index.query(asked, min(k, len(index.points)))
+        self._width = min(k, len(index.points))
+
+    @cached_property
+    def _found(self) -> tuple[FloatArray, IndexArray]:
+        return self._index.query(self._asked, self._width)
 
     def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
-        distances, indices = self._found
-        if k <= distances.shape[1] and np.array_equal(points, self._asked):
+        if k <= self._width and np.array_equal(points, self._asked):
+            distances, indices = self._found
             return distances[:, :k], indices[:, :k]
         return self._index.query(points, k)
 

@@ -1,0 +1,39 @@
+"""Whether answers are possible: which laws of real people they break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attain.core.arrays import BoolArray, FloatArray
+from attain.population.measuring import measured
+from attain.schema import Schema
+from attain.schema.laws import Law
+from attain.tables import RuleBook
+
+
+def possible(
+    answers: ArrayLike, laws: Iterable[str | Law], schema: Schema, found: ArrayLike | None = None
+) -> FloatArray:
+    """1 for each answer that breaks no law, else 0.
+
+    Parameters
+    ----------
+    laws
+        What holds for real people: `attain.laws.find(X_test)`, or texts such as ``"paid <= limit"``.
+    """
+    known = tuple(laws)
+
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+        return np.asarray(~broken(rows, known, schema).any(axis=1), dtype=np.float64)
+
+    return measured(answers, found, len(schema), measure)
+
+
+def broken(rows: FloatArray, laws: Iterable[str | Law], schema: Schema) -> BoolArray:
+    """Which law (column) each row breaks, (n_rows, n_laws). What cannot be judged is not broken."""
+    texts = tuple(law if isinstance(law, str) else law.text for law in laws)
+    return np.asarray(~RuleBook(replace(schema, rules=texts, laws=None)).kept(rows), dtype=np.bool_)
