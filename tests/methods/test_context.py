@@ -140,7 +140,7 @@ def test_a_ledger_of_some_owners_charges_the_whole_one():
 
 def test_evaluate_asks_only_about_what_is_allowed_affordable_and_new():
     explainer = GrowingSpheres(SCHEMA).fit(X)
-    goal = explainer._goal(Above(0.0), 1, None, tolerant=True)
+    goal = explainer._goal(Above(0.0), 1, None)
     region = Region.of(Table.read(X.iloc[:2], SCHEMA), Constraints(), explainer.observed_)
     problem = Problem(goal, region, Ledger(2, 4), 1, 0)
     own = region.factuals[0]

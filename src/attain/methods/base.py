@@ -258,7 +258,7 @@ class Explainer(_Learned, ABC):
             raise AttainError("this explainer was saved without its training rows, so it has no reference")
         return self._context(goal).reference(goal)
 
-    def _goal(self, model: Any, target: Any, probability: float | None, *, tolerant: bool) -> Goal:
+    def _goal(self, model: Any, target: Any, probability: float | None, *, tolerant: bool = True) -> Goal:
         return Goal(
             Model.of(model),
             self.layout_,
