@@ -119,8 +119,8 @@ def test_schema_check_counts_who_breaks_rules_and_refuses_what_does_not_fit(file
     assert old
     assert main(check) == 0
     out = capsys.readouterr().out
-    assert f"{many} people ({100 * many / 150:.2g} %) break the rule cards <= 8" in out
-    assert f"{old} people ({100 * old / 150:.2g} %) break the law age <= 70" in out
+    assert f"The rule cards <= 8 is broken by {many} of 150 people." in out
+    assert f"The law age <= 70 is broken by {old} of 150 people." in out
     assert main([*check, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["people"] == 150

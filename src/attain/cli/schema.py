@@ -123,6 +123,7 @@ def _check(given: argparse.Namespace) -> None:
     from attain.cli.frames import read_people
     from attain.cli.terminal import note, say
     from attain.core.errors import listed
+    from attain.schema.finding.statistics import LARGEST_RATE
     from attain.schema.formulas import View
     from attain.tables import Table
 
@@ -132,16 +133,16 @@ def _check(given: argparse.Namespace) -> None:
     if people.left_out:
         note(f"ignored columns that are not in the schema: {listed(people.left_out)}")
     view = View(schema, values)
-    rules = [("rule", rule) for rule in schema.parsed_rules] + [("law", rule) for rule in schema.parsed_laws]
-    broken = [(what, rule.text, int(rule.broken(view).sum())) for what, rule in rules]
+    broken = {rule.text: int(rule.broken(view).sum()) for rule in (*schema.parsed_rules, *schema.parsed_laws)}
     advice = schema.advise(people.frame)
     if given.json:
-        _say_json(schema, advice, people=len(values), broken={text: count for _, text, count in broken if count})
+        _say_json(schema, advice, people=len(values), broken={text: count for text, count in broken.items() if count})
         return
     say(f"{given.data} fits {given.schema}: {len(values):,} people, {len(schema)} features.")
-    for what, text, count in broken:
-        if count:
-            say(f"{count:,} people ({100 * count / len(values):.2g} %) break the {what} {text}")
+    for text, count in broken.items():
+        if count > (0 if text in schema.rules else LARGEST_RATE * len(values)):
+            what = "rule" if text in schema.rules else "law"
+            say(f"The {what} {text} is broken by {count:,} of {len(values):,} people.")
     _say_advice(advice)
 
 

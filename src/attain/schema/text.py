@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from attain.core.text import number, plain, table, wrapped
@@ -17,6 +18,8 @@ _LEVELS = 8
 """How many levels of a feature are listed."""
 _LAWS = 5
 """How many laws are listed."""
+_LONGEST = 200
+"""How many characters of a law are shown."""
 
 
 def schema_table(schema: Schema, width: int | None = None) -> str:
@@ -33,7 +36,7 @@ def _laws(laws: Sequence[Law], width: int | None) -> Iterator[str]:
         some = f", the first {_LAWS} of them" if len(laws) > _LAWS else ""
         yield f"{len(laws):,} {'law' if len(laws) == 1 else 'laws'}{some}:"
     for law in laws[:_LAWS]:
-        yield wrapped(plain(law.sentence or law.text), width, "  ")
+        yield wrapped(shorten(plain(law.sentence or law.text), _LONGEST, placeholder=" …"), width, "  ")
 
 
 def advice_text(advice: Iterable[Advice], width: int | None = None) -> str:
