@@ -16,7 +16,7 @@ from scipy import stats
 import attain
 from attain import Feature, Schema
 from attain.core.errors import AttainError, DataError
-from attain.schema.finding.statistics import SMALLEST, Counts, chance, rate, shuffled
+from attain.schema.finding.statistics import SMALLEST, Counts, chance, edge, rate, shuffled
 from attain.schema.formulas import All, Among, Any, Comparison, Formula, Implication, Missing, Not
 from attain.schema.language import parse_rule
 from attain.schema.laws import Law, find_laws
@@ -117,9 +117,17 @@ def _planted_product(random: np.random.Generator) -> tuple[list[Feature], list[n
 
 def _planted_quotient(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
     debt, income = random.uniform(1e3, 9e3, N), random.uniform(1e3, 5e3, N)
-    columns = [np.round(debt / income, 2), debt, income]
-    text = "abs(ratio - debt / income) <= 0.005"
+    income[:100] = 0.0
+    columns = [np.round(debt / np.where(income > 0, income, np.nan), 2), debt, income]
+    text = "ratio = round(100 * debt / income) / 100"
     return [Feature(name, "real") for name in ("ratio", "debt", "income")], columns, {text}
+
+
+def _planted_rounding_up(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
+    price, amount = random.integers(10, 90, N) / 2, random.integers(2, 9, N) * 1.0
+    columns = [np.floor(price * amount + 0.5), price, amount]  # while `round` takes halves to even numbers
+    text = "abs(paid - price * amount) <= 0.5"
+    return [Feature(name, "real") for name in ("paid", "price", "amount")], columns, {text}
 
 
 def _planted_table(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
@@ -151,7 +159,7 @@ def _planted_levels(random: np.random.Generator) -> tuple[list[Feature], list[np
 def _planted_zeros(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
     gain = np.where(random.random(N) < 0.7, 0.0, random.exponential(100, N))
     loss = np.where((gain > 0) | (random.random(N) < 0.6), 0.0, random.exponential(50, N))
-    return [Feature("gain", "positive"), Feature("loss", "positive")], [gain, loss], {"if gain > 0 then loss = 0"}
+    return [Feature("gain", "positive"), Feature("loss", "positive")], [gain, loss], {"if loss > 0 then gain = 0"}
 
 
 def _planted_missing(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
@@ -199,6 +207,7 @@ PLANTED: list[Callable[[np.random.Generator], tuple[list[Feature], list[np.ndarr
     _planted_sum,
     _planted_product,
     _planted_quotient,
+    _planted_rounding_up,
     _planted_table,
     _planted_coarser,
     _planted_levels,
@@ -338,6 +347,22 @@ def test_chance_bounds_the_hypergeometric_tail(n, data) -> None:
         assert chance(seen, expected) >= stats.hypergeom.cdf(seen, n, first, second) - 1e-12
 
 
+def test_an_edge_is_told_from_a_tail() -> None:
+    assert edge(0, 20, 0.5) == pytest.approx(0.5**20)
+    assert edge(3, 20, 0.4) == pytest.approx(stats.binom.cdf(3, 23, 0.4))
+    random = np.random.default_rng(18)
+    size = 20_000
+    hidden = random.normal(size=size)
+    band = np.digitize(0.6 * hidden + 0.8 * random.normal(size=size), [-2, -1, 0, 1, 2])
+    smooth = 0.8 * hidden + 0.6 * random.normal(size=size)
+    features = [_levels("band", 6), Feature("number", "real"), Feature("other", "real")]
+    columns = [band * 1.0, smooth, smooth + 2.5 + random.normal(size=size)]
+    assert not any(law.text.startswith("if ") for law in find_laws(features, np.stack(columns, axis=1)))
+    columns[1] = np.where(band == 0, -np.abs(smooth), smooth)
+    texts = [law.text for law in find_laws(features, np.stack(columns, axis=1))]
+    assert any(text.startswith("if band = a then number <= 0") for text in texts)
+
+
 def test_the_halves_are_random_and_equal_rows_fall_into_both() -> None:
     values = np.tile([[0.0, 1.0], [2.0, np.nan]], (5000, 1))
     order, coin = shuffled(["a", "b"], values)
@@ -359,7 +384,7 @@ def test_what_follows_from_other_laws_is_left_out() -> None:
     c = np.where((b == 1) & (c == 2), 0, c)
     features = [_levels("a", 4), _levels("b", 2), _levels("c", 3)]
     texts = {law.text for law in find_laws(features, np.stack([a, b, c], axis=1) * 1.0)}
-    assert texts == {"b = table(a, {a: a, b: a, c: b, d: b})", "if b = b then c ≠ c"}  # not: if a in (c, d) then c ≠ c
+    assert texts == {"b = table(a, {a: a, b: a, c: b, d: b})", "if c = c then b = a"}  # not: if c = c then a in (a, b)
 
 
 def test_a_table_of_a_rare_level_needs_more_than_one_row() -> None:

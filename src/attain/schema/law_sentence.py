@@ -9,7 +9,6 @@ import numpy as np
 from attain.core.text import number
 from attain.schema.finding.statements import Excludes, Relation, Statement, States, Table
 from attain.schema.finding.states import Atom, Column, Feature
-from attain.schema.law_text import remaining_levels
 
 
 def law_sentence(statement: Statement, features: Sequence[Feature]) -> str:
@@ -34,9 +33,9 @@ def _relation(relation: Relation, titles: Sequence[str]) -> str:
         return f"{a} is never larger than {b}."
     if relation.c is None:
         return f"{a} equals {b}."
-    c = titles[relation.c]
+    c, exact = titles[relation.c], relation.decimals is None and not relation.tolerance
     said = {"+": f"the sum of {b} and {c}", "*": f"{b} times {c}", "/": f"{b} divided by {c}"}[relation.operator]
-    return f"{a} is {said}{', up to rounding' if relation.tolerance else ''}."
+    return f"{a} is {said}{'' if exact else ', up to rounding'}."
 
 
 def _excludes(statement: Excludes) -> str:
@@ -68,7 +67,7 @@ def _remaining(excluded: States) -> str:
     if column.presence(excluded.states[0]):
         return _codes(column, gone) if None in atoms else ""
     if not feature.numeric:
-        left = remaining_levels(column, gone)
+        left = column.remaining(excluded.states)
         return f"{feature.title} {_joined([str(feature.levels[k]) for k in left], 'or')}" if left else ""
     ordinary = [atom for atom in column.atoms if atom.ordinary and atom not in gone]
     return f"{feature.title} {_shown(feature, ordinary[0])}" if len(ordinary) == 1 else ""

@@ -40,9 +40,13 @@ def _relation(relation: Relation, names: Sequence[str]) -> str:
     if relation.c is None:
         return f"{a} {relation.sign} {b}"
     right = f"{b} {relation.operator} {names[relation.c]}"
-    if not relation.tolerance:
-        return f"{a} = {right}"
-    return f"abs({a} - {f'({right})' if relation.operator == '+' else right}) <= {_exact(relation.tolerance)}"
+    inner = f"({right})" if relation.operator == "+" else right
+    if relation.tolerance:
+        return f"abs({a} - {inner}) <= {_exact(relation.tolerance)}"
+    if relation.decimals:
+        factor = 10**relation.decimals
+        return f"{a} = round({factor} * {inner}) / {factor}"
+    return f"{a} = {right}" if relation.decimals is None else f"{a} = round({right})"
 
 
 def _table(table: Table, a: Feature, b: Feature) -> str:
@@ -89,8 +93,9 @@ def _consequence(excluded: States) -> str:
     atoms = [column.atom(state) for state in excluded.states]
     if column.presence(excluded.states[0]):
         return _presence(column, atoms)
-    gone = [atom for atom in atoms if atom is not None]
-    return _numbers(column, gone) if column.feature.numeric else _levels(column, gone)
+    if not column.feature.numeric:
+        return _levels(excluded)
+    return _numbers(column, [atom for atom in atoms if atom is not None])
 
 
 def _presence(column: Column, atoms: Sequence[Atom | None]) -> str:
@@ -105,17 +110,12 @@ def _presence(column: Column, atoms: Sequence[Atom | None]) -> str:
     return " and ".join(parts)
 
 
-def remaining_levels(column: Column, gone: Sequence[Atom]) -> list[int] | None:
-    """The levels that are left, where these are said more easily than those that are excluded."""
-    excluded = {int(atom.low) for atom in gone}
-    left = [k for k in range(len(column.feature.levels)) if k not in excluded]
-    return left if len(left) == 1 or len(left) < len(excluded) / 2 else None
-
-
-def _levels(column: Column, gone: Sequence[Atom]) -> str:
-    name, levels, left = quoted_name(column.feature.name), column.feature.levels, remaining_levels(column, gone)
-    if left is not None:
+def _levels(excluded: States) -> str:
+    column, levels = excluded.column, excluded.column.feature.levels
+    name, left = quoted_name(column.feature.name), column.remaining(excluded.states)
+    if left:
         return _among(name, [quoted_level(levels[k]) for k in left])
+    gone = [atom for atom in map(column.atom, excluded.states) if atom is not None]
     return _among(name, [quoted_level(levels[int(atom.low)]) for atom in gone], "not")
 
 

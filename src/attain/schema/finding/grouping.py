@@ -13,7 +13,7 @@ from attain.schema.finding.states import Column
 
 
 def grouped(columns: Sequence[Column], a: int, b: int, mask: np.ndarray) -> Iterator[Exclusion]:
-    """Pairs of states as laws, with as many in one as there are, in the direction that takes fewer laws."""
+    """Pairs of states as laws, with as many in one as there are, in the direction that says it in fewer words."""
     left, right = columns[a], columns[b]
     blocks: dict[tuple[bool, bool, str], list[tuple[int, int]]] = defaultdict(list)
     for x, y in zip(*map(np.ndarray.tolist, np.nonzero(mask)), strict=True):
@@ -53,10 +53,12 @@ def _together(column: Column, state: int) -> int:
     return -1 if atom is not None and atom.kind == "level" else state
 
 
-def _length(columns: Sequence[Column], laws: Sequence[Exclusion]) -> tuple[int, int, str]:
-    """The number of laws and of states in them, and a name, so that one direction is always shorter."""
-    states = sum(len(law.states) + len(law.excluded) for law in laws)
-    return len(laws), states, columns[laws[0].a].feature.name
+def _length(columns: Sequence[Column], laws: Sequence[Exclusion]) -> tuple[int, int, int, int, str]:
+    """How much there is to say: laws, levels, negations; then rows in the conditions, and a name for the rest."""
+    left = [columns[law.b].remaining(law.excluded) for law in laws]
+    levels = sum(len(law.states) + len(rest or law.excluded) for law, rest in zip(laws, left, strict=True))
+    rows = sum(int(columns[law.a].counts[list(law.states)].sum()) for law in laws)
+    return len(laws), levels, sum(not rest for rest in left), rows, columns[laws[0].a].feature.name
 
 
 def grouped_presence(

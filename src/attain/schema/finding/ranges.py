@@ -11,7 +11,7 @@ import numpy as np
 
 from attain.schema.finding.rows import Rows
 from attain.schema.finding.states import Feature
-from attain.schema.finding.statistics import MOSTLY, PROPOSED, SMALLEST, Counts
+from attain.schema.finding.statistics import MOSTLY, PROPOSED, SMALLEST, Counts, edge
 
 LEAST_EXCLUDED = 0.05
 """A range excludes at least this share of all rows; otherwise it is not worth a law."""
@@ -120,18 +120,26 @@ class _Sorted:
 
     def counts(self, side: Side) -> Counts:
         """The counts of a side among the rows in which a is in the state's universe."""
-        column = self.rows.columns[side.a]
-        codes = self.rows.codes[side.a][self.order]
-        beyond = self._beyond(side)
-        inside = codes == int(np.argmax(column.members[side.state]))
-        applies = int(np.count_nonzero(inside))
-        universe = column.universe[side.state] > 0
-        if universe.all():
-            share = (beyond.stop - beyond.start) / max(len(codes), 1)
-        else:
-            there = universe[codes]
-            share = float(there[beyond].sum() / max(there.sum(), 1))
-        return Counts(applies, int(np.count_nonzero(inside[beyond])), applies * share, applies)
+        there = (self.rows.columns[side.a].universe[side.state] > 0)[self.rows.codes[side.a][self.order]]
+        inside, beyond = self._inside(side), self._beyond(side)
+        band = self._band(beyond, side.sign)
+        applies, broken = int(inside.sum()), int(inside[beyond].sum())
+        out, near = int(there[beyond].sum()), int(there[band].sum())
+        return Counts(
+            applies,
+            broken,
+            applies * out / max(int(there.sum()), 1),
+            applies,
+            edge(broken, int(inside[band].sum()), out / max(out + near, 1)),
+        )
+
+    def _band(self, beyond: slice, sign: int) -> slice:
+        """The rows just inside the limit: as many as beyond it, and all with the same value as the last of them."""
+        n = beyond.stop - beyond.start
+        if sign < 0:
+            last = self.cells[min(beyond.stop + n, len(self.cells)) - 1]
+            return slice(beyond.stop, int(np.searchsorted(self.cells, last, "right")))
+        return slice(int(np.searchsorted(self.cells, self.cells[max(beyond.start - n, 0)])), beyond.start)
 
     def _inside(self, side: Side) -> np.ndarray:
         atom = int(np.argmax(self.rows.columns[side.a].members[side.state]))

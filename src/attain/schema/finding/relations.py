@@ -7,13 +7,13 @@ Naumann 2016): what does not hold on a sample need not be counted on all rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from attain.schema.finding.rows import SAMPLE, Rows
 from attain.schema.finding.statements import Relation
-from attain.schema.finding.statistics import BY_CHANCE, MOSTLY, PROPOSED, SMALLEST, Counts
+from attain.schema.finding.statistics import BY_CHANCE, MOSTLY, PROPOSED, SMALLEST, Counts, edge
 
 SCREEN = 32
 """The number of rows on which sums, products and quotients are screened."""
@@ -39,17 +39,25 @@ def measured(relation: Relation, rows: Rows) -> Counts:
     left, right, trivial = _sides(relation, rows)
     slack = 1e-9 * np.maximum(1.0, np.maximum(np.abs(left), np.abs(right)))
     if relation.sign == "<=":
-        wrong = left - right > slack
-        by_chance = np.searchsorted(np.sort(right), left - slack) / max(len(left), 1)
-    else:
-        slack += relation.tolerance
-        wrong = np.abs(left - right) > slack
-        ordered = np.sort(left)
-        above, below = np.searchsorted(ordered, right + slack, "right"), np.searchsorted(ordered, right - slack)
-        by_chance = 1.0 - (above - below) / max(len(left), 1)
-    telling = ~trivial
+        return _order(left, right, slack)
+    slack += relation.tolerance
+    ordered, telling = np.sort(left), ~trivial
+    above, below = np.searchsorted(ordered, right + slack, "right"), np.searchsorted(ordered, right - slack)
+    by_chance = 1.0 - (above - below) / max(len(left), 1)
     applies = int(np.count_nonzero(telling))
-    return Counts(applies, int(np.count_nonzero(wrong & telling)), float(by_chance[telling].sum()), applies)
+    broken = int(np.count_nonzero((np.abs(left - right) > slack) & telling))
+    return Counts(applies, broken, float(by_chance[telling].sum()), applies)
+
+
+def _order(left: np.ndarray, right: np.ndarray, slack: np.ndarray) -> Counts:
+    """The counts of `left <= right`. Rows are in random order, so the next row's left cell is an independent one."""
+    n, broken = len(left), int(np.count_nonzero(left - right > slack))
+    expected = float(np.searchsorted(np.sort(right), left - slack).sum() / max(n, 1))
+    unrelated = np.sort(right - np.roll(left, 1))
+    out = int(np.searchsorted(unrelated, 0.0))
+    near = int(np.searchsorted(unrelated, unrelated[min(2 * out, n - 1)], "right")) - out if n else 0
+    inside = int(np.count_nonzero(right - left <= unrelated[out + near - 1])) - broken if near else 0
+    return Counts(n, broken, expected, n, edge(broken, max(inside, 0), out / max(out + near, 1)))
 
 
 def _sides(relation: Relation, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -64,12 +72,17 @@ def _sides(relation: Relation, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.n
         known &= second != 0
     left, first, second = left[known], first[known], second[known]
     right = _OPERATIONS[relation.operator](first, second)
-    return left, right, _trivial(right, first, second, relation)
+    trivial = _trivial(right, first, second, relation)
+    if relation.decimals is not None:
+        factor = 10.0**relation.decimals
+        scaled = factor * right if relation.operator == "+" else _OPERATIONS[relation.operator](factor * first, second)
+        right = np.round(scaled) / factor
+    return left, right, trivial
 
 
 def _trivial(right: np.ndarray, first: np.ndarray, second: np.ndarray, relation: Relation) -> np.ndarray:
     """Where the right side is one of its terms or 0: such rows say nothing about the relation."""
-    least = relation.tolerance + 1e-9
+    least = (relation.tolerance if relation.decimals is None else 0.5 * 10.0**-relation.decimals) + 1e-9
     trivial = (np.abs(right - first) <= least) | (np.abs(right) <= least)
     return trivial if relation.operator == "/" else trivial | (np.abs(right - second) <= least)
 
@@ -101,7 +114,9 @@ class Relations:
     def _drop_repetitions(self) -> None:
         """An equation that holds exactly is not repeated up to rounding, nor a product as quotients."""
         kept: list[Relation] = []
-        for relation in sorted(self.found, key=lambda r: (r.tolerance > 0, r.operator == "/")):
+        for relation in sorted(
+            self.found, key=lambda r: (r.decimals is not None or r.tolerance > 0, r.operator == "/")
+        ):
             same = [other for other in kept if other.c is not None and other.columns == relation.columns]
             if relation.c is None or not same:
                 kept.append(relation)
@@ -141,7 +156,8 @@ def _equations(half: Rows, numbers: list[int]) -> Iterator[Relation]:
         return
     telling = np.count_nonzero(~np.isnan(sample) & (sample != 0) & (sample != 1), axis=0)
     screen = sample[numbers][:, np.argsort(-telling, kind="stable")[:SCREEN]]
-    halves = np.array([_half_a_unit(sample[j]) for j in numbers])
+    decimals = [_decimals(sample[j]) for j in numbers]
+    halves = np.array([0.0 if places is None else 0.5 * 10.0**-places for places in decimals])
     some = half.sample
     for k, b in enumerate(numbers):
         for operator, partners in (
@@ -151,12 +167,20 @@ def _equations(half: Rows, numbers: list[int]) -> Iterator[Relation]:
         ):
             others = [p for p in partners if p != k]
             for p, a in _matching(screen, halves, k, operator, others):
-                for tolerance in sorted({0.0, float(halves[a])}):
-                    relation = Relation("=", numbers[a], b, operator, numbers[others[p]], tolerance)
+                exact = Relation("=", numbers[a], b, operator, numbers[others[p]])
+                for relation in _roundings(exact, decimals[a]):
                     m = measured(relation, some)
                     if m.broken <= min(0.005 * m.applies + 2, 0.05 * m.expected):
                         yield relation
                         break
+
+
+def _roundings(exact: Relation, decimals: int | None) -> Iterator[Relation]:
+    """An equation as it is, rounded like its left side, and up to half a unit in the last place of that."""
+    yield exact
+    if decimals is not None:
+        yield replace(exact, decimals=decimals)
+        yield replace(exact, tolerance=float(f"5e-{decimals + 1}"))
 
 
 def _matching(
@@ -181,11 +205,11 @@ def _matching(
             yield int(p), int(a)
 
 
-def _half_a_unit(cells: np.ndarray) -> float:
-    """Half a unit in the last decimal place of the numbers; 0 where they have more than six."""
+def _decimals(cells: np.ndarray) -> int | None:
+    """The number of decimal places of the numbers; None where they have more than six."""
     cells = cells[~np.isnan(cells)]
     for decimals in range(7):
         scaled = cells * 10.0**decimals
         if (np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(1.0, np.abs(scaled))).all():
-            return float(f"5e-{decimals + 1}")
-    return 0.0
+            return decimals
+    return None

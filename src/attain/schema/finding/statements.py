@@ -11,13 +11,17 @@ from attain.schema.finding.states import Column
 
 @dataclass(frozen=True)
 class Relation:
-    """`a <= b` or `a = b` (operator ""), or `a = b + c`, up to `tolerance`; a, b and c are positions of columns."""
+    """`a <= b` or `a = b` (operator ""), or `a = b + c`; a, b and c are positions of columns.
+
+    An equation may hold for its right side rounded to so many `decimals`, or up to `tolerance`.
+    """
 
     sign: Literal["<=", "="]
     a: int
     b: int
     operator: str = ""
     c: int | None = None
+    decimals: int | None = None
     tolerance: float = 0.0
 
     @property

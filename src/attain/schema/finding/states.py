@@ -8,7 +8,7 @@ atom that laws speak of, or all ordinary cells together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
@@ -107,6 +107,17 @@ class Column:
         """The states of ordinary cells, with their atoms."""
         atoms = ((state, self.atom(state)) for state in range(self.n_states))
         return tuple((state, atom) for state, atom in atoms if atom is not None and atom.ordinary)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """The number of rows in each state."""
+        return np.asarray(self.members @ np.bincount(self.codes, minlength=len(self.atoms)))
+
+    def remaining(self, excluded: Iterable[int]) -> list[int]:
+        """The levels outside these states, where they are told more easily than those inside; otherwise none."""
+        gone = {int(atom.low) for atom in map(self.atom, excluded) if atom is not None and atom.kind == "level"}
+        left = [k for k in range(len(self.feature.levels)) if k not in gone] if gone else []
+        return left if len(left) == 1 or len(left) < len(gone) / 2 else []
 
     def presence(self, state: int) -> bool:
         """Whether the state says that a cell is missing, special or ordinary, rather than what is in it."""

@@ -38,24 +38,28 @@ class Counts:
     """What is counted of one candidate, or of an array of them.
 
     `applies`: rows that it says something about; `broken`: those that break it; `expected`: those that would if its
-    columns were independent; `rarest`: rows in the rarest of the states that it speaks of.
+    columns were independent; `rarest`: rows in the rarest of the states that it speaks of; `edge`: see `edge`.
     """
 
     applies: Any
     broken: Any
     expected: Any
     rarest: Any
+    edge: Any = 0.0
 
     def hold(self, exceptions: float, threshold: float, share: float = BY_CHANCE) -> Any:
         """Whether it holds on half of the rows, up to chance, and would not if its columns were independent."""
         few = _few(self.broken, exceptions * self.applies) & _few(self.broken, share * self.expected)
-        return few & (chance(self.broken, self.expected) <= threshold)
+        return few & self._told(threshold)
 
     def confirmed(self, exceptions: float, threshold: float, share: float = BY_CHANCE) -> Any:
         """Whether it holds on all rows, and for new rows with a bounded rate, whichever of its states is given."""
         few = (self.broken <= exceptions * self.applies) & (self.broken <= share * self.expected)
         bounded = (self.rarest >= SMALLEST) & (rate(self.broken, self.rarest) <= LARGEST_RATE)
-        return few & bounded & (chance(self.broken, self.expected) <= threshold)
+        return few & bounded & self._told(threshold)
+
+    def _told(self, threshold: float) -> Any:
+        return (chance(self.broken, self.expected) <= threshold) & (self.edge <= threshold)
 
 
 def chance(broken: Any, expected: Any) -> Any:
@@ -67,6 +71,16 @@ def chance(broken: Any, expected: Any) -> Any:
     from scipy.special import pdtr  # imported here, because importing a schema should not take long
 
     return pdtr(broken, expected)
+
+
+def edge(beyond: int, inside: int, share: float) -> float:
+    """P(V ≤ beyond) if rows were as frequent beyond a limit as just inside it: a limit is sharper than a tail.
+
+    Just inside is where `share` of the rows in both regions would be beyond if the columns were independent.
+    """
+    from scipy.special import bdtr
+
+    return float(bdtr(beyond, beyond + inside, share))
 
 
 def _few(broken: Any, allowed: Any) -> Any:
