@@ -51,7 +51,8 @@ def test_a_row_keeps_or_breaks_a_rule(rule: str, row: list[float], kept: bool) -
     ("rule", "factual", "row", "repaired"),
     [
         ("a + b <= 10", [2, 3, 0], [6, 9, 0], [4, 6, 0]),  # back towards the factual, just far enough
-        ("a <= b", [1, 5, 0], [8, 5, 0], [5, 5, 0]),
+        ("a <= b", [1, 5, 0], [8, 5, 0], [8, 8, 0]),  # the other side follows the one that moved
+        ("a <= b", [1, 5, 0], [8, 2, 0], [3.8, 3.8, 0]),  # where both moved, both go back
         ("a = b", [1, 1, 0], [4, 1, 0], [4, 4, 0]),  # the feature that was left alone takes up the gap
         ("if owner = no then b = 0", [1, 0, 1], [1, 7, 0], [1, 0, 0]),
         ("if owner in (no) or a > 9 then 0 <= b <= 1", [1, 0, 1], [1, 7, 0], [1, 1, 0]),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +38,11 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.advice import columns_to_decide
-from attain.tables import Errors, Layout, Region, Table, desired_labels, read_labels
+from attain.schema.laws import Law, find_laws
+from attain.tables import Errors, Layout, Region, RuleBook, Table, desired_labels, read_labels
+
+_BROKEN_RULE = 0.01
+"""A rule that a larger share of the training rows breaks is named in a note: it is perhaps not what was meant."""
 
 
 class _Learned(BaseEstimator):
@@ -49,6 +54,8 @@ class _Learned(BaseEstimator):
     percentiles_: Percentiles
     space_: MeasuringSpace
     labels_: np.ndarray | None
+    laws_: tuple[Law, ...]
+    book_: RuleBook
     observed_: tuple[np.ndarray, np.ndarray]
     drawn_seed_: int
 
@@ -66,6 +73,7 @@ class Explainer(_Learned, ABC):
     """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
 
     schema: Schema | None = field(default=None, kw_only=False)
+    laws: Literal["found"] | Sequence[str | Law] | None = "found"
     budget: int = integer(20_000, least=2)
     margin: float = number(1e-6, least=0)
     figures: bool = True
@@ -89,16 +97,29 @@ class Explainer(_Learned, ABC):
         table = Table.read(X, schema)
         if len(table) < 2:
             raise DataError(f"X has {len(table)} rows; fitting takes at least 2, and hundreds to be of use")
-        self._remember(table, None if y is None else read_labels(y, table.labels))
+        self._remember(table, None if y is None else read_labels(y, table.labels), self._chosen_laws(table))
+        for note in self._rule_notes:
+            warnings.warn(note, stacklevel=3)
 
-    def _remember(self, table: Table, labels: np.ndarray | None, *, real: bool = True) -> None:
+    def _chosen_laws(self, table: Table) -> tuple[Law, ...]:
+        """The laws that answers keep: those given, or else the schema's, or else those of the training rows."""
+        if self.laws is None:
+            return ()
+        if self.laws == "found":
+            known = table.schema.laws
+            return find_laws(table.schema.features, table.values) if known is None else known
+        return tuple(law if isinstance(law, Law) else Law(law) for law in self.laws)
+
+    def _remember(self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, real: bool = True) -> None:
         """Keeps the training rows, and what follows from them for every method.
 
         Where an explainer was saved without its training rows, `real` is False: the rows then only have the columns'
         distributions, and belong to nobody.
         """
-        self.labels_ = labels
+        self.labels_, self.laws_ = labels, laws
+        self.book_ = RuleBook(table.schema, laws)
         self.rows_are_real_ = real
+        self._rule_notes = _doubtful_rules(self.book_, table.values) if real else ()
         self.schema_, self.table_, self.layout_ = table.schema, table, table.layout
         self.n_features_in_ = len(table.schema)
         self.feature_names_in_ = np.array(table.layout.columns, dtype=object)
@@ -232,7 +253,7 @@ class Explainer(_Learned, ABC):
         table = Table.read(one_row(X), self.schema_, errors=errors)
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
-        region = Region.of(table, Constraints.of(constraints), self.observed_)
+        region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
         if table.layout.unseen:
             goal, *others = (asked.with_unseen(table.layout.unseen) for asked in (goal, *others))
         ledger = Ledger(len(table), self.budget)
@@ -322,7 +343,7 @@ class Explainer(_Learned, ABC):
             **difficulty(answers.rows, factuals, self.percentiles_),
             **answers.figures,
         }
-        notes = self._notes(problem.inspected)
+        notes = (*self._rule_notes, *self._notes(problem.inspected))
         if self.figures and not self.rows_are_real_:
             notes += ("This explainer was saved without its training rows: outlier and connectedness are missing.",)
         elif self.figures:
@@ -359,6 +380,7 @@ class Explainer(_Learned, ABC):
             },
             option_figures=option_figures,
             notes=notes,
+            laws=self.laws_,
             rows_asked=goal.rows_asked + sum(other.rows_asked for other in problem.others),
             unreadable=unreadable,
         )
@@ -375,9 +397,23 @@ class Explainer(_Learned, ABC):
     def _check_parameters(self) -> None:
         """Refuses values that the fields do not take; methods add checks of their own."""
         check_fields(self)
+        listed = isinstance(self.laws, list | tuple) and all(isinstance(law, str | Law) for law in self.laws)
+        if not listed and self.laws is not None and self.laws != "found":
+            raise AttainError(f"laws must be 'found', None or a list of rules such as ['a <= b'], got {self.laws!r}")
         if self.random_state is not None:
             check_integer("random_state", self.random_state, 0)
             check_number("random_state", self.random_state, least=0, below=2**64)
+
+
+def _doubtful_rules(book: RuleBook, values: np.ndarray) -> tuple[str, ...]:
+    """A note for each rule or law that many of the training rows break."""
+    broken = 1 - book.kept(values).mean(axis=0)
+    return tuple(
+        f"The rule {rule.text!r} is broken by {'all' if share == 1 else f'{share:.0%} of'} training rows; check that "
+        "it says what you mean."
+        for rule, share in zip(book.rules, broken.tolist(), strict=True)
+        if share > _BROKEN_RULE
+    )
 
 
 def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
@@ -409,7 +445,7 @@ def _outset(region: Region, met: np.ndarray, unreadable: Collection[int]) -> lis
     """The status of rows whose outcome is known before any search; None for the others."""
     nothing_free = np.asarray(region.frozen.all(axis=1))
     stuck_rule = np.zeros(len(region), dtype=bool)
-    fixed, kept = _fixed(region), region.book.kept(region.factuals)
+    fixed, kept = _fixed(region), region.book.kept(region.factuals) | region.book.is_law
     for k, rule in enumerate(region.schema.parsed_rules):
         columns = [region.schema.position(name) for name in rule.names]
         stuck_rule |= ~kept[:, k] & np.asarray(fixed[:, columns].all(axis=1))
@@ -426,9 +462,8 @@ def _outset(region: Region, met: np.ndarray, unreadable: Collection[int]) -> lis
 def _fixed(region: Region) -> np.ndarray:
     """Which cells no answer can change: frozen ones, and derived ones computed from nothing but fixed ones."""
     fixed = region.frozen.copy()
-    for j, expression in region.schema.derivations:
-        inputs = [region.schema.position(name) for name in expression.names]
-        fixed[:, j] = fixed[:, inputs].all(axis=1)
+    for one in region.book.derivations:
+        fixed[:, one.column] = fixed[:, one.inputs].all(axis=1)
     return fixed
 
 

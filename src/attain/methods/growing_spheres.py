@@ -43,6 +43,9 @@ class GrowingSpheres(Explainer):
     ----------
     schema
         What the columns are; None infers it from the training data.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
     samples
         Records tried in each ball or shell.
     radius

@@ -11,6 +11,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Protocol
 
@@ -22,11 +23,12 @@ from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.frames import library_named
 from attain.schema import Schema
+from attain.schema.laws import Law
 from attain.tables import Layout, Table
 
 _STATE, _SCHEMA = "explainer.json", "schema.toml"
 _FACTS: Final = {"format", "explainer", "training_rows", "rows", "versions"}
-_KEYS: Final = {"class", "parameters", "library", "columns", "dtypes", "labels", "learned"}
+_KEYS: Final = {"class", "parameters", "library", "columns", "dtypes", "labels", "laws", "learned"}
 _LEARNED: Final = "learned."
 _MARGINAL_ROWS: Final = 1000
 """How finely each column's distribution is kept where the rows are not."""
@@ -42,6 +44,7 @@ class Savable(Protocol):
 
     table_: Table
     labels_: np.ndarray | None
+    laws_: tuple[Law, ...]
     rows_are_real_: bool
     needs_rows: Any
 
@@ -49,7 +52,9 @@ class Savable(Protocol):
 
     def _check_parameters(self) -> None: ...
 
-    def _remember(self, table: Table, labels: np.ndarray | None, *, real: bool = True) -> None: ...
+    def _remember(
+        self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, real: bool = True
+    ) -> None: ...
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]: ...
 
@@ -73,6 +78,7 @@ def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> No
         "columns": list(table.layout.columns),
         "dtypes": {key: table.layout.library.dtype_text(dtype) for key, dtype in table.layout.dtypes.items()},
         "labels": None if explainer.labels_ is None or not keeps_rows else list(explainer.labels_),
+        "laws": [asdict(law) for law in explainer.laws_],
         "learned": facts,
     }
     try:
@@ -149,7 +155,7 @@ def _built(found: Any, contents: container.Contents, state: Mapping[str, Any], k
         schema=schema, **{key: _unpacked(value, schema, known) for key, value in state["parameters"].items()}
     )
     explainer._check_parameters()
-    explainer._remember(table, labels, real=real)
+    explainer._remember(table, labels, tuple(_law(law) for law in state["laws"]), real=real)
     learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
     explainer._restore(state["learned"], learned)
     _check_restored(explainer, state["learned"], learned)
@@ -265,7 +271,8 @@ def _opened(path: str | os.PathLike[str]) -> tuple[container.Contents, dict[str,
     container.check_keys(path, "its manifest", contents.facts, _FACTS)
     state = container.parse_json(path, _STATE, contents.texts[_STATE])
     container.check_keys(path, _STATE, state, _KEYS)
-    kinds = {"class": str, "parameters": dict, "library": str, "columns": list, "dtypes": dict, "learned": dict}
+    kinds = {"class": str, "parameters": dict, "library": str, "columns": list, "dtypes": dict}
+    kinds |= {"laws": list, "learned": dict}
     wrong = [key for key, kind in kinds.items() if not isinstance(state[key], kind)]
     facts = {"explainer": str, "training_rows": bool, "rows": int, "versions": dict}
     wrong += [key for key, kind in facts.items() if not isinstance(contents.facts[key], kind)]
@@ -294,6 +301,14 @@ def _table(schema: Schema, state: Mapping[str, Any], arrays: Mapping[str, np.nda
     library = library_named(state["library"])
     layout = Layout(schema, library, tuple(columns), {name: library.dtype_named(texts[name]) for name in columns})
     return Table(schema, values, layout, range(len(values)), layout.frame(values))
+
+
+def _law(entry: Any) -> Law:
+    law = Law(**entry)
+    texts, numbers = (law.text, law.sentence), (law.applies, law.broken, law.expected, law.rate)
+    if not all(isinstance(text, str) for text in texts) or not all(isinstance(n, int | float | None) for n in numbers):
+        raise ValueError("a law has the wrong type")
+    return law
 
 
 def _labels(items: Any, rows: int) -> np.ndarray | None:
@@ -335,6 +350,8 @@ def _packed(name: str, value: Any) -> Any:
         return {"float": str(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Law):
+        return value.text
     if isinstance(value, tuple | list):
         return {"tuple": [_packed(name, item) for item in value]}
     if isinstance(value, Mapping):

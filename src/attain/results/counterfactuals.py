@@ -14,7 +14,7 @@ from attain.core.frames import Frame
 from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results.html import notebook
-from attain.results.record import CHANGES, Record
+from attain.results.record import CHANGES, LAW_CHANGES, Record
 from attain.results.sentences import person_sentences
 from attain.results.serialise import read_fields, to_json
 from attain.results.text import description, overview
@@ -39,6 +39,9 @@ class Counterfactuals(Record):
     changes
         One row per changed feature, with the columns of the paper's Table 1, the feature's label and unit, and the
         level: how typical the option is. Percentiles run from 0 to 100.
+    law_changes
+        One row for each change that a law asks for: without it, and with all the others, the answer would break the
+        law. `laws` are those that answers keep.
     status
         How each person's search ended: the names of `Status`.
     reasons
@@ -72,6 +75,11 @@ class Counterfactuals(Record):
     def changes(self) -> Frame:
         cells = self.changed_cells()
         return self.table.layout.library.make({name: [cell[name] for cell in cells] for name in CHANGES})
+
+    @cached_property
+    def law_changes(self) -> Frame:
+        cells = self.law_cells()
+        return self.table.layout.library.make({name: [cell[name] for cell in cells] for name in LAW_CHANGES})
 
     @cached_property
     def status(self) -> Any:

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from attain.results.status import Status, Typicality
-from attain.tables import Table
-from attain.tables.cells import unchanged
+from attain.schema.laws import Law
+from attain.tables import RuleBook, Table, unchanged
 
 CHANGES: Final = (
     *("person", "option", "feature", "label", "unit", "current", "counterfactual"),
@@ -20,6 +20,8 @@ CHANGES: Final = (
     "method",
 )
 """The columns of `Counterfactuals.changes`."""
+LAW_CHANGES: Final = ("person", "option", "feature", "law", "sentence")
+"""The columns of `Counterfactuals.law_changes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,8 @@ class Record:
     """All rows that models were asked about in this call: those charged to a person, probes and training rows."""
     unreadable: Mapping[int, str] = field(default_factory=dict, repr=False)
     """The people whose record cannot be read, by position, each with a sentence that says why."""
+    laws: tuple[Law, ...] = field(default=(), repr=False)
+    """The laws that answers keep, unless a person breaks one already."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -126,6 +130,34 @@ class Record:
             "level": self.levels[i],
             "method": self.method,
         }
+
+    @cached_property
+    def _book(self) -> RuleBook:
+        return RuleBook(self.table.schema, self.laws)
+
+    @cached_property
+    def following(self) -> frozenset[str]:
+        """The features that follow others by a law: nobody changes them by themselves."""
+        return frozenset(self.table.schema.names[one.column] for one in self._book.derivations if one.follows)
+
+    def law_cells(self) -> list[dict[str, Any]]:
+        """One dictionary for each changed cell and law that the option would break without the change."""
+        own = self.table.values[self.owners]
+        options, columns = np.nonzero(~unchanged(own, self.rows))
+        undone = self.rows[options]
+        undone[np.arange(len(options)), columns] = own[options, columns]
+        first = len(self.table.schema.rules)
+        needed = ~self._book.kept(undone)[:, first:] & self._book.kept(self.rows)[options, first:]
+        return [
+            {
+                "person": self.table.labels[int(self.owners[options[cell]])],
+                "option": int(self.ranks[options[cell]]),
+                "feature": self.table.schema.names[columns[cell]],
+                "law": self.laws[k].text,
+                "sentence": self.laws[k].sentence,
+            }
+            for cell, k in zip(*(part.tolist() for part in np.nonzero(needed)), strict=True)
+        ]
 
     def _figure(self, name: str, i: int) -> float | None:
         values = self.option_figures.get(name)

@@ -55,7 +55,7 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
     features = [result.table.schema[cell["feature"]] for cell in cells]
     actions: dict[str, list[str]] = {}
     for cell, feature in zip(cells, features, strict=True):
-        verb, change = _action(cell, feature)
+        verb, change = _action(cell, feature, feature.name in result.following)
         actions.setdefault(verb, []).append(change)
     derived = actions.pop(_FOLLOWS, [])
     chosen = [f"{verb} {_joined(changes)}" for verb, changes in actions.items()]
@@ -77,11 +77,11 @@ def changed_options(result: Record, positions: Collection[int] | None = None) ->
     return [list(group) for _, group in groupby(cells, key=lambda cell: (cell["position"], cell["option"]))]
 
 
-def _action(cell: Mapping[str, Any], feature: Feature) -> tuple[str, str]:
-    """The verb and its object: `reduce`, `duration from 48 to 24 months`."""
+def _action(cell: Mapping[str, Any], feature: Feature, follows: bool) -> tuple[str, str]:
+    """The verb and its object: `reduce`, `duration from 48 to 24 months`; `follows` is for what a law computes."""
     title, before, after = plain(feature.title), *now_and_then(cell, feature, _quoted)
     change = f"{title} from {before} to {after}"
-    if feature.derived is not None:
+    if follows or feature.derived is not None:
         return _FOLLOWS, change
     if cell["current"] is None:
         return "fill in", f"{title} with {after}"

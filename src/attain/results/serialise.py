@@ -6,6 +6,7 @@ import decimal
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from attain.results.record import CHANGES, Record
 from attain.results.sentences import person_sentences
 from attain.results.status import Status
 from attain.schema import Schema
+from attain.schema.laws import Law
 from attain.tables import Table
 
 FORMAT = "attain-counterfactuals-1"
@@ -57,6 +59,7 @@ def to_json(result: Record) -> str:
         "option_figures": {name: _vector(values) for name, values in result.option_figures.items()},
         "notes": list(result.notes),
         "rows_asked": result.rows_asked,
+        "laws": [asdict(law) for law in result.laws],
         "sentences": person_sentences(result),
         "changes": [{name: _plain(cell[name]) for name in CHANGES} for cell in result.changed_cells()],
         "unreadable": {str(position): sentence for position, sentence in result.unreadable.items()},
@@ -82,6 +85,7 @@ def read_fields(text: str) -> dict[str, Any]:
             "person_figures": {name: _read_vector(values) for name, values in content["person_figures"].items()},
             "option_figures": {name: _read_vector(values) for name, values in content["option_figures"].items()},
             "notes": tuple(content["notes"]),
+            "laws": tuple(Law(**law) for law in content["laws"]),
             "unreadable": {int(position): sentence for position, sentence in content["unreadable"].items()},
         }
     except AttainError:

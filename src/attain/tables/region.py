@@ -15,7 +15,7 @@ import numpy as np
 
 from attain.schema.constraints import Constraints
 from attain.schema.feature import VALUE, Feature
-from attain.schema.schema import Schema
+from attain.schema.schema import Rule, Schema
 from attain.tables.cells import ordinary, unchanged
 from attain.tables.grid import is_on_grid, on_grid, snapped
 from attain.tables.rules import RuleBook
@@ -36,7 +36,9 @@ class Region:
     factuals
         The rows themselves, (n, d).
     frozen
-        Cells that may not change, (n, d). Derived cells count as frozen: they are computed, not searched.
+        Cells that may not change, (n, d). Computed cells count as frozen: they are not searched.
+    frozen_without_laws
+        The same, if there were no laws.
     low, high
         The smallest and largest value of a number, or position of an ordered level, (n, d).
     states
@@ -46,29 +48,43 @@ class Region:
         The weight of a change, (n, d).
     max_changes
         The largest number of features that may change, (n,).
+    book
+        The rules, the laws, and the columns that are computed from others.
     """
 
     schema: Schema
     factuals: np.ndarray
     frozen: np.ndarray
+    frozen_without_laws: np.ndarray
     low: np.ndarray
     high: np.ndarray
     states: dict[int, np.ndarray]
     cost: np.ndarray
     max_changes: np.ndarray
+    book: RuleBook
 
     @classmethod
     def of(
-        cls, table: Table, constraints: Constraints, observed: tuple[np.ndarray, np.ndarray] | None = None
+        cls,
+        table: Table,
+        constraints: Constraints,
+        observed: tuple[np.ndarray, np.ndarray] | None = None,
+        book: RuleBook | None = None,
     ) -> Region:
-        """The region of the rows of a table; `observed` is the range of the training data, which answers stay in."""
+        """The region of the rows of a table.
+
+        `observed` is the range of the training data, which answers stay in; `book` has the laws that they keep, besides
+        the schema's rules.
+        """
         schema, factuals = table.schema, table.values
+        book = RuleBook(schema) if book is None else book
         n, d = factuals.shape
         frozen = np.zeros((n, d), dtype=bool)
         low, high = np.full((n, d), -math.inf), np.full((n, d), math.inf)
         cost = np.array([[feature.cost for feature in schema]] * n).reshape(n, d)
         max_changes = np.full(n, d)
         states: dict[int, np.ndarray] = {}
+        pinned = np.zeros((n, d), dtype=bool)
         for j, feature in enumerate(schema):
             own = factuals[:, j]
             limits = None if observed is None else (observed[0][j], observed[1][j])
@@ -81,21 +97,26 @@ class Region:
                 states[j] = allowed
         for owners, given in constraints.resolved(schema, table.labels):
             for name in given.immutable:
-                frozen[owners, schema.position(name)] = True
+                pinned[owners, schema.position(name)] = True
             for name, weight in given.cost.items():
                 cost[owners, schema.position(name)] = weight
             if given.max_changes is not None:
                 max_changes[owners] = np.minimum(max_changes[owners], given.max_changes)
             _tighten_owners(schema, factuals, low, high, owners, given)
-        region = cls(schema, factuals, frozen, low, high, states, cost, max_changes)
-        return replace(region, frozen=frozen | region._stuck())
+        region = cls(schema, factuals, frozen, frozen, low, high, states, cost, max_changes, book)
+        stuck = region._stuck() | frozen | pinned
+        for one in reversed([one for one in book.derivations if one.follows]):
+            # a column that may not change holds those it would follow
+            pinned[:, one.inputs] |= pinned[:, [one.column]]
+            frozen[:, one.column] = True
+        return replace(region, frozen=stuck | frozen | pinned, frozen_without_laws=stuck)
+
+    def without_laws(self) -> Region:
+        """What the rows may reach if only the schema and the constraints are kept."""
+        return replace(self, frozen=self.frozen_without_laws, book=self.book.without_laws)
 
     def __len__(self) -> int:
         return len(self.factuals)
-
-    @cached_property
-    def book(self) -> RuleBook:
-        return RuleBook(self.schema)
 
     def _stuck(self) -> np.ndarray:
         """Cells that nothing freezes but that have no other value to take."""
@@ -133,11 +154,13 @@ class Region:
             self.schema,
             self.factuals[owners],
             self.frozen[owners],
+            self.frozen_without_laws[owners],
             self.low[owners],
             self.high[owners],
             {j: allowed[owners] for j, allowed in self.states.items()},
             self.cost[owners],
             self.max_changes[owners],
+            self.book,
         )
 
     def changed(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
@@ -162,25 +185,58 @@ class Region:
         """
         factuals = self.factuals[owners]
         rows = self.derived(self._cells(rows, owners, factuals), factuals)
-        if not self.schema.rules:
+        if not self.book.rules:
             return rows
-        broken = np.flatnonzero(~self.book.kept(rows).all(axis=1))
-        if not broken.size:
-            return rows
-        owners, factuals = owners[broken], factuals[broken]
-        repaired = self._cells(self.book.repaired(rows[broken], factuals, self.frozen[owners]), owners, factuals)
-        repaired = self.derived(repaired, factuals)
-        # a partial repair would continue at the next call: such a row stays as it is, and is rejected
-        whole = self.book.kept(repaired).all(axis=1)
-        rows[broken[whole]] = repaired[whole]
+        broken = np.flatnonzero(~self.keeps(rows, owners))
+        for pull in (True, False):
+            if broken.size:
+                repaired = self._repaired(rows[broken], owners[broken], pull)
+                # a partial repair would continue at the next call: such a row stays as it is, and is rejected
+                whole = self.keeps(repaired, owners[broken])
+                rows[broken[whole]] = repaired[whole]
+                broken = broken[~whole]
         return rows
 
+    def _repaired(self, rows: np.ndarray, owners: np.ndarray, pull: bool) -> np.ndarray:
+        factuals = self.factuals[owners]
+        excused = self._excused[owners] if self._excused.any() else None
+        repaired = self.book.repaired(rows, factuals, self.frozen[owners], excused, pull)
+        return self.derived(self._cells(repaired, owners, factuals), factuals)
+
+    @cached_property
+    def _excused(self) -> np.ndarray:
+        """The laws that each row breaks itself, and so may go on breaking, (n, rules)."""
+        return np.asarray(~self.book.kept(self.factuals) & self.book.is_law)
+
+    def keeps(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """The rows that keep every rule and every law, or break a law only as their owners do, and not by more."""
+        good = self.book.all_kept(rows)
+        if self._excused.any():
+            at = np.flatnonzero(~good & np.asarray(self._excused.any(axis=1))[owners])
+            good[at] = self.kept(rows[at], owners[at]).all(axis=1)
+        return good
+
+    def binding(self, i: int) -> list[Rule]:
+        """The rules and laws that hold for row i: all but laws that it breaks itself."""
+        return [rule for rule, excused in zip(self.book.rules, self._excused[i], strict=True) if not excused]
+
+    def kept(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which rule or law (column) holds in which row, or is broken as its owner does, and not by more."""
+        kept = self.book.kept(rows)
+        excused = ~kept & self._excused[owners]
+        for k in np.flatnonzero(excused.any(axis=0)).tolist():
+            at = np.flatnonzero(excused[:, k])
+            kept[at, k] = self.book.no_worse(k, rows[at], self.factuals[owners[at]])
+        return kept
+
     def derived(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        """The rows with derived columns recomputed, on their grid."""
+        """The rows with computed columns computed again, on their grid."""
         rows = self.book.derive(rows, factuals)
-        for j, _ in self.schema.derivations:
-            touched = rows[:, j] != factuals[:, j]
-            rows[touched, j] = on_grid(rows[touched, j], self.schema.features[j].step)
+        for one in self.book.derivations:
+            j = one.column
+            if self.schema.features[j].numeric:
+                touched = rows[:, j] != factuals[:, j]
+                rows[touched, j] = on_grid(rows[touched, j], self.schema.features[j].step)
         return rows
 
     def _cells(self, rows: np.ndarray, owners: np.ndarray, factuals: np.ndarray) -> np.ndarray:
@@ -253,9 +309,9 @@ class Region:
         """
         number = self.changed(rows, owners).sum(axis=1)
         admitted = (number > 0) & (number <= self.max_changes[owners])
-        if self.schema.rules:
-            admitted &= self.book.kept(rows).all(axis=1)
-        if self.schema.derivations:
+        if self.book.rules:
+            admitted &= self.keeps(rows, owners)
+        if self.book.derivations:
             admitted &= ~self._derived_broken(rows, owners)
         return admitted
 
@@ -274,15 +330,16 @@ class Region:
             if feature.derived is not None:
                 continue
             cells, moved = rows[:, j], differs[:, j]
-            broken["immutable"] |= moved & self.frozen[owners, j]
+            if j not in self.following:
+                broken["immutable"] |= moved & self.frozen[owners, j]
             broken["level"] |= moved & np.isnan(cells)
             if feature.numeric:
                 self._number_broken(broken, j, feature, cells, moved, owners)
             else:
                 self._level_broken(broken, j, feature, cells, moved, owners)
         broken["max_changes"] = self.changed(rows, owners).sum(axis=1) > self.max_changes[owners]
-        kept = self.book.kept(rows)
-        return broken | {text: ~kept[:, k] for k, text in enumerate(self.schema.rules)}
+        kept = self.kept(rows, owners)
+        return broken | {rule.text: ~kept[:, k] for k, rule in enumerate(self.book.rules)}
 
     def _number_broken(
         self,
@@ -318,15 +375,26 @@ class Region:
         codes = np.where(known, cells, 0).astype(np.intp)
         broken["transition"] |= moved & known & ~self._levels(j, owners)[np.arange(len(codes)), codes]
 
+    @cached_property
+    def following(self) -> frozenset[int]:
+        """The columns that follow others by a law."""
+        return frozenset(one.column for one in self.book.derivations if one.follows)
+
     def _derived_broken(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The rows in which a derived cell differs from its expression, or has moved out of its limits."""
         broken, own = np.zeros(len(rows), dtype=bool), self.factuals[owners]
         expected = self.derived(rows, own)
-        for j, _ in self.schema.derivations:
-            cells = rows[:, j]
-            with np.errstate(invalid="ignore"):
-                outside = (cells < self.low[owners, j]) | (cells > self.high[owners, j]) | ~np.isfinite(cells)
-            broken |= ~unchanged(cells, expected[:, j]) | (outside & ~unchanged(cells, own[:, j]))
+        for one in self.book.derivations:
+            j, cells = one.column, rows[:, one.column]
+            moved = ~unchanged(cells, own[:, j])
+            broken |= ~unchanged(cells, expected[:, j])
+            if self.schema.features[j].numeric:
+                with np.errstate(invalid="ignore"):
+                    outside = (cells < self.low[owners, j]) | (cells > self.high[owners, j]) | ~np.isfinite(cells)
+                broken |= outside & moved
+            else:
+                at = np.flatnonzero(moved & ~np.isnan(cells))
+                broken[at] |= ~self._levels(j, owners[at])[np.arange(len(at)), cells[at].astype(np.intp)]
         return broken
 
 

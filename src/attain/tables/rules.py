@@ -1,66 +1,288 @@
-"""The schema's rules over rows of the matrix: which rows satisfy them, and how a row that violates one is repaired."""
+"""The rules and laws over rows of the matrix: which rows keep them, and how a row that breaks one is repaired."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from attain.schema.formulas import Comparison, Formula, Implication, View, conjuncts
-from attain.schema.schema import Schema
-from attain.tables.cells import unchanged
+from attain.schema.expressions import Expression
+from attain.schema.formulas import All, Among, Comparison, Formula, Implication, View
+from attain.schema.law import Law
+from attain.schema.schema import Rule, Schema
+from attain.tables.cells import ordinary, unchanged
+from attain.tables.lookups import Lookups
+
+_PASSES = 3
+"""How often all rules are gone through in a repair: what one rule moves, another may refuse."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A column that is computed from others.
+
+    Attributes
+    ----------
+    column, inputs
+        The positions of the column, and of those it is computed from.
+    expression
+        How it is computed.
+    follows
+        Whether a law says so: then it follows where the law is defined, and stays as it is elsewhere.
+    """
+
+    column: int
+    inputs: tuple[int, ...]
+    expression: Expression
+    follows: bool
 
 
 class RuleBook:
-    """The rules between features and the derived columns of one schema."""
+    """The rules between features and the derived columns of one schema, and laws of its data.
 
-    def __init__(self, schema: Schema) -> None:
+    Attributes
+    ----------
+    rules
+        The schema's rules, then the laws.
+    is_law
+        Which of them are laws, (rules,).
+    derivations
+        The columns that are computed from others, in an order in which they can be: the schema's derived ones, and
+        those that a law `column = expression` determines, unless they never change.
+    """
+
+    def __init__(self, schema: Schema, laws: Iterable[Law] = ()) -> None:
         self._schema = schema
-        self._rules = [_Rule.of(rule.formula, schema) for rule in schema.parsed_rules]
+        found = tuple(schema.rule(law.text) for law in laws)
+        self.rules: tuple[Rule, ...] = (*schema.parsed_rules, *found)
+        self.is_law = np.arange(len(self.rules)) >= len(schema.parsed_rules)
+        self._positions = [tuple(schema.position(name) for name in rule.names) for rule in self.rules]
+        self.derivations = tuple(self._derivations(found))
+
+    def _derivations(self, laws: tuple[Rule, ...]) -> Iterator[Derivation]:
+        schema = self._schema
+        for j, expression in schema.derivations:
+            yield Derivation(j, tuple(map(schema.position, expression.names)), expression, False)
+        # what a column depends on, directly or not, so that no column comes to depend on itself
+        needs = {j: {schema.position(name) for name in expression.names} for j, expression in schema.derivations}
+        chosen: dict[int, Derivation] = {}
+        for rule in laws:
+            if rule.determines is None:
+                continue
+            name, expression = rule.determines
+            j, inputs = schema.position(name), tuple(map(schema.position, expression.names))
+            behind = set(inputs).union(*(needs.get(k, set()) for k in inputs))
+            if schema.features[j].searched and j not in chosen and j not in behind:
+                chosen[j] = Derivation(j, inputs, expression, True)
+                needs[j] = behind
+                for others in needs.values():
+                    others |= behind if j in others else set()
+        while chosen:
+            for j in [j for j, one in chosen.items() if not any(k in chosen for k in one.inputs)]:
+                yield chosen.pop(j)
+
+    @cached_property
+    def without_laws(self) -> RuleBook:
+        """The book of the schema alone."""
+        return RuleBook(self._schema) if self.is_law.any() else self
+
+    @cached_property
+    def _lookups(self) -> Lookups:
+        return Lookups(self._schema.features, [rule.formula for rule in self.rules])
+
+    @cached_property
+    def _orders(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rules `a <= b` between two numbers: the columns of a and of b, and the positions of the rules."""
+        found = [(*pair, k) for k in self._lookups.rest if (pair := self._order(self.rules[k].formula)) is not None]
+        low, high, rules = np.array(found, dtype=np.intp).reshape(-1, 3).T
+        return low, high, rules
+
+    def _order(self, formula: Formula) -> tuple[int, int] | None:
+        if not isinstance(formula, Comparison) or formula.operator not in ("<=", ">="):
+            return None
+        if formula.left.column is None or formula.right.column is None:
+            return None
+        small, large = self._schema.position(formula.left.column), self._schema.position(formula.right.column)
+        return (small, large) if formula.operator == "<=" else (large, small)
+
+    @cached_property
+    def _others(self) -> list[int]:
+        """The positions of rules that are neither look-ups nor orders."""
+        return [k for k in self._lookups.rest if k not in set(self._orders[2].tolist())]
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
-        """Which rule (column) holds in which row: all that are not certainly false."""
-        result = np.ones((len(rows), len(self._rules)), dtype=bool)
-        view = View(self._schema, rows)
-        for k, rule in enumerate(self._rules):
-            result[:, k] = ~rule.formula.judge(view)[1]
+        """Which rule (column) holds in which row; one that is not certainly broken holds."""
+        result = np.ones((len(rows), len(self.rules)), dtype=bool)
+        for k, broken in self._broken(rows):
+            result[:, k] = ~broken
         return result
 
+    def all_kept(self, rows: np.ndarray) -> np.ndarray:
+        """The rows that keep every rule."""
+        good = np.ones(len(rows), dtype=bool)
+        parts = self._lookups.parts(rows)
+        for group in self._lookups.groups:
+            good &= ~group.any_broken[group.combinations(parts)]
+        low, high, rules = self._orders
+        if rules.size:
+            at, which = np.nonzero(rows[:, low] > rows[:, high])
+            good[at[self._certainly_above(rows, at, low[which], high[which])]] = False
+        for k in self._others:
+            good &= ~self._judged(k, rows)
+        return good
+
+    def _broken(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Each rule that some row breaks, in the order of the rules, and which rows do."""
+        found: dict[int, np.ndarray] = {}
+        parts = self._lookups.parts(rows)
+        for group in self._lookups.groups:
+            where = group.combinations(parts)
+            if group.any_broken[where].any():
+                found |= dict(zip(group.rules.tolist(), group.broken[:, where], strict=True))
+        for low, high, k in zip(*self._orders, strict=True):
+            above = rows[:, low] > rows[:, high]
+            if above.any():
+                at = np.flatnonzero(above)
+                above[at] = self._certainly_above(rows, at, low, high)
+                found[int(k)] = above
+        found |= {k: self._judged(k, rows) for k in self._others}
+        yield from ((k, found[k]) for k in sorted(found) if found[k].any())
+
+    def _certainly_above(
+        self, rows: np.ndarray, at: np.ndarray, low: np.ndarray | int, high: np.ndarray | int
+    ) -> np.ndarray:
+        """Whether the cells of rows `at` in columns `low` are larger than those in `high`, up to rounding.
+
+        A special code is not a number, and larger than nothing.
+        """
+        small, large = rows[at, low], rows[at, high]
+        certain = small - large > 1e-9 * np.maximum(1.0, np.maximum(np.abs(small), np.abs(large)))
+        for side, cells in ((low, small), (high, large)):
+            columns = np.broadcast_to(side, len(at))
+            for j in set(columns.tolist()) & self._with_codes:
+                certain &= (columns != j) | ordinary(self._schema.features[j], cells)
+        return np.asarray(certain)
+
+    @cached_property
+    def _with_codes(self) -> set[int]:
+        return {j for j, feature in enumerate(self._schema) if feature.special}
+
+    def _judged(self, k: int, rows: np.ndarray) -> np.ndarray:
+        """The rows that break rule k."""
+        return self.rules[k].formula.judge(self._view(k, rows))[1]
+
+    def _view(self, k: int, rows: np.ndarray) -> View:
+        columns = list(self._positions[k])
+        return View([self._schema.features[j] for j in columns], rows[:, columns])
+
+    def no_worse(self, k: int, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+        """Where rows that break rule k do so as their factuals do, or by less."""
+        columns = list(self._positions[k])
+        same = unchanged(rows[:, columns], factuals[:, columns]).all(axis=1)
+        formula = self.rules[k].formula
+        now, before = (_excess(formula, self._view(k, some), self._schema) for some in (rows, factuals))
+        return np.asarray(same | (np.isfinite(now) & (now <= before)))
+
     def derive(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        """The rows with each derived column recomputed where one of its inputs has changed."""
-        if not self._schema.derivations:
+        """The rows with each computed column computed again where one of its inputs has changed."""
+        if not self.derivations:
             return rows
         rows = rows.copy()
-        for j, expression in self._schema.derivations:
-            inputs = [self._schema.position(name) for name in expression.names]
+        for one in self.derivations:
+            inputs = list(one.inputs)
             changed = ~unchanged(rows[:, inputs], factuals[:, inputs]).all(axis=1)
-            rows[:, j] = np.where(changed, expression(View(self._schema, rows).columns), factuals[:, j])
+            value = one.expression({self._schema.names[j]: rows[:, j] for j in inputs})
+            if one.follows:
+                changed &= np.isfinite(value) & self._defined(one, rows, factuals)
+            rows[:, one.column] = np.where(changed, value, factuals[:, one.column])
         return rows
 
-    def repaired(self, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
-        """The rows with violated rules repaired where that is easy; the others are rejected later.
+    def _defined(self, one: Derivation, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+        """Where the inputs are ordinary values, and the column has one to replace."""
+        defined = ordinary(self._schema.features[one.column], factuals[:, one.column])
+        for j in one.inputs:
+            defined = defined & ordinary(self._schema.features[j], rows[:, j])
+        return defined
 
-        A linear inequality is repaired by moving back towards the factual just far enough, an equality by solving it
-        for one feature, an implication by enforcing its consequence, or else by undoing its condition.
+    def repaired(
+        self,
+        rows: np.ndarray,
+        factuals: np.ndarray,
+        frozen: np.ndarray,
+        excused: np.ndarray | None = None,
+        pull: bool = True,
+    ) -> np.ndarray:
+        """The rows with broken rules repaired where that is easy; the others are rejected later.
+
+        With `pull`, an order `a <= b` of which one side moved moves the other along. Any other linear inequality moves
+        back towards the factual just far enough, an equality is solved for one feature, an implication is repaired by
+        enforcing its consequence, or else by undoing its condition. Any other rule is repaired by undoing its changes.
+        Rules that a row is `excused` from, (n, rules), are left alone.
         """
         rows = rows.copy()
-        view = View(self._schema, rows)
-        for rule in self._rules:
-            broken = np.flatnonzero(rule.formula.judge(view)[1])
-            if broken.size:
-                rows[broken] = self._repair(rule, rows[broken], factuals[broken], frozen[broken])
-                view = View(self._schema, rows)
+        for _ in range(_PASSES):
+            done = True
+            for k, broken in self._broken(rows):
+                if excused is not None:
+                    broken = broken & ~excused[:, k]
+                at = np.flatnonzero(broken)
+                at = at[self._judged(k, rows[at])]  # another rule's repair may have changed them
+                if at.size:
+                    done = False
+                    rows[at] = self._repair(k, self.rules[k].formula, rows[at], factuals[at], frozen[at], pull)
+            if done:
+                break
         return rows
 
-    def _repair(self, rule: _Rule, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
-        for comparison, linear in rule.linear:
-            broken = comparison.judge(View(self._schema, rows))[1]
-            _repair_linear(linear, comparison.operator, broken, rows, factuals, frozen)
-        if isinstance(rule.formula, Implication):
-            broken = rule.formula.consequence.judge(View(self._schema, rows))[1]
-            undone = np.ix_(broken, np.array([self._schema.position(name) for name in rule.formula.condition.names]))
-            rows[undone] = factuals[undone]
+    def _repair(
+        self, k: int, formula: Formula, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray, pull: bool
+    ) -> np.ndarray:
+        """Rows that break a rule, or this part of it, repaired if possible."""
+        if isinstance(formula, Implication):
+            rows = self._repair(k, formula.consequence, rows, factuals, frozen, pull)
+            back = self._certainly_broken(k, formula.consequence, rows)
+            return self._undone(formula.condition, back, rows, factuals)
+        if isinstance(formula, All):
+            for part in formula.parts:
+                broken = self._certainly_broken(k, part, rows)
+                rows[broken] = self._repair(k, part, rows[broken], factuals[broken], frozen[broken], pull)
+            return rows
+        if isinstance(formula, Among) and len(formula.values) == 1:
+            j = self._schema.position(formula.name)
+            rows[:, j] = np.where(frozen[:, j], rows[:, j], formula.values[0])
+            return rows
+        linear = _linear(formula, self._schema) if isinstance(formula, Comparison) else None
+        if linear is None:
+            return self._undone(formula, np.ones(len(rows), dtype=bool), rows, factuals)
+        assert isinstance(formula, Comparison)
+        if pull and self._order(formula) is not None:
+            return _pulled(linear, rows, factuals, frozen)
+        return _repaired_linear(linear, formula.operator, rows, factuals, frozen)
+
+    def _certainly_broken(self, k: int, part: Formula, rows: np.ndarray) -> np.ndarray:
+        return part.judge(self._view(k, rows))[1]
+
+    def _undone(self, formula: Formula, where: np.ndarray, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+        columns = np.array([self._schema.position(name) for name in formula.names], dtype=np.intp)
+        cells = np.ix_(where, columns)
+        rows[cells] = factuals[cells]
         return rows
+
+
+def _excess(formula: Formula, view: View, schema: Schema) -> np.ndarray:
+    """By how much each row breaks a formula of numbers; infinite where that has no size."""
+    if isinstance(formula, Implication):
+        return _excess(formula.consequence, view, schema)
+    if isinstance(formula, All):
+        sizes = [np.where(part.judge(view)[1], _excess(part, view, schema), 0.0) for part in formula.parts]
+        return np.asarray(np.max(sizes, axis=0))
+    n = len(next(iter(view.columns.values())))
+    if not isinstance(formula, Comparison) or formula.operator == "≠" or any(schema[x].levels for x in formula.names):
+        return np.full(n, np.inf)
+    gap = formula.left(view.columns) - formula.right(view.columns)
+    return np.broadcast_to(np.abs(np.where(np.isnan(gap), np.inf, gap)), n)
 
 
 @dataclass(frozen=True)
@@ -72,42 +294,43 @@ class _Linear:
     constant: float
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        return rows[:, self.columns] @ self.slopes + self.constant
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """A rule, and the linear comparisons among what it demands."""
-
-    formula: Formula
-    linear: tuple[tuple[Comparison, _Linear], ...]
-
-    @classmethod
-    def of(cls, formula: Formula, schema: Schema) -> _Rule:
-        demanded = conjuncts(formula.consequence if isinstance(formula, Implication) else formula)
-        forms = ((part, _linear(part, schema)) for part in demanded if isinstance(part, Comparison))
-        return cls(formula, tuple((comparison, form) for comparison, form in forms if form is not None))
+        return np.asarray(rows[:, self.columns] @ self.slopes + self.constant)
 
 
 def _linear(comparison: Comparison, schema: Schema) -> _Linear | None:
     form = comparison.linear()
-    used = {} if form is None else {schema.position(name): weight for name, weight in form[0].items() if weight}
-    return _Linear(np.array(list(used)), np.array(list(used.values())), form[1]) if form and used else None
+    if form is None or comparison.operator == "≠":
+        return None
+    weights, constant = form
+    used = {schema.position(name): weight for name, weight in weights.items() if weight}
+    return _Linear(np.array(list(used)), np.array(list(used.values())), constant) if used else None
 
 
-def _repair_linear(
-    form: _Linear, operator: str, broken: np.ndarray, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray
-) -> None:
+def _pulled(form: _Linear, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
+    """Rows that break an order of two numbers: where one moved, the other follows it, or else it stops there."""
+    columns = form.columns
+    moved = ~unchanged(rows[:, columns], factuals[:, columns])
+    mover = moved.argmax(axis=1)
+    every = np.arange(len(rows))
+    follows = (moved.sum(axis=1) == 1) & ~frozen[every, columns[1 - mover]]
+    back = _repaired_linear(form, "<=", rows.copy(), factuals, frozen)
+    rows[every, columns[1 - mover]] = np.where(follows, rows[every, columns[mover]], rows[every, columns[1 - mover]])
+    return np.where(follows[:, None], rows, back)
+
+
+def _repaired_linear(
+    form: _Linear, operator: str, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray
+) -> np.ndarray:
+    """Rows that break a linear comparison, solved for a feature, or moved back towards their factuals."""
     if operator == "=":
-        rows[broken] = _solved(form, rows[broken], factuals[broken], frozen[broken])
-    elif operator != "≠":
-        gap, gap_before = form(rows), form(factuals)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.clip(gap_before / (gap_before - gap), 0.0, 1.0)
-        share = np.where(np.isfinite(share), share, 0.0)[:, None]
-        own = factuals[:, form.columns]
-        back = own + share * (rows[:, form.columns] - own)
-        rows[np.ix_(broken, form.columns)] = back[broken]
+        return _solved(form, rows, factuals, frozen)
+    gap, gap_before = form(rows), form(factuals)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip(gap_before / (gap_before - gap), 0.0, 1.0)
+    share = np.where(np.isfinite(share), share, 0.0)[:, None]
+    own = factuals[:, form.columns]
+    rows[:, form.columns] = own + share * (rows[:, form.columns] - own)
+    return rows
 
 
 def _solved(form: _Linear, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:

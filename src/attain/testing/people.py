@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,12 @@ from attain.schema import Feature, Schema
 
 DESIRED = "granted"
 REFUSED = "refused"
+LAWS = (
+    "debt <= 5 * income",
+    "if housing = parents then months_late <= 6",
+    "not (education = college and housing = parents and cards >= 10)",
+)
+"""Laws that a few of the people break."""
 
 
 def schema() -> Schema:
@@ -66,6 +73,17 @@ def frame(people: int = 300, seed: int = 0) -> pd.DataFrame:
         "savings": savings,
     }
     return pd.DataFrame(columns, index=pd.Index([f"p{i}" for i in range(people)], name="who"))
+
+
+def broken_laws(person: Mapping[str, Any]) -> list[str]:
+    """The laws that a person breaks, checked without any code of the package."""
+    with_parents = person["housing"] == "parents"
+    broken = (
+        person["debt"] > 5 * person["income"],
+        with_parents and person["months_late"] > 6,
+        with_parents and person["education"] == "college" and person["cards"] >= 10,
+    )
+    return [law for law, breaks in zip(LAWS, broken, strict=True) if breaks]
 
 
 def labels(people: pd.DataFrame, seed: int = 1) -> pd.Series:

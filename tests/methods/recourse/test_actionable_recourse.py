@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -182,12 +184,26 @@ def test_a_limit_before_any_answer_is_not_called_no_recourse(monkeypatch: pytest
 
 def test_items_after_a_part_that_was_given_up_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     choices = [_choices(0, [0.0, 1.0], [0.0, 1.0]), _choices(1, [0.0, 1.5], [0.0, 1.0])]
-    program = Program(choices, [Row((np.zeros(2), np.zeros(2)), -np.inf, 1.0)], need=1.0, most=2, reach=None)
+    rows = [Row((np.zeros(2), np.zeros(2)), -np.inf, 1.0)]
+    program = Program(choices, rows, need=1.0, most=2, reach=None, whole=False)
     monkeypatch.setattr(flip_set, "_MOST_REJECTED", 1)
-    every = flip_set.FlipSet(program, "total", lambda item: True).distinct()
+    every = flip_set.FlipSet(program, "total", _Check(lambda item: True)).distinct()
     assert [(set(item.changed), item.proven) for item in every] == [({0}, True), ({1}, True), ({0, 1}, True)]
-    some = flip_set.FlipSet(program, "total", lambda item: item.changed != {1}).distinct()
+    some = flip_set.FlipSet(program, "total", _Check(lambda item: item.changed != {1})).distinct()
     assert [(set(item.changed), item.proven) for item in some] == [({0}, True), ({0, 1}, False)]
+
+
+class _Check:
+    """A check of items that knows no rules."""
+
+    def __init__(self, good: Callable[[flip_set.Item], bool]) -> None:
+        self._good = good
+
+    def __call__(self, item: flip_set.Item) -> bool:
+        return self._good(item)
+
+    def broken(self, columns: np.ndarray, cells: np.ndarray, chosen: np.ndarray) -> Iterator[Any]:
+        yield from ()
 
 
 def _choices(column: int, cost: list[float], gain: list[float]) -> Choices:

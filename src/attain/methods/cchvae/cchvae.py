@@ -38,6 +38,9 @@ class CCHVAE(LatentExplainer):
     ----------
     schema
         What the columns are; inferred from the training data where it is None.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
     autoencoder
         Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; `"chvae"` is a `CHVAE` with
         default parameters. It is cloned and fitted with the schema, unless it is fitted already.

@@ -28,13 +28,17 @@ class Easiest:
         self._grid.points = [_thinned(points, most_values) for points in self._grid.points]
 
     def search(self, problem: Problem) -> Answers | None:
-        """The easiest record of each row, with its total shift as the figure `cost`; None for other models."""
+        """The easiest record of each row, with its total shift as the figure `cost`; None for other models.
+
+        Laws take no part: it is the price of keeping them, too, that is read from it.
+        """
         try:
             score = linear_score(problem.goal, self._values)
         except StructureError:
             return None
-        actions = Actions(problem.region, self._grid, self._percentiles, "total")
-        return ExactRecourse().search(replace(problem, options=1), actions, score)
+        region = problem.region.without_laws()
+        actions = Actions(region, self._grid, self._percentiles, "total")
+        return ExactRecourse().search(replace(problem, region=region, options=1), actions, score)
 
 
 def _thinned(points: np.ndarray, most: int) -> np.ndarray:

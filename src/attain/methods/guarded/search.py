@@ -119,7 +119,9 @@ class GuardedSearch:
         starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near))
         parts = [starts.near_real_rows()]
         further = [] if latent is None else [latent_starts(evaluator, latent)]
-        further += [] if easiest is None else [(easiest.rows, easiest.owners)]
+        if easiest is not None:
+            region = evaluator.problem.region
+            further.append((region.final_form(easiest.rows, easiest.owners), easiest.owners))
         for rows, owners in further:
             flips = evaluator.flips(rows, owners)
             parts.append((rows[flips], owners[flips]))

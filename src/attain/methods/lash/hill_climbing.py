@@ -45,6 +45,9 @@ class HillClimbingLocalSearch(Explainer):
     ----------
     schema
         What the columns are; None infers it from the training data.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
     cost_budget
         The most a change may cost; None looks for a cheap one that flips the decision. Unrelated to `budget`.
     directions

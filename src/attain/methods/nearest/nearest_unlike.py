@@ -48,6 +48,9 @@ class NearestUnlike(Explainer):
     ----------
     schema
         What the columns are; None infers it from the training data.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
     neighbours
         How many of the nearest rows are tried before the best of them is chosen.
     reversion

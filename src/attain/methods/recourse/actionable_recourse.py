@@ -64,6 +64,9 @@ class ActionableRecourse(Explainer):
     ----------
     schema
         What the columns are; None infers it from the training data.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
     cost
         What is least: `total`, the sum of the shifts in percentiles; `max`, the largest of them, and then the total;
         `local`, the sum of |log((1 − Q(x̃)) / (1 − Q(x)))|, which counts steps more towards the top. Each feature's cost

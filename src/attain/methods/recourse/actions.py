@@ -74,7 +74,7 @@ class Program:
     """One row's problem: one action from each group, a gain of `need`, at most `most` changes, and further conditions.
 
     `reach` has the actions whose largest gain bounds that of every allowed change, on the grid or not; None where no
-    such bound is known.
+    such bound is known. `whole` says that every choice keeps all rules; otherwise a choice has to be checked.
     """
 
     choices: list[Choices]
@@ -82,6 +82,7 @@ class Program:
     need: float
     most: int
     reach: list[Choices] | None
+    whole: bool = True
 
 
 class ActionGrid:
@@ -163,11 +164,15 @@ class Actions:
         choices = [_pruned(some) for some in (*choices, *untied)]
         rows = [row for tie in apart for row in self._rule_rows(i, tie, choices)]
         reach = None if reach is None else [*reach, *untied]
-        return Program(choices, rows, need, int(region.max_changes[i]), reach)
+        return Program(choices, rows, need, int(region.max_changes[i]), reach, not apart and not self._laws)
 
     @cached_property
     def _ties(self) -> list[_Tie]:
-        return _ties(self._region.schema)
+        return _ties(self._region)
+
+    @cached_property
+    def _laws(self) -> bool:
+        return bool(self._region.book.is_law.any())
 
     def _single(self, i: int, j: int, score: LinearScore) -> Choices:
         """Staying, and every other cell that column j of row i may hold."""
@@ -262,6 +267,7 @@ class Actions:
             whole &= ~broken[kind]
         for j in tie.derived:
             gain = gain + score.weight(j, final[:, j]) - score.weight(j, region.factuals[[i], j])
+        cost = np.column_stack((cost, self.costs(final, owners)[:, list(tie.followers)]))
         total = cost.max(axis=1) if self._kind == "max" else cost.sum(axis=1)
         return Choices(columns, cells, moved, total, gain).where(whole & ~np.isnan(gain))
 
@@ -326,19 +332,27 @@ def _pruned(choices: Choices) -> Choices:
 
 @dataclass(frozen=True)
 class _Tie:
-    """Features that rules and derived columns tie together, in the schema's order."""
+    """Features that rules and computed columns tie together, in the schema's order.
+
+    `followers` are those of the computed columns that follow by a law: their changes cost what they cost.
+    """
 
     columns: tuple[int, ...]
     derived: tuple[int, ...]
+    followers: tuple[int, ...]
     rules: tuple[str, ...]
     linear: tuple[LinearRule, ...]
 
 
-def _ties(schema: Schema) -> list[_Tie]:
+def _ties(region: Region) -> list[_Tie]:
+    """The groups of features that the schema's rules and computed columns tie together.
+
+    Laws tie nothing together: they are many, and one choice in a few breaks one. Choices are checked for them.
+    """
+    schema = region.schema
     inputs: dict[int, set[int]] = {}
-    for j, expression in schema.derivations:
-        used = [schema.position(name) for name in expression.names]
-        inputs[j] = set().union(*(inputs.get(k, {k}) for k in used))
+    for one in region.book.derivations:
+        inputs[one.column] = set().union(*(inputs.get(k, {k}) for k in one.inputs))
     links: list[tuple[set[int], str | int]] = [(columns, j) for j, columns in inputs.items()]
     for rule in schema.parsed_rules:
         used = [schema.position(name) for name in rule.names]
@@ -356,5 +370,6 @@ def _ties(schema: Schema) -> list[_Tie]:
         texts = tuple(reason for reason in reasons if isinstance(reason, str))
         derived = tuple(reason for reason in reasons if isinstance(reason, int))
         linear = tuple(condition for text in texts for condition in linear_rules(parsed[text], schema))
-        ties.append(_Tie(tuple(sorted(columns)), derived, texts, linear))
+        followers = tuple(j for j in derived if j in region.following)
+        ties.append(_Tie(tuple(sorted(columns)), derived, followers, texts, linear))
     return ties

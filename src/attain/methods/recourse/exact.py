@@ -15,6 +15,7 @@ from attain.methods.search.factual_scores import factual_scores
 from attain.methods.search.problem import Answers, Problem
 from attain.models.structure.linear import LinearScore
 from attain.results.status import Status
+from attain.tables import unchanged
 
 _NUDGES: Final = (1e-10, 1e-7, 1e-4)
 """How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""
@@ -65,7 +66,13 @@ class ExactRecourse:
             waiting = np.array([i for i in sorted(refused) if status[i] is not Status.FOUND], dtype=np.intp)
         rows, owners = written(problem, items)
         cost = np.round(actions.cost(rows, owners), 9)
-        proven = np.array([item.proven for _, item in items], dtype=np.float64)
+        # where final form repaired a rule, the row is not the choice that was proven to be the cheapest
+        as_chosen = [
+            bool(unchanged(row[item.columns], item.cells).all()) for row, (_, item) in zip(rows, items, strict=True)
+        ]
+        proven = np.array(
+            [item.proven and same for (_, item), same in zip(items, as_chosen, strict=True)], dtype=np.float64
+        )
         return Answers(
             rows, owners, np.array([item.cost for _, item in items]), status, {"cost": cost, "proven": proven}
         )
@@ -88,6 +95,18 @@ class RulesCheck:
 
     def _good(self, row: np.ndarray) -> bool:
         return bool(self._problem.region.allows(row, np.array([self._i]))[0])
+
+    def broken(
+        self, columns: np.ndarray, cells: np.ndarray, chosen: np.ndarray
+    ) -> Iterator[tuple[list[int], np.ndarray]]:
+        """For each rule that the `chosen` cells (m,) break: its columns, and which of the cells (n, m) break it too."""
+        region = self._problem.region
+        owners = np.full(len(cells) + 1, self._i)
+        rows = region.factuals[owners]
+        rows[:, columns] = np.vstack((chosen, cells))
+        kept = region.kept(region.derived(rows, region.factuals[owners]), owners)
+        for k in np.flatnonzero(~kept[0]).tolist():
+            yield [region.schema.position(name) for name in region.book.rules[k].names], ~kept[1:, k]
 
 
 class ScoreCheck(RulesCheck):

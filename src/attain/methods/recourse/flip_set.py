@@ -12,10 +12,10 @@ that must change and some that must not (Lawler's procedure), and always opening
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.optimize import LinearConstraint
@@ -25,8 +25,21 @@ from attain.methods.recourse.actions import Choices, Program, RecourseCost, Row
 from attain.methods.recourse.knapsack import Group, cheapest, least_limit, most_gain
 from attain.methods.search.integer_program import solve
 
-Check: TypeAlias = Callable[["Item"], bool]
-"""Whether a choice is an answer; asked only where the program has conditions between groups."""
+
+class Check(Protocol):
+    """Whether choices are answers; asked only where a choice of the program may break a rule."""
+
+    def __call__(self, item: Item) -> bool:
+        """Whether the item is an answer."""
+        ...
+
+    def broken(
+        self, columns: np.ndarray, cells: np.ndarray, chosen: np.ndarray
+    ) -> Iterator[tuple[list[int], np.ndarray]]:
+        """For each rule that the `chosen` cells (m,) break: its columns, and which of the cells (n, m) break it too."""
+        ...
+
+
 Features: TypeAlias = frozenset[int]
 
 _MOST_REJECTED: Final = 50
@@ -120,9 +133,9 @@ class FlipSet:
             if actions is None:
                 return None
             item = _item(program, actions, self._cost)
-            if not program.rows or self._check(item):
+            if program.whole or self._check(item):
                 return item
-            program = _without(program, actions)
+            program = _without(program, actions, self._check)
         self._complete = False
         return None
 
@@ -154,10 +167,37 @@ def _part(program: Program, required: Features, forbidden: Features) -> Program 
     return replace(program, choices=choices, rows=rows)
 
 
-def _without(program: Program, chosen: list[int]) -> Program:
-    """The program with a cut: not all of these actions together."""
-    cut = [(np.arange(len(some.cost)) == a).astype(float) for some, a in zip(program.choices, chosen, strict=True)]
-    return replace(program, rows=[*program.rows, Row(tuple(cut), -np.inf, len(chosen) - 1.0)])
+def _without(program: Program, chosen: list[int], check: Check) -> Program:
+    """The program with cuts that rule out the chosen actions.
+
+    Where they break a rule, it is broken by one of each group of its features: with all but one of them, none of the
+    actions of that group that break it too is possible. Otherwise not all of the actions together are.
+    """
+    picked = [some.cells[a] for some, a in zip(program.choices, chosen, strict=True)]
+    columns = np.concatenate([some.columns for some in program.choices])
+    cells = np.concatenate(picked)
+    cuts: list[Row] = []
+    for g, some in enumerate(program.choices):
+        versions = np.tile(cells, (len(some.cost), 1))
+        versions[:, np.isin(columns, some.columns)] = some.cells
+        for involved, broken in check.broken(columns, versions, cells):
+            groups = [h for h, other in enumerate(program.choices) if np.isin(other.columns, involved).any()]
+            if g in groups:
+                parts = [
+                    _only(other, a, h in groups)
+                    for h, (other, a) in enumerate(zip(program.choices, chosen, strict=True))
+                ]
+                parts[g] = broken.astype(float)
+                cuts.append(Row(tuple(parts), -np.inf, len(groups) - 1.0))
+    if not cuts:
+        parts = [_only(some, a, True) for some, a in zip(program.choices, chosen, strict=True)]
+        cuts.append(Row(tuple(parts), -np.inf, len(chosen) - 1.0))
+    return replace(program, rows=[*program.rows, *cuts])
+
+
+def _only(some: Choices, action: int, involved: bool) -> np.ndarray:
+    """1 for one action of a group, if the group takes part."""
+    return (np.arange(len(some.cost)) == action).astype(float) * involved
 
 
 def _group(choices: Choices) -> Group:

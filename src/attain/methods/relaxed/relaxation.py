@@ -45,9 +45,9 @@ class Relaxation:
         self._base = base
         self._unit = unit
         self._followers = followers
-        names = {name for _, expression in region.schema.derivations for name in expression.names}
-        self._sources = [region.schema.position(name) for name in sorted(names) if region.schema[name].derived is None]
-        self._derived = [j for j, _ in region.schema.derivations]
+        self._derived = [one.column for one in region.book.derivations]
+        inputs = {j for one in region.book.derivations for j in one.inputs}
+        self._sources = sorted(inputs - set(self._derived))
 
     def rows(self, moves: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The rows after the moves, with what follows from them; not yet in final form."""

@@ -13,7 +13,6 @@ from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
 from attain.methods.russell.russell_program import MixedPolytope, Spread
 from attain.methods.search.factual_scores import factual_scores
-from attain.methods.search.linear_rules import is_linear
 from attain.methods.search.problem import Answers, Problem
 from attain.models import GoalLike
 from attain.models.structure.encoding import StructureError
@@ -60,6 +59,9 @@ class Russell(Explainer):
     ----------
     schema
         What the columns are; None infers it from the training data.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
     budget
         The most rows the model is asked about for each row explained.
     margin
@@ -178,11 +180,11 @@ class _Diverse:
     def _broken(self, row: np.ndarray) -> list[list[int]]:
         """The columns of each rule that is not part of the program and that this row violates."""
         region = self._region
-        kept = region.book.kept(region.book.derive(row[None], self._own[None]))[0]
+        kept = region.kept(region.derived(row[None], self._own[None]), self._owner)[0]
         return [
             [region.schema.position(name) for name in rule.names]
-            for rule, good in zip(region.schema.parsed_rules, kept, strict=True)
-            if not good and not is_linear(rule, region.schema)
+            for rule, good in zip(region.book.rules, kept, strict=True)
+            if not good and rule not in self._polytope.linear
         ]
 
     def _gained(self, row: np.ndarray) -> float:

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from attain.methods.search.integer_program import Solution, solve
 from attain.methods.search.linear_rules import LinearRule, is_linear, linear_rules
 from attain.models.structure.linear import LinearScore
-from attain.schema import Schema
+from attain.schema import Rule, Schema
 from attain.tables import Region, ordinary, snapped
 
 OWN = "own"
@@ -89,10 +89,15 @@ class MixedPolytope:
         self._features = {int(j): self._feature(int(j)) for j in region.schema.free_columns if not region.frozen[i, j]}
         stays = {feature.states[OWN]: 1.0 for feature in self._features.values()}
         self._conditions.append((stays, len(stays) - float(region.max_changes[i]), math.inf))
-        for rule in region.schema.parsed_rules:
-            if is_linear(rule, region.schema):
-                for linear in linear_rules(rule, region.schema):
-                    self._add_rule(linear)
+        self.linear = [rule for rule in region.binding(i) if self._is_linear(rule)]
+        for rule in self.linear:
+            for linear in linear_rules(rule, region.schema):
+                self._add_rule(linear)
+
+    def _is_linear(self, rule: Rule) -> bool:
+        """Whether a rule is a condition of the program: one about a column that follows others is checked later."""
+        columns = {self._region.schema.position(name) for name in rule.names}
+        return is_linear(rule, self._region.schema) and not columns & self._region.following
 
     def _variable(self, cost: float, high: float, whole: bool) -> int:
         self._cost.append(cost)
@@ -161,7 +166,7 @@ class MixedPolytope:
     def _slope(self, j: int) -> float:
         """What one unit more of column j adds to the score, derived columns included as they move here."""
         region, slope = self._region, float(self._score.slopes[j])
-        derived = [k for k, _ in region.schema.derivations if self._score.slopes[k]]
+        derived = [one.column for one in region.book.derivations if self._score.slopes[one.column]]
         if derived:
             own = region.factuals[[self._i]]
             moved = own.copy()

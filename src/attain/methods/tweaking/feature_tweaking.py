@@ -58,6 +58,9 @@ class FeatureTweaking(Explainer):
     ----------
     schema
         What the columns are; None infers it from the training data.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
     epsilon
         How far beyond a threshold a value goes, in standard deviations of the training data.
     cost

@@ -59,6 +59,9 @@ class Wachter(Explainer):
     ----------
     schema
         What the columns are; None infers it from the training data.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
     method
         `auto`: the gradient where there is one, then the search. `gradient`: nothing else, and a model without one is
         refused. `search`: never the gradient.

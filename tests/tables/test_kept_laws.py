@@ -1,0 +1,169 @@
+"""Laws in a region: kept by answers, followed by computed columns, and not asked of rows that break them themselves."""
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attain.schema import Constraints, Feature, Schema
+from attain.schema.laws import Law
+from attain.tables import Region, RuleBook, Table
+
+NAN = math.nan
+SCHEMA = Schema(
+    (
+        Feature("a", "count", bounds=(0, 20)),
+        Feature("b", "count", bounds=(0, 20), special={-9: "none"}),
+        Feature("total", "count"),
+        Feature("school", "categorical", levels=("none", "basic", "high")),
+        Feature("years", "count", bounds=(0, 20)),
+        Feature("job", "categorical", levels=("no", "yes")),
+    )
+)
+YEARS = "years = table(school, {none: 0, basic: 9, high: 12})"
+
+
+def region(rows: list[list[float]], *laws: str, schema: Schema = SCHEMA, **constraints: Any) -> Region:
+    values = np.array(rows, dtype=np.float64)
+    frame = pd.DataFrame(values, columns=list(schema.names))
+    for name in ("school", "job"):
+        if name in schema.names:
+            frame[name] = [schema[name].levels[int(code)] for code in frame[name]]
+    book = RuleBook(schema, [Law(law) for law in laws])
+    return Region.of(Table.read(frame, schema), Constraints.of(constraints), book=book)
+
+
+def final(made: Region, *rows: list[float]) -> list[list[float]]:
+    return made.final_form(np.array(rows, dtype=np.float64), np.zeros(len(rows), dtype=np.intp)).tolist()
+
+
+def test_an_order_pulls_its_partner_along() -> None:
+    made = region([[3, 5, 0, 0, 0, 0]], "a <= b")
+    assert final(made, [8, 5, 0, 0, 0, 0], [3, 1, 0, 0, 0, 0]) == [[8, 8, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]]
+
+
+def test_a_partner_that_may_not_move_stops_the_move() -> None:
+    made = region([[3, 5, 0, 0, 0, 0]], "a <= b", immutable=["b"])
+    assert final(made, [8, 5, 0, 0, 0, 0]) == [[5, 5, 0, 0, 0, 0]]
+
+
+def test_a_column_that_a_law_determines_follows() -> None:
+    made = region([[0, 0, 0, 0, 0, 0]], YEARS)
+    assert final(made, [0, 0, 0, 2, 5, 0], [0, 0, 0, 0, 9, 0]) == [[0, 0, 0, 2, 12, 0], [0, 0, 0, 0, 0, 0]]
+    assert made.frozen.tolist() == [[False, False, False, False, True, False]]
+    assert not made.without_laws().frozen.any()
+
+
+def test_a_sum_follows_its_parts() -> None:
+    made = region([[1, 2, 3, 0, 0, 0]], "total = a + b")
+    assert final(made, [4, 2, 3, 0, 0, 0]) == [[4, 2, 6, 0, 0, 0]]
+    assert final(made, [4, -9, 3, 0, 0, 0])[0][2] == 6  # into a special code is not allowed, so b stays
+
+
+def test_what_follows_an_immutable_column_or_may_not_move_itself_holds_what_it_follows() -> None:
+    fixed = SCHEMA.change("years", immutable=True)
+    made = region([[0, 0, 0, 1, 9, 0]], YEARS, schema=fixed)
+    moved = np.array([[0, 0, 0, 2, 9, 0.0]])
+    assert not made.allows(made.final_form(moved, np.zeros(1, dtype=int)), np.zeros(1, dtype=int))[0] or (
+        final(made, [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 1, 9, 0]]
+    )
+    held = region([[0, 0, 0, 1, 9, 0]], YEARS, immutable=["years"])
+    assert final(held, [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 1, 9, 0]]
+
+
+def test_two_laws_that_determine_each_other_let_one_lead() -> None:
+    made = region([[0, 0, 0, 1, 9, 0]], YEARS, "school = table(years, {0: none, 9: basic, 12: high})")
+    assert final(made, [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 2, 12, 0]]
+    fixed = region(
+        [[0, 0, 0, 1, 9, 0]],
+        YEARS,
+        "school = table(years, {0: none, 9: basic, 12: high})",
+        schema=SCHEMA.change("years", immutable=True),
+    )
+    assert final(fixed, [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 1, 9, 0]]
+
+
+def test_a_row_that_breaks_a_law_itself_may_go_on_but_not_break_it_by_more() -> None:
+    made = region([[9, 5, 0, 0, 0, 0]], "a <= b", "if job = no then school = none")
+    owners = np.zeros(4, dtype=np.intp)
+    rows = np.array([[9, 5, 1, 0, 0, 0], [8, 5, 0, 0, 0, 0], [10, 5, 0, 0, 0, 0], [9, 9, 0, 0, 0, 0]], dtype=float)
+    assert made.keeps(rows, owners).tolist() == [True, True, False, True]
+    assert made.allows(rows, owners).tolist() == [True, True, False, True]
+    with_job = region([[0, 0, 0, 2, 0, 0]], "if job = no then school = none")
+    rows = np.array([[5, 0, 0, 2, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1]], dtype=float)
+    assert with_job.keeps(rows, owners).tolist() == [True, False, True, True]
+
+
+def test_a_rule_is_asked_of_everybody() -> None:
+    strict = Schema(SCHEMA.features, ("a <= b",))
+    made = region([[9, 5, 0, 0, 0, 0]], schema=strict)
+    assert not made.keeps(np.array([[9, 5, 1, 0, 0, 0.0]]), np.zeros(1, dtype=int))[0]
+
+
+def test_a_follower_keeps_its_own_limits() -> None:
+    made = region([[0, 0, 0, 1, 9, 0]], YEARS, direction={"years": "increase"})
+    owners = np.zeros(2, dtype=np.intp)
+    rows = made.final_form(np.array([[0, 0, 0, 0, 9, 0], [0, 0, 0, 2, 9, 0]], dtype=float), owners)
+    assert made.admits(rows, owners).tolist() == [False, True]
+    assert made.allows(rows, owners).tolist() == [False, True]
+
+
+LAWS = (
+    "a <= b",
+    "if school = high then a >= 3",
+    "if a = 0 then b = 0",
+    "if job = yes then school not in (none)",
+    "not (school = basic and job = yes and a > 10)",
+    "if b = -9 then job = no",
+    YEARS,
+    "if 2 <= a <= 5 then total >= 1",
+    "total = a + b or total = 0",
+)
+CELLS = [
+    st.sampled_from([0.0, 1, 3, 9, 12]),
+    st.sampled_from([-9.0, 0, 2, 9, 15]),
+    st.sampled_from([0.0, 1, 11, 24]),
+    st.sampled_from([0.0, 1, 2]),
+    st.sampled_from([0.0, 9, 12]),
+    st.sampled_from([0.0, 1]),
+]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from(LAWS), unique=True),
+    st.tuples(*CELLS),
+    st.lists(st.tuples(*CELLS), min_size=1, max_size=6),
+)
+def test_final_form_is_stable_and_all_ways_of_checking_agree(
+    laws: list[str], factual: tuple[float, ...], drawn: list[tuple[float, ...]]
+) -> None:
+    made = region([list(factual)], *laws)
+    owners = np.zeros(len(drawn), dtype=np.intp)
+    rows = made.final_form(np.array(drawn), owners)
+    assert np.array_equal(made.final_form(rows, owners), rows)
+    kept = made.kept(rows, owners)
+    assert made.keeps(rows, owners).tolist() == kept.all(axis=1).tolist()
+    changed = made.changed(rows, owners).any(axis=1)
+    assert (made.admits(rows, owners) == (made.allows(rows, owners) & changed)).all()
+    for k, rule in enumerate(made.book.rules):
+        alone = RuleBook(Schema(SCHEMA.features, (rule.text,)))
+        excused = not alone.kept(made.factuals).all()
+        if not excused:
+            assert (kept[:, k] == alone.kept(rows)[:, 0]).all()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_look_ups_judge_every_row_as_the_rule_itself(law: str) -> None:
+    book = RuleBook(SCHEMA, [Law(law)])
+    # a level beyond the schema's is one that was not seen in training
+    cells = [[0, 3, 5, 11, NAN], [-9, 0, 4, NAN], [0, 5, 8], [0, 1, 2, 4, NAN], [0, 9], [0, 1, 2, 3]]
+    rows = np.array(list(product(*cells)), dtype=float)
+    broken = book._judged(0, rows)
+    assert (book.kept(rows)[:, 0] == ~broken).all()
+    assert (book.all_kept(rows) == ~broken).all()
