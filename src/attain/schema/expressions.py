@@ -122,6 +122,20 @@ class Expression:
         """The column that the expression is, if it is nothing else."""
         return self.steps[0][1] if len(self.steps) == 1 and self.steps[0][0] == "column" else None
 
+    @property
+    def distance(self) -> tuple[str, Expression] | None:
+        """The column and the other expression, if the expression is `abs(column - other)`."""
+        (kind, name), end = self.steps[0], self.steps[-2:]
+        between = self.steps[1:-2]
+        depth = 0
+        for step, content in between:
+            depth += 1 - (content if step in _OPERATIONS else 0)
+            if depth < 1:
+                return None
+        if kind != "column" or end != (("-", 2), ("abs", 1)) or depth != 1:
+            return None
+        return name, Expression(self.text, between)
+
     def linear(self) -> LinearForm | None:
         """The weight of each column and the constant of a linear expression; None for any other."""
         stack: list[LinearForm] = []

@@ -22,6 +22,7 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, open_frame
 from attain.schema.feature import Feature
 from attain.schema.finding.search import search
+from attain.schema.finding.statements import Relation, Statement, Table
 from attain.schema.finding.statistics import LARGEST_RATE, rate, shuffled
 from attain.schema.formulas import Formula, Implication, View
 from attain.schema.language import parse_rule
@@ -82,6 +83,8 @@ def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: fl
     values, coin = values[order[:MOST_ROWS]], coin[:MOST_ROWS]
     view, laws = View(features, values), []
     for finding in search(features, values, coin, exceptions):
+        if _restates(finding.statement, features):
+            continue
         text = law_text(finding.statement, features)
         applies, broken = _counts(parse_rule(text, named), view)
         bound = float(rate(broken, applies))
@@ -89,6 +92,15 @@ def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: fl
             sentence = law_sentence(finding.statement, features)
             laws.append(Law(text, sentence, applies, broken, finding.expected, bound))
     return tuple(sorted(laws, key=lambda law: (-(law.expected or 0.0), law.text)))
+
+
+def _restates(statement: Statement, features: Sequence[Feature]) -> bool:
+    """Whether it is an equation about a derived column, which the schema's own expression says exactly."""
+    if isinstance(statement, Relation):
+        columns = statement.columns if statement.sign == "=" else frozenset()
+    else:
+        columns = frozenset({statement.a, statement.b}) if isinstance(statement, Table) else frozenset()
+    return any(features[j].derived is not None for j in columns)
 
 
 def _counts(formula: Formula, view: View) -> tuple[int, int]:

@@ -51,13 +51,18 @@ class Rule:
     def determines(self) -> tuple[str, Expression] | None:
         """The column and the expression of a rule `column = expression` over other columns; None for other rules.
 
-        Where the column has levels, the value of the expression is the position of a level, or NaN.
+        `abs(column - expression) <= constant` is such a rule, up to rounding. Where the column has levels, the value of
+        the expression is the position of a level, or NaN.
         """
         formula = self.formula
-        if not isinstance(formula, Comparison) or formula.operator != "=" or formula.left.column is None:
+        if not isinstance(formula, Comparison):
             return None
-        others = formula.right.names
-        return (formula.left.column, formula.right) if others and formula.left.column not in others else None
+        name, value = formula.left.column, formula.right
+        if formula.operator == "<=" and not value.names and (apart := formula.left.distance) is not None:
+            name, value = apart
+        elif formula.operator != "=":
+            return None
+        return None if name is None or not value.names or name in value.names else (name, value)
 
 
 @dataclass(frozen=True, repr=False)

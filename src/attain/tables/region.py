@@ -222,7 +222,7 @@ class Region:
 
     def kept(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which rule or law (column) holds in which row, or is broken as its owner does, and not by more."""
-        kept = self.book.kept(rows)
+        kept = self.book.kept(rows) | self.book.followed
         excused = ~kept & self._excused[owners]
         for k in np.flatnonzero(excused.any(axis=0)).tolist():
             at = np.flatnonzero(excused[:, k])

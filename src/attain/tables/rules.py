@@ -48,6 +48,8 @@ class RuleBook:
         The schema's rules, then the laws.
     is_law
         Which of them are laws, (rules,).
+    followed
+        Which of them are laws that a computed column keeps by following them, up to its own rounding, (rules,).
     derivations
         The columns that are computed from others, in an order in which they can be: the schema's derived ones, and
         those that a law `column = expression` determines, unless they never change.
@@ -59,23 +61,26 @@ class RuleBook:
         self.rules: tuple[Rule, ...] = (*schema.parsed_rules, *found)
         self.is_law = np.arange(len(self.rules)) >= len(schema.parsed_rules)
         self._positions = [tuple(schema.position(name) for name in rule.names) for rule in self.rules]
-        self.derivations = tuple(self._derivations(found))
+        self.followed = np.zeros(len(self.rules), dtype=bool)
+        self.derivations = tuple(self._derivations())
 
-    def _derivations(self, laws: tuple[Rule, ...]) -> Iterator[Derivation]:
+    def _derivations(self) -> Iterator[Derivation]:
         schema = self._schema
         for j, expression in schema.derivations:
             yield Derivation(j, tuple(map(schema.position, expression.names)), expression, False)
         # what a column depends on, directly or not, so that no column comes to depend on itself
         needs = {j: {schema.position(name) for name in expression.names} for j, expression in schema.derivations}
         chosen: dict[int, Derivation] = {}
-        for rule in laws:
-            if rule.determines is None:
+        for k in np.flatnonzero(self.is_law).tolist():
+            determined = self.rules[k].determines
+            if determined is None:
                 continue
-            name, expression = rule.determines
+            name, expression = determined
             j, inputs = schema.position(name), tuple(map(schema.position, expression.names))
             behind = set(inputs).union(*(needs.get(k, set()) for k in inputs))
             if schema.features[j].searched and j not in chosen and j not in behind:
                 chosen[j] = Derivation(j, inputs, expression, True)
+                self.followed[k] = True
                 needs[j] = behind
                 for others in needs.values():
                     others |= behind if j in others else set()
@@ -120,7 +125,7 @@ class RuleBook:
         return result
 
     def all_kept(self, rows: np.ndarray) -> np.ndarray:
-        """The rows that keep every rule."""
+        """The rows that keep every rule but those that columns keep by following them."""
         good = np.ones(len(rows), dtype=bool)
         parts = self._lookups.parts(rows)
         for group in self._lookups.groups:
@@ -130,7 +135,8 @@ class RuleBook:
             at, which = np.nonzero(rows[:, low] > rows[:, high])
             good[at[self._certainly_above(rows, at, low[which], high[which])]] = False
         for k in self._others:
-            good &= ~self._judged(k, rows)
+            if not self.followed[k]:
+                good &= ~self._judged(k, rows)
         return good
 
     def _broken(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
