@@ -491,6 +491,8 @@ def _tables(draw) -> tuple[list[Feature], np.ndarray]:
             base = np.where(hidden == 3, -9.0 if kind == "coded" else np.nan, base) if kind != "real" else base
         if kind == "count":
             base = np.nan_to_num(base, nan=0.0)
+        if draw(st.booleans()):
+            base = np.where(random.random(n) < 0.3, np.nan, base)
         broken = random.random(n) < draw(st.sampled_from([0.0, 0.002, 0.02]))
         columns.append(np.where(broken, np.nan_to_num(base[::-1], nan=0.0), base))
     return features, np.stack(columns, axis=1)
@@ -524,6 +526,40 @@ def test_equal_columns_are_told_by_the_one_that_stands_for_them() -> None:
     features = [Feature(name, "real") for name in ("c", "b", "a")]
     laws = find_laws(features, np.stack([cells, holes, cells], axis=1))
     assert {law.text for law in laws} == {"b = a", "c = a"}
+
+
+def test_how_a_derived_column_is_computed_is_no_law() -> None:
+    random = np.random.default_rng(19)
+    debt, income = random.uniform(1e3, 9e3, N), random.uniform(1e3, 5e3, N)
+    features = [Feature("ratio", "real", derived="debt / income"), Feature("debt", "real"), Feature("income", "real")]
+    values = np.stack([np.round(debt / income, 2), debt, income], axis=1)
+    assert find_laws(features, values) == ()
+
+
+@pytest.mark.filterwarnings("error")
+def test_odd_columns_are_no_obstacle() -> None:
+    """Constant, empty, of one level, of huge and tiny numbers, of codes alone."""
+    random = np.random.default_rng(20)
+    features = [
+        *(Feature(name, "real") for name in ("constant", "empty", "huge", "tiny", "also huge", "mixed")),
+        Feature("codes", "real", special={-9: "", -8: ""}),
+        _levels("single", 1),
+        _levels("unseen", 4),
+        _levels("empty levels", 2),
+    ]
+    columns = [
+        np.ones(N),
+        np.full(N, np.nan),
+        random.normal(size=N) * 1e150,
+        random.normal(size=N) * 1e-300,
+        random.normal(size=N) * 1e150,
+        np.where(random.random(N) < 0.5, 1e150, 1e-150),
+        np.where(random.random(N) < 0.5, -9.0, -8.0),
+        np.zeros(N),
+        random.integers(2, size=N) * 1.0,
+        np.full(N, np.nan),
+    ]
+    assert find_laws(features, np.stack(columns, axis=1)) == ()
 
 
 def test_permuted_names_give_the_same_kinds() -> None:

@@ -97,7 +97,7 @@ class _Sorted:
             if column.atom(state) is None:
                 continue
             atom = int(np.argmax(column.members[state]))
-            if counts[atom] < SMALLEST / 3:
+            if counts[atom] < SMALLEST / 3:  # on half of the rows
                 continue
             inside = by_atom[ends[atom] - counts[atom] : ends[atom]]
             for sign in (-1, 1):

@@ -67,16 +67,17 @@ def _sides(relation: Relation, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.n
         known = ~np.isnan(left) & ~np.isnan(first)
         return left[known], first[known], np.zeros(np.count_nonzero(known), dtype=bool)
     second = rows.numbers[relation.c]
-    known = ~np.isnan(left) & ~np.isnan(first) & ~np.isnan(second)
-    if relation.operator == "/":
-        known &= second != 0
-    left, first, second = left[known], first[known], second[known]
-    right = _OPERATIONS[relation.operator](first, second)
-    trivial = _trivial(right, first, second, relation)
-    if relation.decimals is not None:
-        factor = 10.0**relation.decimals
-        scaled = factor * right if relation.operator == "+" else _OPERATIONS[relation.operator](factor * first, second)
-        right = np.round(scaled) / factor
+    with np.errstate(all="ignore"):
+        right = _OPERATIONS[relation.operator](first, second)
+        known = ~np.isnan(left) & np.isfinite(right)
+        left, right, first, second = left[known], right[known], first[known], second[known]
+        trivial = _trivial(right, first, second, relation)
+        if relation.decimals is not None:
+            factor = 10.0**relation.decimals
+            scaled = (
+                factor * right if relation.operator == "+" else _OPERATIONS[relation.operator](factor * first, second)
+            )
+            right = np.round(scaled) / factor
     return left, right, trivial
 
 
@@ -135,7 +136,7 @@ def _comparisons(half: Rows, numbers: list[int]) -> Iterator[Relation]:
         above = np.count_nonzero(gap > slack, axis=1)
         apart = np.count_nonzero(np.abs(gap) > slack, axis=1)
         for k, b in enumerate(numbers):
-            if a == b or both[k] < SMALLEST / 10:
+            if a == b or both[k] < SMALLEST / 10:  # a column that is mostly missing
                 continue
             if apart[k] <= few[k]:
                 if a < b:
@@ -152,7 +153,7 @@ def _equations(half: Rows, numbers: list[int]) -> Iterator[Relation]:
     distinct = [len(np.unique(sample[j][~np.isnan(sample[j])])) for j in numbers]
     ranked = np.argsort(-np.array(distinct, dtype=np.intp), kind="stable")[:MOST_NUMBERS]
     numbers = sorted(numbers[k] for k in ranked if distinct[k] > 2)
-    if len(numbers) < 3 or len(half) < SMALLEST / 10:
+    if len(numbers) < 3:
         return
     telling = np.count_nonzero(~np.isnan(sample) & (sample != 0) & (sample != 1), axis=0)
     screen = sample[numbers][:, np.argsort(-telling, kind="stable")[:SCREEN]]
@@ -189,7 +190,7 @@ def _matching(
     """(partner, result) for which column k with the partner gives the result on every screened row that has them."""
     if not others:
         return
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         right = _OPERATIONS[operator](screen[k], screen[others])[:, None, :]
     right = np.where(np.isfinite(right), right, np.nan)
     slack = 1e-9 * np.maximum(1.0, np.abs(right)) + halves[None, :, None]
