@@ -185,3 +185,15 @@ def test_look_ups_judge_every_row_as_the_rule_itself(law: str) -> None:
     broken = book._judged(0, rows)
     assert (book.kept(rows)[:, 0] == ~broken).all()
     assert (book.all_kept(rows) == (~broken | book.followed[0])).all()
+
+
+def test_a_candidate_takes_what_a_broken_law_is_about_from_its_guide() -> None:
+    made = region([[0, 0, 0, 0, 0, 0]], "if school = high then job = yes", "if job = yes then a >= 3")
+    guide, rows = np.array([[4, 0, 0, 2, 0, 1.0]]), np.array([[0, 0, 0, 2, 0, 0.0]])
+    assert made.final_form(rows, np.zeros(1, dtype=int), guide).tolist() == guide.tolist()
+    assert final(made, [0, 0, 0, 2, 0, 0]) == [[3, 0, 0, 2, 0, 1]]  # without one, as little as the laws ask for
+
+
+def test_taking_back_one_of_two_tied_changes_takes_back_both() -> None:
+    made = region([[0, 0, 0, 0, 0, 0]], "if job = no then school not in (basic, high)")
+    assert final(made, [0, 0, 0, 2, 0, 0]) == [[0, 0, 0, 0, 0, 0]]

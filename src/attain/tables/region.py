@@ -8,6 +8,7 @@ that could exist; `violations` checks a record independently, rule by rule, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -177,24 +178,39 @@ class Region:
         """Whether any factual has a missing cell."""
         return bool(np.isnan(self.factuals).any())
 
-    def final_form(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+    def final_form(self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray | None = None) -> np.ndarray:
         """Each candidate as a record that could exist: on its grid, in its levels, frozen cells copied bit for bit.
 
         A cell that cannot be kept takes the factual's value, and violated rules between features are repaired where
-        that is easy. The final form of a final form is itself.
+        that is easy: first, if there are `guides`, by taking all features of the rule from the candidate's guide, a
+        record that it was made from. The final form of a final form is itself.
         """
         factuals = self.factuals[owners]
         rows = self.derived(self._cells(rows, owners, factuals), factuals)
         if not self.book.rules:
             return rows
         broken = np.flatnonzero(~self.keeps(rows, owners))
-        for pull in (True, False):
+        repairs: list[Callable[[np.ndarray], np.ndarray]] = [
+            lambda at: self._repaired(rows[at], owners[at], pull=True),
+            lambda at: self._repaired(rows[at], owners[at], pull=False),
+        ]
+        if guides is not None:
+            repairs.insert(0, lambda at: self._guided(rows[at], owners[at], guides[at]))
+        for repair in repairs:
             if broken.size:
-                repaired = self._repaired(rows[broken], owners[broken], pull)
+                repaired = repair(broken)
                 # a partial repair would continue at the next call: such a row stays as it is, and is rejected
                 whole = self.keeps(repaired, owners[broken])
                 rows[broken[whole]] = repaired[whole]
                 broken = broken[~whole]
+        return rows
+
+    def _guided(self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray) -> np.ndarray:
+        """The rows with the features of rules that they break taken from their guides."""
+        for _ in range(2):  # what is taken over for one rule may break another
+            taken = ~self.kept(rows, owners) @ self.book.uses
+            rows = self._cells(np.where(taken, guides, rows), owners, self.factuals[owners])
+            rows = self.derived(rows, self.factuals[owners])
         return rows
 
     def _repaired(self, rows: np.ndarray, owners: np.ndarray, pull: bool) -> np.ndarray:

@@ -89,6 +89,14 @@ class RuleBook:
                 yield chosen.pop(j)
 
     @cached_property
+    def uses(self) -> np.ndarray:
+        """Which columns each rule is about, (rules, d)."""
+        uses = np.zeros((len(self.rules), len(self._schema)), dtype=bool)
+        for k, columns in enumerate(self._positions):
+            uses[k, list(columns)] = True
+        return uses
+
+    @cached_property
     def without_laws(self) -> RuleBook:
         """The book of the schema alone."""
         return RuleBook(self._schema) if self.is_law.any() else self
@@ -224,7 +232,8 @@ class RuleBook:
 
         With `pull`, an order `a <= b` of which one side moved moves the other along. Any other linear inequality moves
         back towards the factual just far enough, an equality is solved for one feature, an implication is repaired by
-        enforcing its consequence, or else by undoing its condition. Any other rule is repaired by undoing its changes.
+        enforcing its consequence, or else by undoing its condition. Any other rule, and one that this does not repair,
+        is repaired by undoing its changes.
         Rules that a row is `excused` from, (n, rules), are left alone.
         """
         rows = rows.copy()
@@ -249,7 +258,8 @@ class RuleBook:
         if isinstance(formula, Implication):
             rows = self._repair(k, formula.consequence, rows, factuals, frozen, pull)
             back = self._certainly_broken(k, formula.consequence, rows)
-            return self._undone(formula.condition, back, rows, factuals)
+            rows = self._undone(formula.condition, back, rows, factuals)
+            return self._undone(formula, self._certainly_broken(k, formula, rows), rows, factuals)
         if isinstance(formula, All):
             for part in formula.parts:
                 broken = self._certainly_broken(k, part, rows)

@@ -254,7 +254,7 @@ class BallSubproblems:
                 moved = self.numbers.moves[:, k] & (np.abs(numbers[:, k] - self.numbers.own[:, k]) > _STILL)
                 rows[moved, j] = numbers[moved, k] * self.space.scale[i] + self.space.mean[i]
             rows[switched[:, k], j] = self.transplants[switched[:, k], j]
-        return region.final_form(rows, self.owners)
+        return region.final_form(rows, self.owners, self.transplants)
 
 
 def _local_price(objective: Objective, space: MeasuringSpace) -> np.ndarray:

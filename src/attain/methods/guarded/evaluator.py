@@ -146,14 +146,16 @@ class CandidateEvaluator:
         self.pool.add(found.rows[within], found.owners[within], found.cost[within])
         return found
 
-    def improvements(self, rows: np.ndarray, parents: np.ndarray, than: Candidates) -> tuple[Candidates, np.ndarray]:
+    def improvements(
+        self, rows: np.ndarray, parents: np.ndarray, than: Candidates, guides: np.ndarray | None = None
+    ) -> tuple[Candidates, np.ndarray]:
         """Among versions of candidates those that are better and flip the decision, and whose version each is.
 
-        `parents` (n,) are positions in `than`. Densities are not computed yet.
+        `parents` (n,) are positions in `than`; `guides` as in `Region.final_form`. Densities are not computed yet.
         """
         region = self.problem.region
         owners = than.owners[parents]
-        rows = region.final_form(rows, owners)
+        rows = region.final_form(rows, owners, guides)
         chosen = np.flatnonzero(region.admits(rows, owners))
         chosen = chosen[first_of_each(rows[chosen], parents[chosen])]
         cost = self.objective.cost(rows[chosen], owners[chosen])

@@ -74,8 +74,11 @@ def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Can
     found, of = [], []
     for part in slices(len(now), versions * max(now.rows.shape[1], width), settings.cells_at_once):
         some = now.take(np.arange(part.start, part.stop))
-        rows = _joined([*_reversions(some, evaluator), *_attractions(some, evaluator)], some)
-        better, whose = evaluator.improvements(*rows, some)
+        attractions, towards = _attractions(some, evaluator)
+        back, of_back = _joined(_reversions(some, evaluator), some)
+        rows, whose = _joined([(back, of_back), *attractions], some)
+        # a version that breaks a law takes what the law is about from the real row that it moves towards
+        better, whose = evaluator.improvements(rows, whose, some, np.concatenate((back, *towards)))
         found.append(better)
         of.append(whose + part.start)
     return found[0].join(*found[1:]), np.concatenate(of)
@@ -96,14 +99,17 @@ def _reversions(now: Candidates, evaluator: CandidateEvaluator) -> list[Versions
     return versions
 
 
-def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> list[Versions]:
-    """Versions of candidates beyond the guard's limits with all cells, or one, moved towards a near real row."""
+def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> tuple[list[Versions], list[np.ndarray]]:
+    """Versions of candidates beyond the guard's limits with all cells, or one, moved towards a near real row.
+
+    And these real rows.
+    """
     assert evaluator.local_guard is not None
     unusual = np.flatnonzero(now.excess > 0)
     free = evaluator.problem.region.schema.free_columns
     near = evaluator.local_guard.nearest(now.rows[unusual], now.owners[unusual], evaluator.settings.n_attractors)
     here = now.rows[unusual][:, free]
-    versions = []
+    versions, towards = [], []
     for i in range(near.shape[1]):
         there = near[:, i][:, free]
         for part in evaluator.settings.attractions:
@@ -113,7 +119,8 @@ def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> list[Version
                 rows = now.rows[unusual]
                 rows[:, columns] = cells[:, np.searchsorted(free, columns)]
                 versions.append((rows, unusual))
-    return versions
+                towards.append(near[:, i])
+    return versions, towards
 
 
 def _combinations(single: Candidates, whose: np.ndarray, now: Candidates, evaluator: CandidateEvaluator) -> Versions:
@@ -129,7 +136,9 @@ def _combinations(single: Candidates, whose: np.ndarray, now: Candidates, evalua
         able = np.flatnonzero(number >= size)
         rows = now.rows[able]
         used = order[(place < size) & (number[whose[order]] >= size)]
-        rows[np.searchsorted(able, whose[used]), column[used]] = single.rows[used, column[used]]
+        # a single change has others in tow where a law ties them together
+        at, columns = np.nonzero(differs[used])
+        rows[np.searchsorted(able, whose[used])[at], columns] = single.rows[used[at], columns]
         versions.append((rows, able))
     return _joined(versions, now)
 
