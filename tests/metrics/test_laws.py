@@ -106,6 +106,17 @@ def test_an_answer_that_breaks_any_law_is_not_possible() -> None:
         metrics.possible(rows, ["late <= debts"], SCHEMA)
 
 
+def test_an_equation_holds_up_to_the_rounding_of_its_column() -> None:
+    schema = Schema((Feature("paid", "positive", step=10.0), Feature("rate", "real"), Feature("months", "count")))
+    law = "paid = rate * months"
+    rows = [[120, 10.0, 12], [120, 10.4, 12], [120, 10.5, 12], [120, 9.5, 12], [130, 10.5, 12]]
+    np.testing.assert_array_equal(metrics.possible(rows, [law], schema), [1, 1, 0, 0, 1])
+    finer = schema.change("paid", step=None)
+    np.testing.assert_array_equal(metrics.possible(rows, [law], finer), [1, 0, 0, 0, 0])
+    third = [[4.33333, 1 / 3, 13], [4.3333, 1 / 3, 13]]
+    np.testing.assert_array_equal(metrics.possible(third, [law], finer), [1, 0])
+
+
 def test_the_share_is_charged_and_real_people_stand_beside_it(answers: AnswerMatrix) -> None:
     evaluation = background(laws=[ORDER, ZERO]).evaluate(answers)
     np.testing.assert_array_equal(evaluation.frame["possible"], [0, 0, 0, 0, 1, NAN])

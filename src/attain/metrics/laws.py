@@ -12,7 +12,7 @@ from attain.core.arrays import BoolArray, FloatArray
 from attain.population.measuring import measured
 from attain.schema import Schema
 from attain.schema.laws import Law
-from attain.tables import RuleBook
+from attain.tables import RuleBook, on_grid
 
 
 def possible(
@@ -34,6 +34,18 @@ def possible(
 
 
 def broken(rows: FloatArray, laws: Iterable[str | Law], schema: Schema) -> BoolArray:
-    """Which law (column) each row breaks, (n_rows, n_laws). What cannot be judged is not broken."""
+    """Which law (column) each row breaks, (n_rows, n_laws).
+
+    What cannot be judged is not broken, and neither is `column = expression` if the column has the value of the
+    expression on its grid.
+    """
     texts = tuple(law if isinstance(law, str) else law.text for law in laws)
-    return np.asarray(~RuleBook(replace(schema, rules=texts, laws=None)).kept(rows), dtype=np.bool_)
+    book = RuleBook(replace(schema, rules=texts, laws=None))
+    result = np.asarray(~book.kept(rows), dtype=np.bool_)
+    for k, rule in enumerate(book.rules):
+        if rule.determines is not None and schema[rule.determines[0]].numeric:
+            name, expression = rule.determines
+            step, cells = schema[name].step, rows[:, schema.position(name)]
+            value = expression({column: rows[:, schema.position(column)] for column in expression.names})
+            result[:, k] &= on_grid(value, step) != on_grid(cells, step)
+    return result
