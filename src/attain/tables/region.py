@@ -232,6 +232,14 @@ class Region:
             good[at] = self.kept(rows[at], owners[at]).all(axis=1)
         return good
 
+    def breaks_law(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Of rows that are admitted, those that break a law: as their owners do."""
+        broken = np.zeros(len(rows), dtype=bool)
+        if self._excused.any():
+            at = np.flatnonzero(np.asarray(self._excused.any(axis=1))[owners])
+            broken[at] = (~self.book.kept(rows[at]) & self._excused[owners[at]]).any(axis=1)
+        return broken
+
     def binding(self, i: int) -> list[Rule]:
         """The rules and laws that hold for row i: all but laws that it breaks itself."""
         return [rule for rule, excused in zip(self.book.rules, self._excused[i], strict=True) if not excused]

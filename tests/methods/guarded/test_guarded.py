@@ -715,3 +715,32 @@ def test_gaps_codes_derived_columns_and_rules_are_searched_through() -> None:
         for i in (0, len(odd) - 1):
             alone = explainer.explain(model, odd.iloc[[i]], target=people.DESIRED, n=2)
             assert alone.rows.tobytes() == result.rows[result.owners == i].tobytes()
+
+
+def test_an_answer_that_breaks_a_law_as_its_row_does_is_not_typical():
+    random = np.random.default_rng(0)
+    whole = random.integers(2, 12, 800)
+    X = pd.DataFrame({"part": random.integers(0, whole + 1), "whole": whole, "merit": random.normal(size=800)})
+    y = np.where(X["merit"] > 0, "yes", "no")
+    fixed = Schema(
+        (
+            Feature("part", "count", immutable=True),
+            Feature("whole", "count", immutable=True),
+            Feature("merit", "real"),
+        )
+    )
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    rows = pd.DataFrame({"part": [5, 6, 2, 7], "whole": [6, 5, 3, 6], "merit": [-0.2, -0.2, -0.3, -0.3]})
+    breaks = rows["part"] > rows["whole"]
+    options = {"autoencoder": None, "guard": "typical", "rate": 0.02, "figures": False}
+    without = Guarded(fixed, laws=None, **options).fit(X, y).explain(model, rows, target="yes")
+    assert without.found.all()
+    assert (without.figures["typicality"] == 0).all()
+    kept = Guarded(fixed, laws=["part <= whole"], **options).fit(X, y).explain(model, rows, target="yes")
+    pd.testing.assert_series_equal(kept.figures["typicality_p"], without.figures["typicality_p"])
+    assert kept.figures["typicality"].tolist() == breaks.astype(float).tolist()
+    # an option that mends it comes before one that does not
+    free = Guarded(fixed.change("part", immutable=False), laws=["part <= whole"], **options).fit(X, y)
+    mended = free.explain(model, rows, target="yes", n=2)
+    assert (mended.figures["typicality"] == 0).all()
+    np.testing.assert_array_equal(mended.option_figures["typicality"] == 1, mended.rows[:, 0] > mended.rows[:, 1])

@@ -173,9 +173,11 @@ class GuardedSearch:
         # if one option is wanted and the first is typical, no other has to be judged
         first = rank_within(owners) == 0 if single else np.ones(len(rows), dtype=bool)
         p_value[first] = self._p_value(rows[first])
-        rest = ~first & ~np.isin(owners, owners[first & (p_value > self.rates[0])])
+        # a record that breaks a law, because its row does, is not typical, however close to real rows it is
+        lawful = ~evaluator.problem.region.breaks_law(rows, owners)
+        rest = ~first & ~np.isin(owners, owners[first & lawful & (p_value > self.rates[0])])
         p_value[rest] = self._p_value(rows[rest])
-        typicality = (p_value <= self.rates[0]).astype(np.intp) + (p_value <= self.rates[1])
+        typicality = (~lawful | (p_value <= self.rates[0])).astype(np.intp) + (p_value <= self.rates[1])
         order = np.lexsort((cost, typicality, owners))
         order = order[(first | rest)[order]]
         return GuardedAnswers(rows[order], owners[order], cost[order], typicality[order], p_value[order])
@@ -204,7 +206,8 @@ class GuardedSearch:
             worth = worth[evaluator.flips(versions[worth], owners[of[worth]])]
             share = self._p_value(versions[worth])
             typical = typicality[of[worth]] == Typicality.TYPICAL
-            passes = np.where(typical, share > self.rates[0], share >= p_value[of[worth]])
+            lawful = ~region.breaks_law(versions[worth], owners[of[worth]])
+            passes = np.where(typical, lawful & (share > self.rates[0]), share >= p_value[of[worth]])
             worth, share = worth[passes], share[passes]
             order = np.lexsort((price[worth], of[worth]))
             order = order[rank_within(of[worth[order]]) == 0]
