@@ -511,7 +511,8 @@ def test_every_law_holds_but_for_the_rows_it_counts(table) -> None:
 
 def test_counts_hold_where_the_tolerated_share_allows_by_chance() -> None:
     assert Counts(1000, 1, 500.0, 1000).hold(0.001, 1e-4)
-    assert Counts(1000, 3, 500.0, 1000).hold(0.001, 1e-4) == (stats.poisson.sf(2, 1.0) >= 0.05)
+    assert Counts(1000, 6, 5000.0, 1000).hold(0.001, 1e-4) == (stats.poisson.sf(5, 1.0) >= 1e-4)
+    assert Counts(1000, 7, 5000.0, 1000).hold(0.001, 1e-4) == (stats.poisson.sf(6, 1.0) >= 1e-4)
     assert not Counts(1000, 1, 500.0, 1000).hold(0.0, 1e-4)
     assert not Counts(1000, 0, 5.0, 1000).hold(0.001, 1e-4)
     assert Counts(1000, 1, 500.0, 1000).confirmed(0.001, 1e-4)

@@ -38,7 +38,7 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.advice import columns_to_decide
-from attain.schema.laws import Law, find_laws
+from attain.schema.laws import KEPT, Law, find_laws
 from attain.tables import Errors, Layout, Region, RuleBook, Table, desired_labels, read_labels
 
 _BROKEN_RULE = 0.01
@@ -106,8 +106,9 @@ class Explainer(_Learned, ABC):
         if self.laws is None:
             return ()
         if self.laws == "found":
-            known = table.schema.laws
-            return find_laws(table.schema.features, table.values) if known is None else known
+            if table.schema.laws is not None:
+                return table.schema.laws
+            return find_laws(table.schema.features, table.values, exceptions=KEPT)
         return tuple(law if isinstance(law, Law) else Law(law) for law in self.laws)
 
     def _remember(self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, real: bool = True) -> None:

@@ -19,7 +19,7 @@ from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Library, is_missing, open_frame
 from attain.schema.advice import followed
 from attain.schema.feature import KINDS, Feature, Kind
-from attain.schema.laws import find_laws
+from attain.schema.laws import KEPT, find_laws
 from attain.schema.reading import read_columns
 from attain.schema.schema import Schema
 
@@ -68,7 +68,7 @@ def infer(
     if not laws:
         return schema
     values = read_columns(opened, schema.features, library.labels(native), library)
-    return schema.with_laws(find_laws(schema.features, values))
+    return schema.with_laws(find_laws(schema.features, values, exceptions=KEPT))
 
 
 def _check_names(columns: Sequence[str], immutable: Iterable[str], kinds: Mapping[str, str]) -> None:

@@ -27,7 +27,7 @@ BY_CHANCE = 0.01
 MOSTLY = 0.25
 """The same for an order and a range, which are also broken by rows that are hardly beyond them."""
 
-_BY_LUCK = 0.05
+_BY_LUCK = 1e-4
 """On half of the rows, a number of exceptions that is as large with this probability does not refute a law."""
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
