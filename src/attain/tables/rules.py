@@ -341,6 +341,11 @@ def _repaired_linear(
     if operator == "=":
         return _solved(form, rows, factuals, frozen)
     gap, gap_before = form(rows), form(factuals)
+    if len(form.columns) == 1 and operator in ("<=", ">="):
+        # where the factual's own number does not do, the limit is the least change that does
+        beyond = np.flatnonzero(np.sign(gap_before) == np.sign(gap))
+        limited = _solved(form, rows[beyond], factuals[beyond], frozen[beyond])
+        rows[beyond], gap[beyond] = limited, 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.clip(gap_before / (gap_before - gap), 0.0, 1.0)
     share = np.where(np.isfinite(share), share, 0.0)[:, None]
