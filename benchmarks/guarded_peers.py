@@ -88,7 +88,7 @@ class Judge:
     def figures(self, answers: pd.DataFrame) -> dict[str, np.ndarray]:
         """One number for each row and measure, NaN without a usable answer."""
         schema, own = self.part.data.schema, Table.read(self.people, self.part.data.schema)
-        rows = _cells(answers, schema)
+        rows = cells_of(answers, schema)
         usable = ~np.isnan(rows).any(axis=1)
         for j, feature in enumerate(schema):
             usable &= (rows[:, j] == own.values[:, j]) | (not feature.immutable)
@@ -112,7 +112,7 @@ class Judge:
         return columns, evaluation.summary["real"]
 
 
-def _cells(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
+def cells_of(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
     """A frame of answers as a matrix; NaN without an answer, for text in numbers and for unknown levels."""
     columns = [
         pd.to_numeric(frame[feature.name], errors="coerce")

@@ -26,7 +26,7 @@ _SOURCE: Final = Source(
     "without a path and with a network connection, load_adult() gets it from OpenML.",
     stems=("adult",),
     openml={"data_id": 1590},
-    extras=("fnlwgt", "split"),
+    extras=("education-num", "fnlwgt", "split"),
 )
 
 
@@ -47,9 +47,9 @@ def load_adult(*, path: str | os.PathLike[str] | None = None, check: bool = True
     -----
     48842 rows. "?" is missing: `workclass` 2799, `occupation` 2809, `native-country` 857.
 
-    `education` is ordinal; `education-num`, which says the same in numbers, is left out. `fnlwgt`, a sampling weight
-    that says nothing about the person, is in `extras`, and so is `split` ("train" or "test") where the file has it. A
-    capital gain of 99999 stands for that or more, so it is a special code.
+    `education` is ordinal; `education-num`, which says the same in numbers, is in `extras`, and so are `fnlwgt`, a
+    sampling weight that says nothing about the person, and `split` ("train" or "test") where the file has it. A capital
+    gain of 99999 stands for that or more, so it is a special code.
 
     Immutable: `age`, `race`, `sex`, `native-country`, and `marital-status` and `relationship`, which nobody should be
     advised to change. Education only goes up.
