@@ -20,6 +20,7 @@ Answers and figures are kept in a file, so that cells can be measured again; `--
 
     python -m benchmarks.possible --jobs 2 --figures possible.npz
     python -m benchmarks.possible --jobs 2 --figures possible.npz --cells 'HELOC/*' --again
+    python -m benchmarks.possible --jobs 2 --figures possible.npz --measure
     python -m benchmarks.possible --figures possible.npz --write
     python -m benchmarks.possible --figures possible.npz --read laws --people 20
 """
@@ -37,7 +38,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -99,10 +100,15 @@ PEOPLE, FEW = 200, 50
 """Rows explained in a cell: by methods of the package, and by other packages."""
 PACKAGE_ROWS, PACKAGE_SECONDS = 5000, 10
 """Training rows of other packages, and their wall time for a row: one of them may draw random rows for ever."""
+SAID = ("ms", "typical", "laws")
+"""What is known about answers without measuring them."""
 MOST_BROKEN = 10
 """The laws kept for reading that most answers break."""
 MOST_REAL = 5000
 """The most real people whose own share is measured."""
+
+
+Arrays: TypeAlias = Mapping[str, np.ndarray]
 
 
 class Cell(NamedTuple):
@@ -198,8 +204,11 @@ def methods(part: Part, group: str) -> Iterator[tuple[str, Any]]:
             yield f"{method.__name__}{suffix}", method(schema, figures=False, laws=laws)
 
 
-def measured(cell: Cell, people: int) -> dict[str, np.ndarray]:
-    """The figures of one cell: by `METHOD/MEASURE`, one number per explained row; and the answers themselves."""
+def measured(cell: Cell, people: int, known: Arrays | None = None) -> Arrays:
+    """The figures of one cell: by `METHOD/MEASURE`, one number per explained row; and the answers themselves.
+
+    `known` are figures whose answers are measured again, without a search.
+    """
     warnings.simplefilter("ignore")
     part = Part.of(cell)
     model = part.classifier(cell.model)
@@ -208,23 +217,38 @@ def measured(cell: Cell, people: int) -> dict[str, np.ndarray]:
         target=part.desired, X_test=part.held_out, y_test=part.y_held_out,
     )  # fmt: skip
     refused = part.asked[model.predict(part.asked) != part.desired]
-    refused = refused.iloc[: min(people, FEW) if cell.group == PACKAGES else people]
+    most = len(known["factuals"]) if known else min(people, FEW) if cell.group == PACKAGES else people
+    refused = refused.iloc[:most]
     own = Table.read(refused, part.schema)
+    assert known is None or unchanged(known["factuals"], own.values).all(), "the answers are for other rows"
     real = Table.read(part.asked.iloc[:MOST_REAL], part.schema)
-    result = {"factuals": own.values, **_evaluated(background, real, real.values, "real", (POSSIBLE,))}
+    result: dict[str, np.ndarray] = {
+        "factuals": own.values,
+        **_evaluated(background, real, real.values, "real", (POSSIBLE,)),
+    }
     result["real/laws"] = np.array([len(background.laws or ())])
-    ask = _package_answers if cell.group == PACKAGES else _answers
-    for name, explainer in methods(part, cell.group):
-        started = time.perf_counter()
-        rows, figures = ask(explainer, part, model, refused)
-        rows = _usable(rows, own, model, background.train.layout, part.desired)
-        result |= {f"{name}/{key}": values for key, values in {**figures, "answers": rows}.items()}
-        result |= _evaluated(background, own, rows, name)
-        print(f"{cell.key}, {name}: {time.perf_counter() - started:.0f} s", flush=True)
+    for name, rows, figures in _searched(cell, part, model, refused) if known is None else _stored(known):
+        usable = _usable(rows, own, model, background.train.layout, part.desired)
+        result |= {f"{name}/{key}": values for key, values in {**figures, "answers": usable}.items()}
+        result |= _evaluated(background, own, usable, name)
     return result
 
 
-def _answers(explainer: Any, part: Part, model: Any, refused: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _searched(cell: Cell, part: Part, model: Any, refused: pd.DataFrame) -> Iterator[tuple[str, np.ndarray, Arrays]]:
+    """Each method's name, its answers (n, d), and what it says about them."""
+    for name, explainer in methods(part, cell.group):
+        started = time.perf_counter()
+        yield name, *(_package_answers if cell.group == PACKAGES else _answers)(explainer, part, model, refused)
+        print(f"{cell.key}, {name}: {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def _stored(known: Arrays) -> Iterator[tuple[str, np.ndarray, Arrays]]:
+    """The same from the file."""
+    for name in [key.removesuffix("/answers") for key in known if key.endswith("/answers")]:
+        yield name, known[f"{name}/answers"], {key: known[f"{name}/{key}"] for key in SAID if f"{name}/{key}" in known}
+
+
+def _answers(explainer: Any, part: Part, model: Any, refused: pd.DataFrame) -> tuple[np.ndarray, Arrays]:
     """The answers of a method of the package (n, d), and what it says about them."""
     explainer.fit(part.train, part.y_train)
     explainer.explain(model, refused.iloc[:2], target=part.desired)  # what is kept about a model is made once
@@ -239,9 +263,7 @@ def _answers(explainer: Any, part: Part, model: Any, refused: pd.DataFrame) -> t
     return answered.answers, figures
 
 
-def _package_answers(
-    explainer: Any, part: Part, model: Any, refused: pd.DataFrame
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _package_answers(explainer: Any, part: Part, model: Any, refused: pd.DataFrame) -> tuple[np.ndarray, Arrays]:
     """The answers of another package (n, d), NaN where it has none, fails or takes too long; and its CPU time."""
     explainer.fit(part.train[:PACKAGE_ROWS], part.y_train[:PACKAGE_ROWS])
     signal.signal(signal.SIGALRM, _too_long)
@@ -277,9 +299,7 @@ def _usable(rows: np.ndarray, own: Table, model: Any, layout: Any, desired: Any)
     return np.where(usable[:, None], rows, np.nan)
 
 
-def _evaluated(
-    background: Background, table: Table, rows: np.ndarray, name: str, measures: Any = MEASURES
-) -> dict[str, np.ndarray]:
+def _evaluated(background: Background, table: Table, rows: np.ndarray, name: str, measures: Any = MEASURES) -> Arrays:
     """By `NAME/MEASURE`, one number per row; NaN without an answer."""
     found = unchanged(table.values, rows).all(axis=1) | ~np.isnan(rows).all(axis=1)
     given = AnswerMatrix(table, rows, found, background.goal.target)
@@ -290,9 +310,15 @@ def _evaluated(
     return {f"{name}/{key}": values for key, values in {**figures, "broken_laws": np.array(lines)}.items()}
 
 
-def _performed(cell: Cell, people: int) -> tuple[Cell, dict[str, np.ndarray], float]:
+def part_of(known: Arrays, cell: Cell) -> Arrays:
+    """The figures of one cell, by `METHOD/MEASURE`."""
+    head = f"{cell.key}/"
+    return {name.removeprefix(head): values for name, values in known.items() if name.startswith(head)}
+
+
+def _performed(cell: Cell, people: int, known: Arrays | None) -> tuple[Cell, Arrays, float]:
     started = time.perf_counter()
-    return cell, measured(cell, people), time.perf_counter() - started
+    return cell, measured(cell, people, known), time.perf_counter() - started
 
 
 def main() -> None:
@@ -302,6 +328,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=PEOPLE, help="rows explained in a cell")
     parser.add_argument("--cells", nargs="*", default=["*"], help="patterns of DATA/SEED/SCHEMA/CLASSIFIER/GROUP")
     parser.add_argument("--again", action="store_true", help="measure cells again that the file has")
+    parser.add_argument("--measure", action="store_true", help="measure answers that the file has, without a search")
     parser.add_argument("--figures", type=Path, default=Path("possible.npz"))
     parser.add_argument("--write", action="store_true", help="measure nothing, write the table from the figures")
     parser.add_argument("--read", metavar="METHOD", help="measure nothing, print answers of a method as text")
@@ -317,9 +344,12 @@ def main() -> None:
             possible_table.write(known)
         return
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "XLA_FLAGS": ONE_THREAD}
-    missing = [cell for cell in cells if given.again or f"{cell.key}/factuals" not in known]
+    parts = {cell: part_of(known, cell) for cell in cells}
+    answered = [cell for cell, part in parts.items() if any(key.endswith("/answers") for key in part)]
+    chosen = answered if given.measure else [cell for cell in cells if given.again or cell not in answered]
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(_performed, cell, given.people) for cell in missing]):
+        tasks = [pool.submit(_performed, cell, given.people, parts[cell] if given.measure else None) for cell in chosen]
+        for done in as_completed(tasks):
             try:
                 cell, figures, seconds = done.result()
             except Exception as error:  # the other cells go on

@@ -25,6 +25,7 @@ from benchmarks.possible import (
     SEEDS,
     Cell,
     Part,
+    part_of,
 )  # fmt: skip
 
 VARIANTS = (BEFORE, COST, LAWS)
@@ -72,9 +73,7 @@ class Figures:
         cells = [Cell(data, seed, schema, model, group) for seed in range(SEEDS.get(data, 1))]
         if not all(f"{cell.key}/factuals" in known for cell in cells):
             return None
-        heads = [f"{cell.key}/" for cell in cells]
-        parts = [{k.removeprefix(head): v for k, v in known.items() if k.startswith(head)} for head in heads]
-        return cls(cells[0], parts)
+        return cls(cells[0], [part_of(known, cell) for cell in cells])
 
     def has(self, method: str) -> bool:
         return all(f"{method}/found" in part for part in self.parts)
