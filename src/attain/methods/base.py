@@ -14,7 +14,7 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -29,12 +29,18 @@ from attain.core.progress import track
 from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.parameters import check_fields, integer, number
+from attain.methods.ranges.finding import find_ranges
 from attain.methods.search.problem import Answers, Ledger, Problem
+from attain.methods.search.slack import DRAWS, Slack
 from attain.models import Goal, GoalLike, Model, probe_rows
+from attain.models.structure.encoding import StructureError
+from attain.models.structure.linear import linear_score
+from attain.models.structure.products import product_score
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.ranges import Ranges
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.advice import columns_to_decide
@@ -203,6 +209,8 @@ class Explainer(_Learned, ABC):
         n: int = 1,
         constraints: Constraints | Mapping[str, Any] | None = None,
         errors: Errors = "status",
+        slack: float | None = None,
+        ranges: bool = False,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
@@ -226,13 +234,21 @@ class Explainer(_Learned, ABC):
             that the model fails on. With "status" it gets the status UNREADABLE and a sentence in `reasons`, and all
             others are answered as without it; with "raise" it raises a `DataError` or a `ModelError`. An unknown level
             in an immutable column without an order is passed to the model, unless this is "raise".
+        slack
+            Ask for answers that still hold when each changed number or ordered level is carried out only to ± `slack`
+            percentile points of its column, from 0 to 100. The figure `holds_within_slack` is the share of 100 such
+            executions, drawn at random, that hold; a row without such an answer gets one that holds as it is.
+        ranges
+            Whether the ranges in which each change may lie are found too; see `Counterfactuals.ranges`.
 
         Raises
         ------
         Interrupted
             After Ctrl-C; its `result` has the answers found until then.
         """
-        return self._explain(self._request(model, target, probability, errors), X, n, constraints, errors)
+        return self._explain(
+            self._request(model, target, probability, errors), X, n, constraints, errors, slack, ranges
+        )
 
     def _request(self, model: Any, target: Any, probability: float | None, errors: Errors = "status") -> Goal:
         """A model and what is asked of it, after checking that this explainer is ready."""
@@ -248,9 +264,12 @@ class Explainer(_Learned, ABC):
         n: int,
         constraints: Constraints | Mapping[str, Any] | None,
         errors: Errors,
+        slack: float | None,
+        ranges: bool,
         others: Sequence[GoalLike] = (),
     ) -> Counterfactuals:
         check_integer("n", n, 1)
+        rough = None if slack is None else self._slack(goal, slack)
         table = Table.read(one_row(X), self.schema_, errors=errors)
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
@@ -261,9 +280,13 @@ class Explainer(_Learned, ABC):
         met, score, unreadable = _judged(goal, table, ledger)
         outcome = _outset(region, met, unreadable)
         problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
-        answers, interrupted = self._run(problem, outcome)
+        answers, interrupted = self._run(replace(problem, slack=rough), outcome)
         answers, after = _checked(problem, outcome, answers)
+        if rough is not None:
+            answers = _with_slack_figure(problem, answers, rough)
+        found = self._ranges(problem, answers) if ranges else None
         result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
+        result = replace(result, intervals=found)
         if interrupted:
             raise Interrupted(result)
         return result
@@ -305,7 +328,41 @@ class Explainer(_Learned, ABC):
         given = self.get_params(deep=False)
         return repr({name: given[name] for name in sorted(given.keys() - {"schema", "autoencoder", "figures"})})
 
+    def _slack(self, goal: GoalLike, points: float) -> Slack:
+        check_number("slack", points, above=0, below=100)
+        try:
+            score = linear_score(goal, self.table_.values)
+        except StructureError:
+            score = None
+        return Slack(self.percentiles_, points / 100, score)
+
+    def _ranges(self, problem: Problem, answers: Answers) -> Ranges:
+        try:
+            score = product_score(problem.goal, self.table_.values)
+        except StructureError:
+            score = None
+        return find_ranges(problem, answers.rows, answers.owners, self.percentiles_, score)
+
     def _run(self, problem: Problem, outcome: list[Status | None]) -> tuple[Answers, bool]:
+        """All answers, and whether the search was interrupted; what is done is kept.
+
+        With a slack, rows without an answer that holds within it are searched again without.
+        """
+        if problem.slack is None:
+            return self._run_batches(problem, outcome)
+        waiting = [i for i, status in enumerate(outcome) if status is None]
+        # half the budget is kept for rows without an answer that holds within the slack
+        half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
+        rough, interrupted = self._run_batches(replace(problem, ledger=half), outcome)
+        if interrupted:
+            return rough, True
+        for i in waiting:
+            outcome[i] = outcome[i] if outcome[i] is Status.FOUND else None
+        exact, interrupted = self._run_batches(replace(problem, slack=None), outcome)
+        found = [part for part in (rough, exact) if len(part.rows)]
+        return _joined(found, len(problem.region.schema)), interrupted
+
+    def _run_batches(self, problem: Problem, outcome: list[Status | None]) -> tuple[Answers, bool]:
         """All batches, one after the other, and whether they were interrupted; what is done is kept."""
         waiting = np.flatnonzero([status is None for status in outcome])
         parts: list[Answers] = []
@@ -529,6 +586,15 @@ def _undecided(region: Region, answers: Answers, inferred: bool) -> tuple[str, .
             "says why, and how to exclude it.",
         )
     return notes
+
+
+def _with_slack_figure(problem: Problem, answers: Answers, slack: Slack) -> Answers:
+    """The answers with the share of their executions that hold; NaN where the budget is spent."""
+    share = np.full(len(answers.rows), math.nan)
+    able = problem.ledger.affordable(answers.owners, price=DRAWS)
+    rows, owners = answers.rows[able], answers.owners[able]
+    share[able] = slack.share(rows, owners, problem.region, problem.meets, problem.seed)
+    return replace(answers, figures={**answers.figures, "holds_within_slack": share})
 
 
 def _rounded(score: np.ndarray) -> np.ndarray:

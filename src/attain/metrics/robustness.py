@@ -14,7 +14,7 @@ from attain.core.frames import library_of
 from attain.methods.search.streams import streams, uniforms
 from attain.population.measuring import measured, positive_integer
 from attain.population.percentiles import Percentiles, as_matrix
-from attain.tables import ordinary, read_labels, unchanged
+from attain.tables import read_labels, unchanged
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
@@ -112,9 +112,10 @@ def valid_after_inexact_execution(
 
     Every changed number or ordered level misses the answer by up to `points` percentile points in either direction,
     drawn uniformly and independently, along the interpolated distribution function of its training column. So it stays
-    within the range of the training data, and moves further where the data are sparse. The rules are kept: the record
-    is put into final form, which may undo a change. Changed levels without an order, special codes and unchanged cells
-    are carried out exactly; derived columns follow.
+    within the range of the training data, and moves further where the data are sparse. The record is put on its grid
+    and within what its person may reach. The rules are kept: where a deviation breaks one, the changes that it ties
+    together are carried out exactly. So are changed levels without an order, special codes and unchanged cells; derived
+    columns follow.
 
     A row's draws are the same for every method's answer.
 
@@ -142,28 +143,10 @@ def valid_after_inexact_execution(
         owners = np.flatnonzero(present)
         own = region.factuals[owners]
         moves = points / 100.0 * (2.0 * uniforms(streams(own, random_state), (draws, rows.shape[1])) - 1.0)
-        executed = _executed(rows, own, moves, percentiles)
+        executed = percentiles.moved(rows, moves, ~unchanged(own, rows))
         repeated = np.repeat(owners, draws)
-        final = region.final_form(executed.reshape(-1, rows.shape[1]), repeated)
+        final = region.final_form(executed.reshape(-1, rows.shape[1]), repeated, np.repeat(rows, draws, axis=0))
         met = np.asarray(goal.decide(final).met, dtype=np.float64)
         return np.asarray(met.reshape(len(owners), draws).mean(axis=1))
 
     return measured(matrix, found, len(percentiles.schema), measure)
-
-
-def _executed(rows: FloatArray, own: FloatArray, moves: FloatArray, percentiles: Percentiles) -> FloatArray:
-    """The rows with every changed ordered cell moved in percentiles, (n_rows, draws, n_features)."""
-    executed = np.repeat(rows[:, None, :], moves.shape[1], axis=1)
-    before = percentiles.interpolated(rows)
-    differs = ~unchanged(own, rows)
-    for j in percentiles.schema.free_columns:
-        feature, values = percentiles.schema.features[j], percentiles.points[j]
-        inexact = differs[:, j] & ordinary(feature, rows[:, j])
-        if not len(values) or not inexact.any():
-            continue
-        shares = percentiles.interpolated(values[:, None], [j])[:, 0]
-        start = before[inexact, j]
-        moved = np.interp(start[:, None] + moves[inexact, :, j], shares, values)
-        # The difference is added, so that an answer between or beyond training values stays as it is without a move.
-        executed[inexact, :, j] += moved - np.interp(start, shares, values)[:, None]
-    return executed

@@ -102,6 +102,30 @@ class Percentiles:
         """`shift` by the interpolated distribution function: inside searches, never what is reported."""
         return _shift(self.interpolated, factuals, counterfactuals, columns)
 
+    def moved(self, rows: FloatArray, moves: FloatArray, where: NDArray[np.bool_]) -> FloatArray:
+        """The rows with some cells moved along the distribution function, drawn with straight lines, (n, m, d).
+
+        Parameters
+        ----------
+        rows
+            (n, d).
+        moves
+            How far each cell moves in each of m versions of its row, in percentiles from −1 to 1, (n, m, d).
+        where
+            The cells that move, (n, d). Those without a percentile stay.
+        """
+        versions = np.repeat(rows[:, None, :], moves.shape[1], axis=1)
+        before = self._apply(_line, rows, None)
+        for j in self.schema.free_columns:
+            at, points = where[:, j] & ~np.isnan(before[:, j]), self.points[j]
+            if not at.any():
+                continue
+            shares, start = self.shares[j][1:], before[at, j]
+            moved = np.interp(start[:, None] + moves[at, :, j], shares, points)
+            # The difference is added, so that a cell between or beyond training values stays as it is without a move.
+            versions[at, :, j] += moved - np.interp(start, shares, points)[:, None]
+        return versions
+
     def _apply(self, curve: _Curve, values: ArrayLike, columns: ArrayLike | None) -> FloatArray:
         positions = np.arange(len(self.schema)) if columns is None else np.asarray(columns, dtype=np.intp)
         matrix = as_matrix(values, len(positions))

@@ -14,6 +14,7 @@ from attain.core.frames import Frame
 from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results.html import notebook
+from attain.results.ranges import RANGES
 from attain.results.record import CHANGES, LAW_CHANGES, Record
 from attain.results.sentences import person_sentences
 from attain.results.serialise import read_fields, to_json
@@ -42,6 +43,11 @@ class Counterfactuals(Record):
     law_changes
         One row for each change that a law asks for: without it, and with all the others, the answer would break the
         law. `laws` are those that answers keep.
+    ranges
+        With `explain(..., ranges=True)`, one row per changed feature: the interval from `low` to `high` in which it may
+        lie, the others as suggested, or the other `levels` that do as well; and the sides `box_low` and `box_high` of a
+        box in which all changes may vary at once. `box_failing` is an upper bound (95 %) on the share of the box that
+        does not hold: 0 where it is proven that all of it does.
     status
         How each person's search ended: the names of `Status`.
     reasons
@@ -80,6 +86,11 @@ class Counterfactuals(Record):
     def law_changes(self) -> Frame:
         cells = self.law_cells()
         return self.table.layout.library.make({name: [cell[name] for cell in cells] for name in LAW_CHANGES})
+
+    @cached_property
+    def ranges(self) -> Frame:
+        entries = self.range_entries()
+        return self.table.layout.library.make({name: [entry[name] for entry in entries] for name in RANGES})
 
     @cached_property
     def status(self) -> Any:

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from attain.core.errors import AttainError
+from attain.results.ranges import Ranges
 from attain.results.status import Status, Typicality
 from attain.schema.laws import Law
 from attain.tables import RuleBook, Table, unchanged
@@ -51,6 +53,8 @@ class Record:
     """The people whose record cannot be read, by position, each with a sentence that says why."""
     laws: tuple[Law, ...] = field(default=(), repr=False)
     """The laws that answers keep, unless a person breaks one already."""
+    intervals: Ranges | None = field(default=None, repr=False)
+    """The ranges round the options, where they were asked for."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -158,6 +162,26 @@ class Record:
             }
             for cell, k in zip(*(part.tolist() for part in np.nonzero(needed)), strict=True)
         ]
+
+    def range_entries(self) -> list[dict[str, Any]]:
+        """One dictionary for each changed feature of each option, with the columns of `ranges`."""
+        found = self.intervals
+        if found is None:
+            raise AttainError("ranges were not asked for; call explain(..., ranges=True)")
+        return [self._range(found, r) for r in range(len(found.option))]
+
+    def _range(self, found: Ranges, r: int) -> dict[str, Any]:
+        i, feature = int(found.option[r]), self.table.schema.features[int(found.column[r])]
+        cells = {"counterfactual": self.rows[i, found.column[r]], "low": found.low[r], "high": found.high[r]}
+        cells |= {"box_low": found.box_low[r], "box_high": found.box_high[r]}
+        return {
+            "person": self.table.labels[int(self.owners[i])],
+            "option": int(self.ranks[i]),
+            "feature": feature.name,
+            **{name: self.table.layout.value(feature.name, float(cell)) for name, cell in cells.items()},
+            "levels": [str(feature.levels[level]) for level in found.levels[r]],
+            "box_failing": round(float(found.box_failing[r]), 6),
+        }
 
     def _figure(self, name: str, i: int) -> float | None:
         values = self.option_figures.get(name)

@@ -15,6 +15,7 @@ import pandas as pd
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_named
+from attain.results.ranges import Ranges
 from attain.results.record import CHANGES, Record
 from attain.results.sentences import person_sentences
 from attain.results.status import Status
@@ -63,6 +64,7 @@ def to_json(result: Record) -> str:
         "sentences": person_sentences(result),
         "changes": [{name: _plain(cell[name]) for name in CHANGES} for cell in result.changed_cells()],
         "unreadable": {str(position): sentence for position, sentence in result.unreadable.items()},
+        "intervals": None if result.intervals is None else result.intervals.state(),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
@@ -87,6 +89,7 @@ def read_fields(text: str) -> dict[str, Any]:
             "notes": tuple(content["notes"]),
             "laws": tuple(Law(**law) for law in content["laws"]),
             "unreadable": {int(position): sentence for position, sentence in content["unreadable"].items()},
+            "intervals": None if content["intervals"] is None else Ranges.restore(content["intervals"]),
         }
     except AttainError:
         raise

@@ -1,7 +1,7 @@
 """Frames as one float64 matrix, and the region of it that each row may reach."""
 
 from attain.tables.cells import ordinary, unchanged, without_unseen
-from attain.tables.grid import is_on_grid, on_grid, snapped
+from attain.tables.grid import is_on_grid, on_grid, snapped, spacing
 from attain.tables.labels import desired_labels, read_labels
 from attain.tables.region import NOT_A_RULE, Region
 from attain.tables.rules import RuleBook
@@ -20,6 +20,7 @@ __all__ = [
     "ordinary",
     "read_labels",
     "snapped",
+    "spacing",
     "unchanged",
     "without_unseen",
 ]

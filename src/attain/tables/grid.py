@@ -21,8 +21,7 @@ def snapped(values: np.ndarray, step: float | None, low: np.ndarray, high: np.nd
     result = on_grid(clipped, step)
     for outside, inward in ((result > high, -1.0), (result < low, 1.0)):
         if outside.any():
-            spacing = _spacing(clipped[outside]) if step is None else step
-            result[outside] = on_grid(result[outside] + inward * spacing, step)
+            result[outside] = on_grid(result[outside] + inward * spacing(clipped[outside], step), step)
     result[(result < low) | (result > high)] = math.nan
     return result
 
@@ -65,8 +64,10 @@ def _exponents(values: np.ndarray) -> np.ndarray:
     return estimate + (sizes >= _POWERS[np.clip(estimate + 1 + 307, 0, len(_POWERS) - 1)])
 
 
-def _spacing(values: np.ndarray) -> np.ndarray:
-    """The distance between neighbouring numbers with six significant digits."""
+def spacing(values: np.ndarray, step: float | None) -> np.ndarray:
+    """The distance between neighbouring grid values near each value: the step, or that of six significant digits."""
+    if step is not None:
+        return np.full(values.shape, step)
     return np.array(_POWERS[np.clip(_exponents(values) - (DIGITS - 1) + 307, 0, len(_POWERS) - 1)])
 
 

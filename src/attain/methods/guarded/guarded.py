@@ -163,13 +163,15 @@ class Guarded(LatentExplainer):
         n: int = 1,
         constraints: Constraints | Mapping[str, Any] | None = None,
         errors: Errors = "status",
+        slack: float | None = None,
+        ranges: bool = False,
         robust: Sequence[Any] | Refit | None = None,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
         Parameters
         ----------
-        model, X, target, probability, n, constraints, errors
+        model, X, target, probability, n, constraints, errors, slack, ranges
             As for every method; see `Explainer.explain`.
         robust
             Asks for answers that other models accept, too: a list of fitted models, or a function of (X, y, seed) that
@@ -189,7 +191,7 @@ class Guarded(LatentExplainer):
                 self._seed,
                 self._settings.refits,
             )
-        return self._explain(goal, X, n, constraints, errors, others)
+        return self._explain(goal, X, n, constraints, errors, slack, ranges, others)
 
     def certificate(
         self,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from attain.methods.search.pool import first_of_each
+from attain.methods.search.slack import Slack
 from attain.models import GoalLike
 from attain.results.status import Status
 from attain.tables import Region
@@ -109,6 +110,8 @@ class Problem:
         What the method's `_inspect` learned about the model.
     others
         Further goals that answers should meet, where the call asks for some.
+    slack
+        How roughly changes may be carried out; rows that do not meet the goal then do not meet it at all.
     """
 
     goal: GoalLike
@@ -118,6 +121,7 @@ class Problem:
     seed: int
     inspected: Any = None
     others: tuple[GoalLike, ...] = ()
+    slack: Slack | None = None
 
     def __len__(self) -> int:
         return len(self.region)
@@ -130,12 +134,21 @@ class Problem:
         """Which rows meet the goal, and how clearly; charged to their owners, whatever the budget says."""
         judged = self.goal.judge(rows)
         self.ledger.charge(owners, judged.asked)
-        return judged.met, judged.score
+        met = judged.met
+        if self.slack is not None:
+            exact, met = np.flatnonzero(met), np.zeros(len(met), dtype=bool)
+            met[exact] = self.slack.holds(rows[exact], owners[exact], self.region, replace(self, slack=None).meets)
+        return met, judged.score
+
+    def meets(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which rows meet the goal; charged like those of `ask`."""
+        return self.ask(rows, owners)[0]
 
     def affordable(self, owners: np.ndarray, reserve: int | np.ndarray | None = None) -> np.ndarray:
         """Which of these rows can still be asked about; `reserve` as in `evaluate`."""
         reserve = self.options if reserve is None else reserve
-        return self.ledger.affordable(owners, reserve, self.goal.most_questions)
+        price = self.goal.most_questions * (1 if self.slack is None else 1 + self.slack.most_questions)
+        return self.ledger.affordable(owners, reserve, price)
 
     def evaluate(
         self,

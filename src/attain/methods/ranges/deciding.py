@@ -1,0 +1,45 @@
+"""Which versions of an answer hold: they keep the rules, and flip the decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attain.methods.search.problem import Problem
+from attain.models.structure.products import ProductScore
+from attain.tables import unchanged
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """Decides about versions of answers: rows (n, d) that differ from answers (n, d) for the rows `owners`, (n,).
+
+    Attributes
+    ----------
+    score
+        The score of a linear model or a tree ensemble; None where the model itself has to be asked.
+    """
+
+    problem: Problem
+    score: ProductScore | None
+
+    def kept(self, rows: np.ndarray, answers: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows with computed columns computed again, and which of them keep all rules and laws, (n,)."""
+        region = self.problem.region
+        final = region.final_form(rows, owners, answers)
+        given = np.setdiff1d(region.schema.free_columns, [one.column for one in region.book.derivations])
+        same = unchanged(final[:, given], rows[:, given]).all(axis=1)
+        return final, same & region.admits(final, owners)
+
+    def hold(self, rows: np.ndarray, answers: np.ndarray, owners: np.ndarray, ask: bool = False) -> np.ndarray:
+        """Which rows keep all rules and laws and flip the decision, (n,); `ask` does so without the score."""
+        final, holds = self.kept(rows, answers, owners)
+        left = np.flatnonzero(holds)
+        if not left.size:
+            return holds
+        if self.score is None or ask:
+            holds[left] = self.problem.meets(final[left], owners[left])
+        else:
+            holds[left] = self.score.score(final[left]) >= 0
+        return holds

@@ -1,0 +1,73 @@
+"""The ranges round answers, as a result stores and shows them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+RANGES: Final = (
+    *("person", "option", "feature", "counterfactual", "low", "high", "levels"),
+    *("box_low", "box_high", "box_failing"),
+)
+"""The columns of `Counterfactuals.ranges`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """One entry for each changed feature of each option.
+
+    Attributes
+    ----------
+    option, column
+        The position of the option among all, and of the feature, (r,).
+    low, high
+        The least and the largest number, or position of an ordered level, for which the answer holds, (r,); NaN where
+        the feature has no order.
+    levels
+        The positions of the other levels for which it holds, for a feature without an order.
+    box_low, box_high
+        The sides of the box, (r,).
+    box_failing
+        An upper bound on the share of the box that does not hold: 0 where that is proven, (r,).
+    """
+
+    option: np.ndarray
+    column: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    levels: tuple[tuple[int, ...], ...]
+    box_low: np.ndarray
+    box_high: np.ndarray
+    box_failing: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ranges]) -> Ranges:
+        """One after the other."""
+        arrays = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0]) if name != "levels"
+        }
+        return cls(levels=tuple(level for part in parts for level in part.levels), **arrays)
+
+    def state(self) -> dict[str, Any]:
+        """For JSON; `restore` reads it."""
+        return {
+            name: [[*level] for level in value] if name == "levels" else [_plain(cell) for cell in value.tolist()]
+            for name, value in vars(self).items()
+        }
+
+    @classmethod
+    def restore(cls, state: Mapping[str, Any]) -> Ranges:
+        integers = {name: np.array(state[name], dtype=np.intp) for name in ("option", "column")}
+        numbers = {
+            name: np.array(state[name], dtype=np.float64)
+            for name in ("low", "high", "box_low", "box_high", "box_failing")
+        }
+        return cls(levels=tuple(tuple(level) for level in state["levels"]), **integers, **numbers)
+
+
+def _plain(cell: float) -> float | None:
+    return None if math.isnan(cell) else cell
