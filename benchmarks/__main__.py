@@ -10,6 +10,7 @@ MODULES = (
     "density",
     "recovery",
     "scaling",
+    "laws",
     "faithfulness",
     "search",
     "methods",
