@@ -140,6 +140,7 @@ LAWS = (
     "if b = -9 then job = no",
     YEARS,
     "if 2 <= a <= 5 then total >= 1",
+    "if a = 0 or school = high then job = yes and total <= 5 and 0 <= b <= 4",
     "total = a + b or total = 0",
 )
 CELLS = [

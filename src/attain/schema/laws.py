@@ -39,8 +39,8 @@ __all__ = ["Law", "as_frame", "find", "find_laws"]
 MOST_ROWS = 200_000
 """Laws are looked for in that many rows; a hash of their cells decides which."""
 
-KEPT = 0.002
-"""The share of exceptions that laws to be kept may have, twice that of laws to judge answers by (0.001).
+KEPT = 0.003
+"""The share of exceptions that laws to be kept may have, three times that of laws to judge answers by (0.001).
 
 A law at the border is found in one sample of people and not in another: answers that keep the laws of the one, with the
 larger share, also keep those of the other.

@@ -81,9 +81,9 @@ class Lookup:
     columns, strides
         The columns, and what the number of a part of each counts in the table.
     rules
-        The positions of the rules.
+        The position of the rule that each entry of `broken` belongs to: the rule itself, or a part of it.
     broken
-        Which rule (first dimension) each combination of parts breaks (second dimension).
+        Which of them (first dimension) each combination of parts breaks (second dimension).
     """
 
     columns: tuple[int, ...]
@@ -111,44 +111,65 @@ class Lookups:
     ----------
     groups
         One look-up for each set of columns.
+    movable
+        The same without laws that no change of a row can break: those about which cells are missing or special codes,
+        where a cell neither enters nor leaves such a state.
     rest
         The positions of all other rules.
     """
 
-    def __init__(self, features: Sequence[Feature], formulas: Sequence[Formula]) -> None:
+    def __init__(self, features: Sequence[Feature], formulas: Sequence[Formula], is_law: np.ndarray) -> None:
         positions = {feature.name: j for j, feature in enumerate(features)}
-        columns = [_columns(formula, positions) for formula in formulas]
+        pieces = [(k, piece) for k, formula in enumerate(formulas) for piece in _pieces(formula)]
+        columns = [_columns(piece, positions) for _, piece in pieces]
         values: dict[int, set[float]] = {}
-        for formula, some in zip(formulas, columns, strict=True):
-            for leaf in _leaves(formula) if some else ():
+        for (_, piece), some in zip(pieces, columns, strict=True):
+            for leaf in _leaves(piece) if some else ():
                 values.setdefault(positions[leaf.names[0]], set()).update(_constants(leaf) or ())
         parts = {j: Parts.of(features[j], found) for j, found in values.items()}
         self._parts = {j: part for j, part in parts.items() if part is not None}
-        self.groups: list[Lookup] = []
-        self.rest: list[int] = []
-        members: dict[tuple[int, ...], list[int]] = {}
-        for k, some in enumerate(columns):
-            sizes = [len(self._parts[j]) if j in self._parts else 0 for j in some]
-            if some and 0 < math.prod(sizes) <= _MOST_ENTRIES:
-                members.setdefault(some, []).append(k)
-            else:
-                self.rest.append(k)
-        for some, rules in members.items():
-            self.groups.append(self._lookup(features, some, rules, formulas))
+        fits = [bool(some) and 0 < math.prod(map(self._size, some)) <= _MOST_ENTRIES for some in columns]
+        self.rest = sorted({k for (k, _), fit in zip(pieces, fits, strict=True) if not fit})
+        members: dict[tuple[int, ...], list[tuple[int, Formula]]] = {}
+        for (k, piece), some in zip(pieces, columns, strict=True):
+            if k not in self.rest:
+                members.setdefault(some, []).append((k, piece))
+        self.groups = [self._lookup(features, some, listed) for some, listed in members.items()]
+        movable = [self._movable(group, features, is_law) for group in self.groups]
+        self.movable = [group for group in movable if group is not None]
+
+    def _movable(self, group: Lookup, features: Sequence[Feature], is_law: np.ndarray) -> Lookup | None:
+        """The look-up without laws that depend only on states which their columns neither enter nor leave."""
+        if any(features[j].transitions or features[j].fillable for j in group.columns):
+            return group
+        table = group.broken.reshape(len(group.rules), *(len(self._parts[j]) for j in group.columns))
+        moves = ~is_law[group.rules]
+        for axis, j in enumerate(group.columns, start=1):
+            representatives = self._parts[j].representatives
+            scale = np.flatnonzero(~np.isnan(representatives) & ~np.isin(representatives, list(features[j].special)))
+            cells = np.take(table, scale, axis=axis)
+            first = np.take(cells, [0], axis=axis)
+            moves |= np.asarray((cells != first).reshape(len(moves), -1).any(axis=1))
+        chosen = np.flatnonzero(moves)
+        return Lookup(group.columns, group.strides, group.rules[chosen], group.broken[chosen]) if chosen.size else None
+
+    def _size(self, j: int) -> int:
+        return len(self._parts[j]) if j in self._parts else 0
 
     def _lookup(
-        self, features: Sequence[Feature], columns: tuple[int, ...], rules: list[int], formulas: Sequence[Formula]
+        self, features: Sequence[Feature], columns: tuple[int, ...], pieces: list[tuple[int, Formula]]
     ) -> Lookup:
         cells = np.meshgrid(*(self._parts[j].representatives for j in columns), indexing="ij")
         view = View([features[j] for j in columns], np.column_stack([some.ravel() for some in cells]))
-        broken = np.stack([formulas[k].judge(view)[1] for k in rules])
+        broken = np.stack([piece.judge(view)[1] for _, piece in pieces])
         sizes = [len(self._parts[j]) for j in columns]
         strides = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
-        return Lookup(columns, strides, np.array(rules), broken)
+        return Lookup(columns, strides, np.array([k for k, _ in pieces]), broken)
 
-    def parts(self, rows: np.ndarray) -> dict[int, np.ndarray]:
-        """The part that each cell of the rows is in, by column."""
-        return {j: part.number(rows[:, j]) for j, part in self._parts.items()}
+    def parts(self, rows: np.ndarray, groups: Sequence[Lookup]) -> dict[int, np.ndarray]:
+        """The part that each cell of the rows is in, by column, for the columns of these groups."""
+        columns = {j for group in groups for j in group.columns}
+        return {j: self._parts[j].number(rows[:, j]) for j in columns}
 
 
 def _columns(formula: Formula, positions: dict[str, int]) -> tuple[int, ...]:
@@ -159,6 +180,18 @@ def _columns(formula: Formula, positions: dict[str, int]) -> tuple[int, ...]:
             return ()
         found[positions[leaf.names[0]]] = None
     return tuple(sorted(found)) if len(found) <= _MOST_COLUMNS else ()
+
+
+def _pieces(formula: Formula) -> Iterator[Formula]:
+    """Formulas that are certainly false together where this one is: `if a or b then c and d` is four implications."""
+    if isinstance(formula, All):
+        for part in formula.parts:
+            yield from _pieces(part)
+    elif isinstance(formula, Implication):
+        given = formula.condition.parts if isinstance(formula.condition, Any) else (formula.condition,)
+        yield from (Implication(one, other) for one in given for other in _pieces(formula.consequence))
+    else:
+        yield formula
 
 
 def _leaves(formula: Formula) -> Iterator[Comparison | Among | Missing]:

@@ -207,10 +207,14 @@ class Region:
 
     def _guided(self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray) -> np.ndarray:
         """The rows with the features of rules that they break taken from their guides."""
+        at = np.flatnonzero(~unchanged(guides, rows).all(axis=1))
         for _ in range(2):  # what is taken over for one rule may break another
-            taken = ~self.kept(rows, owners) @ self.book.uses
-            rows = self._cells(np.where(taken, guides, rows), owners, self.factuals[owners])
-            rows = self.derived(rows, self.factuals[owners])
+            if at.size:
+                taken = ~self.kept(rows[at], owners[at]) @ self.book.uses
+                factuals = self.factuals[owners[at]]
+                cells = self._cells(np.where(taken, guides[at], rows[at]), owners[at], factuals)
+                rows[at] = self.derived(cells, factuals)
+                at = at[~self.keeps(rows[at], owners[at])]
         return rows
 
     def _repaired(self, rows: np.ndarray, owners: np.ndarray, pull: bool) -> np.ndarray:

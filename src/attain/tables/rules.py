@@ -103,7 +103,7 @@ class RuleBook:
 
     @cached_property
     def _lookups(self) -> Lookups:
-        return Lookups(self._schema.features, [rule.formula for rule in self.rules])
+        return Lookups(self._schema.features, [rule.formula for rule in self.rules], self.is_law)
 
     @cached_property
     def _orders(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,10 +133,12 @@ class RuleBook:
         return result
 
     def all_kept(self, rows: np.ndarray) -> np.ndarray:
-        """The rows that keep every rule but those that columns keep by following them."""
+        """The rows in final form that keep every rule; for laws that a row in final form breaks only if its factual
+        does, see `Lookups.movable` and `followed`.
+        """
         good = np.ones(len(rows), dtype=bool)
-        parts = self._lookups.parts(rows)
-        for group in self._lookups.groups:
+        parts = self._lookups.parts(rows, self._lookups.movable)
+        for group in self._lookups.movable:
             good &= ~group.any_broken[group.combinations(parts)]
         low, high, rules = self._orders
         if rules.size:
@@ -150,11 +152,12 @@ class RuleBook:
     def _broken(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Each rule that some row breaks, in the order of the rules, and which rows do."""
         found: dict[int, np.ndarray] = {}
-        parts = self._lookups.parts(rows)
+        parts = self._lookups.parts(rows, self._lookups.groups)
         for group in self._lookups.groups:
             where = group.combinations(parts)
             if group.any_broken[where].any():
-                found |= dict(zip(group.rules.tolist(), group.broken[:, where], strict=True))
+                for k, broken in zip(group.rules.tolist(), group.broken[:, where], strict=True):
+                    found[k] = found[k] | broken if k in found else broken
         for low, high, k in zip(*self._orders, strict=True):
             above = rows[:, low] > rows[:, high]
             if above.any():

@@ -96,7 +96,7 @@ class GuardedSettings:
     """Values tried for each number. (–)"""
     climb_rounds: int = 10
     """The most rounds. (–)"""
-    climb_rows: int = 256
+    climb_rows: int = 8192
     """Real rows tried as the beginning. (–)"""
 
     # starts in latent space
