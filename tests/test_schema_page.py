@@ -12,7 +12,7 @@ from textwrap import dedent
 import pytest
 
 from attain.schema import Feature, Schema
-from attain.schema.advice import PRESETS, TOPICS
+from attain.schema.advice import MAX_MONTHS, PRESETS, TOPICS
 from attain.schema.language import CONSTRUCTS
 from attain.schema.toml import FORMS
 
@@ -53,7 +53,11 @@ def rules() -> str:
 
 def advice() -> str:
     rows = [(code(topic), when, what) for topic, (when, what) in TOPICS.items()]
-    presets = "; ".join(f"`{name}` follows {', '.join(map(code, topics))}" for name, topics in PRESETS.items())
+    presets = "; ".join(
+        f"`{name}` follows {', '.join(map(code, topics))}, and where columns are clocks, answers take at most "
+        f"{MAX_MONTHS[name]} months"
+        for name, topics in PRESETS.items()
+    )
     return f"{table(('about', 'when', 'what decides it'), rows)}\n\nPresets: {presets}."
 
 

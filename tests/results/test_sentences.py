@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
 from attain.results.sentences import readable
+from attain.results.text import overview
 from tests.results.handmade import result_of
 
 SCHEMA = Schema(
@@ -193,3 +194,56 @@ def test_values_on_a_step_are_shown_exactly(first: int, second: int, step: float
 )
 def test_numbers_by_example(before: float, after: float, step: float | None, shown: tuple[str, str]) -> None:
     assert readable(before, after, step) == shown
+
+
+TIMED = Schema(
+    (
+        Feature("age", "count", clock=1 / 12, unit="years"),
+        Feature("since", "count", clock=True, label="months since the last inquiry"),
+        Feature("used", "interval", bounds=(0, 1), step=0.01, pace=0.05, label="utilisation"),
+        Feature("purpose", "categorical", levels=("car", "house")),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "shown"),
+    [
+        (
+            {"since": 9},
+            "For the decision “good”, wait 6 months. This brings months since the last inquiry from 3 to 9.",
+            "wait 6 months",
+        ),
+        (
+            {"since": 15, "age": 34},
+            "For the decision “good”, wait 12 months. This brings age from 33 to 34 years and months since the last "
+            "inquiry from 3 to 15.",
+            "wait 12 months",
+        ),
+        (
+            {"since": 4, "used": 0.78},
+            "For the decision “good”, reduce utilisation from 0.8 to 0.78. This takes about 1 month. This brings "
+            "months since the last inquiry from 3 to 4.",
+            "utilisation: 0.8 → 0.78; takes 1 month",
+        ),
+        (
+            {"since": 9, "used": 0.7, "purpose": "house"},
+            "For the decision “good”, reduce utilisation from 0.8 to 0.7, change purpose from “car” to “house”, and "
+            "wait 6 months. This brings months since the last inquiry from 3 to 9.",
+            "utilisation: 0.8 → 0.7; purpose: car → house; wait 6 months",
+        ),
+        (
+            {"purpose": "house"},
+            "For the decision “good”, change purpose from “car” to “house”.",
+            "purpose: car → house",
+        ),
+    ],
+)
+def test_how_long_an_answer_takes_is_said(change: dict[str, Any], words: str, shown: str) -> None:
+    person = {"age": 33, "since": 3, "used": 0.8, "purpose": "car"}
+    result = result_of(TIMED, pd.DataFrame([person]), {0: [change]}, total_shift=[0.25])
+    assert result.sentences[0] == words
+    assert shown in overview(result, 200)
+    months = {9: "takes 6 months", 15: "takes 12 months", 4: "takes 1 month"}.get(change.get("since", 0), "")
+    assert months in result.describe(0)
+    assert ("month" in result.describe(0).splitlines()[2]) == bool(months)

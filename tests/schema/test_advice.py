@@ -49,8 +49,19 @@ CHOICE += ["marital-status", "MaritalStatus", "Familienstand", "relationship", "
 CHOICE += ["Kinderzahl", "people_liable", "religion", "Konfession", "is_disabled", "Schwerbehinderung"]
 PAST = ["ever_late", "NumberOfTimes90DaysLate", "days past due", "credit_history", "MaxDelqEver", "Vorstrafen"]
 PAST += ["NumTrades60Ever2DerogPubRec", "priors_count", "juv_fel_count", "previous_defaults", "Zahlungsverzug"]
-CLOCK = ["months since last claim", "tenure", "YearsAtCompany", "MSinceMostRecentDelq", "AverageMInFile", "account_age"]
-CLOCK += ["employment_since", "kunde_seit", "Betriebszugehörigkeit", "YearsInCurrentRole", "vehicle_age", "age_of_loan"]
+CLOCK: dict[str, float | None] = {
+    "months since last claim": 1,
+    "MSinceMostRecentDelq": 1,
+    "AverageMInFile": 1,
+    "Monate_seit_Anfrage": 1,
+    "YearsAtCompany": 0.0833,
+    "YearsInCurrentRole": 0.0833,
+    "DaysSinceLastOrder": 30.4167,
+    "seit_Wochen": 4.3333,
+    **dict.fromkeys(("tenure", "account_age", "employment_since", "kunde_seit", "vehicle_age", "age_of_loan")),
+    "Betriebszugehörigkeit": None,
+}
+"""Clocks, and how many units a month has, if the name says so."""
 NEITHER = [
     "message",
     "mortgage",
@@ -75,7 +86,9 @@ NEITHER += ["related", "whatever", "sincerity", "relationship_manager", "employm
 )
 def test_names_say_what_people_do_not_choose_what_is_past_and_what_is_a_clock(name: str, about: str | None) -> None:
     found = topics(AMOUNTS, name)
-    decisive = {"direction": "increase"} if about == "clock" else {"immutable": True}
+    decisive: dict[str, Any] = {"immutable": True}
+    if about == "clock":
+        decisive = {"direction": "increase"} if CLOCK[name] is None else {"clock": CLOCK[name]}
     assert found == ({} if about is None else {about: decisive})
     assert list(columns_to_decide(Schema((Feature(name, "count"),)))) == ([] if about is None else [name])
     if about is not None:
@@ -83,7 +96,11 @@ def test_names_say_what_people_do_not_choose_what_is_past_and_what_is_a_clock(na
 
 
 @pytest.mark.parametrize(
-    "properties", [{"immutable": True}, {"direction": "increase"}, {"range": (0, 5)}, {"reach": (18, 99)}, {"cost": 9}]
+    "properties",
+    [
+        *({"immutable": True}, {"direction": "increase"}, {"range": (0, 5)}, {"reach": (18, 99)}, {"cost": 9}),
+        *({"clock": 1 / 12}, {"pace": 1}),
+    ],
 )
 def test_what_the_schema_decides_is_not_repeated(properties: dict[str, Any]) -> None:
     schema = Schema((Feature("age", "count"), Feature("past_due", "count"))).change("age", **properties)
@@ -326,3 +343,18 @@ def test_results_say_how_many_answers_change_what_people_cannot() -> None:
     decided = people.schema().change("months_late", immutable=True)
     result = attain.GrowingSpheres(decided, budget=500).fit(X, y).explain(model, refused, target=people.DESIRED)
     assert not any("people may not be able to" in note for note in result.notes)
+
+
+def test_a_preset_makes_clocks_of_columns_whose_names_say_their_unit_and_limits_how_long_answers_take() -> None:
+    frame = pd.DataFrame({"months_since": AMOUNTS, "tenure": AMOUNTS[::-1], "income": AMOUNTS * 100})
+    schema = Schema.infer(frame, preset="lending", laws=False)
+    assert (schema["months_since"].clock, schema.max_months) == (1, 24)
+    assert (schema["tenure"].clock, schema["tenure"].direction) == (None, "increase")
+    assert Schema.infer(frame[["tenure", "income"]], preset="lending", laws=False).max_months is None
+    assert Schema.infer(frame, laws=False).max_months is None
+
+
+def test_a_number_that_identifies_people_is_no_clock() -> None:
+    frame = pd.DataFrame({"days_since": np.arange(500)})
+    feature = Schema.infer(frame, preset="lending", laws=False)["days_since"]
+    assert (feature.immutable, feature.clock) == (True, None)

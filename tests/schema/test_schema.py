@@ -54,6 +54,19 @@ def test_numpy_scalars_become_plain_ones() -> None:
         ({"step": 0}, "step must be a finite number > 0, got 0"),
         ({"step": "1"}, "got '1'"),
         ({"step": float("inf")}, "got inf"),
+        ({"pace": 0}, "pace must be a finite number > 0 of units a month, got 0"),
+        ({"pace": True}, "got True"),
+        ({"pace": "fast"}, "got 'fast'"),
+        ({"pace": 1, "derived": "y + 1"}, "set the pace of the columns it is computed from"),
+        ({"clock": -1}, "clock must be a finite number > 0 of units a month, got -1"),
+        ({"clock": float("inf")}, "got inf"),
+        ({"clock": 1, "direction": "decrease"}, "cannot go backwards"),
+        ({"clock": 1, "immutable": True}, "never chosen, so it cannot have immutable"),
+        ({"clock": 1, "pace": 1}, "never chosen, so it cannot have pace"),
+        ({"clock": 1, "fillable": True}, "never chosen, so it cannot have fillable"),
+        ({"clock": 1, "derived": "y + 1"}, "never chosen, so it cannot have derived"),
+        ({"clock": True, "special": {-9: ""}, "transitions": {-9: ("value",)}}, "so it cannot have transitions"),
+        ({"kind": "categorical", "levels": ("a", "b"), "clock": 1}, "a clock must be ordered"),
         ({"cost": -1}, "cost must be a finite number ≥ 0, got -1"),
         ({"cost": "much"}, "got 'much'"),
         ({"direction": "up"}, "got 'up'"),
@@ -179,3 +192,19 @@ def test_names_are_compared_in_linear_time() -> None:
     with pytest.raises(SchemaError, match="'x7'"):
         Schema((*features, features[7]))
     assert time.perf_counter() - before < 10  # comparing all pairs would take minutes
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [(True, 1), (False, None), (0.083, 1 / 12), (0.0833, 1 / 12), (0.09, 0.09)]
+)
+def test_a_rate_close_to_one_unit_in_whole_months_is_meant_to_be_that(given: Any, meant: float | None) -> None:
+    assert Feature("age", "count", clock=given).clock == meant
+    assert Feature("days", "count", clock=30.4).clock == 30.4
+
+
+def test_a_schema_knows_its_clocks_and_paces() -> None:
+    schema = Schema((Feature("a", "count", clock=1), Feature("b", "real"), Feature("c", "real", pace=2)), max_months=6)
+    assert (schema.clocks, schema.paced, schema.max_months) == ((0,), (2,), 6)
+    assert schema.with_max_months(None).max_months is None
+    with pytest.raises(SchemaError, match="max_months must be an integer"):
+        schema.with_max_months(True)

@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from attain import Feature
+from attain import Feature, Schema
 from attain.schema.laws import Law
 from attain.schema.text import described, schema_table
 from attain.testing import people
@@ -36,3 +36,21 @@ def test_values_have_units_and_codes_a_meaning() -> None:
     coded = Feature("x", "count", special={-9: "no record"}, unit="€")
     assert [described(x, coded) for x in (-9, 3, None)] == ["no record", "3 €", "missing"]
     assert described(True, Feature("f", "categorical", levels=(False, True))) == "True"
+
+
+def test_clocks_and_paces_are_shown_with_their_units() -> None:
+    features = (
+        Feature("age", "count", clock=1 / 12, unit="years"),
+        Feature("since", "count", clock=1, unit="months"),
+        Feature("debt", "positive", pace=0.5, unit="€"),
+        Feature("job", "categorical", levels=("a", "b"), pace=0.5),
+    )
+    shown = str(Schema(features, max_months=1))
+    for words in (
+        "clock, 1 in 12 months",
+        "clock, 1 a month",
+        "yes, at most 0.5 € a month",
+        "yes, at most 1 in 2 months",
+    ):
+        assert words in shown
+    assert "answers take at most 1 month\n" in shown + "\n"

@@ -1,5 +1,6 @@
 """A round trip through TOML is exact, and a text that is not a schema says where."""
 
+import re
 import tempfile
 import tomllib
 from dataclasses import replace
@@ -41,6 +42,7 @@ def features(draw: st.DrawFn, name: str) -> Feature:
         kind = draw(st.sampled_from(["ordinal", "categorical"]))
         first = draw(st.integers(0, len(levels) - 1)) if kind == "ordinal" else None
         reach: Any = (None, None) if first is None else (levels[first], draw(st.sampled_from([None, *levels[first:]])))
+        common["pace"] = draw(st.none() | st.floats(1e-9, 1e9))
         return Feature(name, kind, levels=levels, transitions=transitions, reach=reach, **common)  # type: ignore[arg-type]
     low = draw(st.none() | st.floats(0, 10))
     special = draw(st.dictionaries(st.integers(-99, -1), TEXTS, max_size=3))
@@ -263,3 +265,42 @@ def test_comments_of_any_array_of_strings_are_found(items: list[tuple[str, list[
 
 def _printable(text: str) -> str:
     return "".join(character for character in text if character.isprintable())
+
+
+def test_clocks_paces_and_the_longest_time_come_back_exactly(tmp_path: Path) -> None:
+    features = (
+        Feature("age", "count", clock=1 / 12),
+        Feature("since", "positive", clock=True),
+        Feature("x", "real", pace=0.3),
+    )
+    schema = Schema(features, max_months=24)
+    assert Schema.from_toml(schema.to_toml()) == schema
+    path = tmp_path / "schema.toml"
+    path.write_text('# mine\nformat = "attain-schema-1"\n\n' + schema.to_toml().partition("\n\n")[2])
+    for longest in (12, 0, None):
+        changed = schema.with_max_months(longest)
+        assert changed.to_toml(path).startswith("# mine")
+        assert Schema.from_toml(path) == changed
+    read = Schema.from_toml('[[feature]]\nname = "a"\nkind = "count"\nclock = true')
+    assert read["a"].clock == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            'max_months = 1.5\n[[feature]]\nname = "a"\nkind = "count"',
+            "max_months must be an integer ≥ 0, or None, got 1.5",
+        ),
+        ('max_months = -1\n[[feature]]\nname = "a"\nkind = "count"', "got -1"),
+        (
+            '[[feature]]\nname = "a"\nkind = "count"\npace = true',
+            "pace = True has the wrong type; write it as pace = 200",
+        ),
+        ('[[feature]]\nname = "a"\nkind = "count"\nclock = "yearly"', "wrong type; write it as clock = 1"),
+        ('[[feature]]\nname = "a"\nkind = "count"\nclock = inf', "wrong type"),
+    ],
+)
+def test_times_that_cannot_be_understood_are_refused(text: str, words: str) -> None:
+    with pytest.raises(SchemaError, match=re.escape(words)):
+        Schema.from_toml(text)

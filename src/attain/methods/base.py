@@ -401,6 +401,8 @@ class Explainer(_Learned, ABC):
             **difficulty(answers.rows, factuals, self.percentiles_),
             **answers.figures,
         }
+        if self.book_.timing is not None:
+            option_figures["months"] = problem.region.months(answers.rows, answers.owners)
         notes = (*self._rule_notes, *self._notes(problem.inspected))
         if self.figures and not self.rows_are_real_:
             notes += ("This explainer was saved without its training rows: outlier and connectedness are missing.",)
@@ -519,7 +521,8 @@ def _outset(region: Region, met: np.ndarray, unreadable: Collection[int]) -> lis
 
 def _fixed(region: Region) -> np.ndarray:
     """Which cells no answer can change: frozen ones, and derived ones computed from nothing but fixed ones."""
-    fixed = region.frozen.copy()
+    fixed, clocks = region.frozen.copy(), list(region.schema.clocks)
+    fixed[:, clocks] &= ~(region.high > region.factuals)[:, clocks]
     for one in region.book.derivations:
         fixed[:, one.column] = fixed[:, one.inputs].all(axis=1)
     return fixed

@@ -48,14 +48,14 @@ def redundant(
 ) -> FloatArray:
     """The number of changed free features that could have stayed as they were: reset alone, the goal is still met.
 
-    Derived columns follow a reset. A reset that breaks a rule which the answer keeps does not count. The model is
-    asked about all resets of all rows in one call.
+    Derived columns and clocks follow a reset. A reset that breaks a rule which the answer keeps does not count. The
+    model is asked about all resets of all rows in one call.
     """
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
         owners, own = _owners(region, present), own_rows(factuals, len(region.schema), present)
         free = region.schema.free_columns
-        at, places = np.nonzero(~unchanged(own[:, free], rows[:, free]))
+        at, places = np.nonzero(region.changed(rows, owners)[:, free])
         resets = rows[at]
         resets[np.arange(len(at)), free[places]] = own[at, free[places]]
         resets = region.derived(resets, own[at])
@@ -73,9 +73,9 @@ def violations(answers: ArrayLike, region: Region, found: ArrayLike | None = Non
     `immutable`: an immutable cell changed. `bounds`: a number outside what this row may reach. `level`: an unknown
     level, or a cell emptied. `transition`: a level or special code that cannot be reached from the factual's. `grid`: a
     number off its step or with more than six digits. `derived`: a derived column that does not follow from the others.
-    `max_changes`: too many changes. `direction`, `range`: a move against the schema's direction, or further than its
-    range; such a move breaks `bounds` or, for ordered levels, `transition` as well. Then every rule between features,
-    by its text.
+    `max_changes`: too many changes. `months`: clocks that are not in step, or too many months. `direction`, `range`: a
+    move against the schema's direction, or further than its range; such a move breaks `bounds` or, for ordered levels,
+    `transition` as well. Then every rule between features, by its text.
     """
     matrix = as_matrix(answers, len(region.schema))
     present = answered(matrix, found)

@@ -113,7 +113,7 @@ class Record:
         return [self._cell(int(i), int(j)) for i, j in zip(*np.nonzero(differs), strict=True)]
 
     def _cell(self, i: int, j: int) -> dict[str, Any]:
-        """Feature `j` of option `i`: the columns of `changes`, and the person's position."""
+        """Feature `j` of option `i`: the columns of `changes`, the person's position, and how long the option takes."""
         position, feature = int(self.owners[i]), self.table.schema.features[j]
         before, after, shift = (_points(part[i, j]) for part in self.percentiles)
         return {
@@ -133,6 +133,8 @@ class Record:
             "connected": _verdict(self._figure("connected", i)),
             "level": self.levels[i],
             "method": self.method,
+            "months": float(self.months[i]),
+            "waits": bool(self.waits[i]),
         }
 
     @cached_property
@@ -143,6 +145,19 @@ class Record:
     def following(self) -> frozenset[str]:
         """The features that follow others by a law: nobody changes them by themselves."""
         return frozenset(self.table.schema.names[one.column] for one in self._book.derivations if one.follows)
+
+    @cached_property
+    def months(self) -> np.ndarray:
+        """How long each option takes (m,), by the clocks and paces of the schema."""
+        timing, own = self._book.timing, self.table.values[self.owners]
+        return np.zeros(len(own)) if timing is None else timing.months(self.rows, own)
+
+    @cached_property
+    def waits(self) -> np.ndarray:
+        """Which options take longer than their changes need, so that clocks advance (m,)."""
+        timing, own = self._book.timing, self.table.values[self.owners]
+        none = np.zeros(len(own), dtype=bool)
+        return none if timing is None else np.asarray(timing.waiting(self.rows, own).any(axis=1))
 
     def law_cells(self) -> list[dict[str, Any]]:
         """One dictionary for each changed cell and law that the option would break without the change."""

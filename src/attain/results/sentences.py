@@ -13,7 +13,7 @@ from attain.core.text import number, plain
 from attain.results.record import Record
 from attain.results.status import Status, Typicality
 from attain.schema.feature import Feature
-from attain.schema.text import described
+from attain.schema.text import described, months
 
 _DIGITS = 4
 """Significant digits of a number without a step."""
@@ -51,7 +51,8 @@ def option_sentences(result: Record) -> list[str]:
 
 
 def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
-    """What to change, what follows from it, and how typical the new record is."""
+    """What to change, how long that takes, what follows from it, and how typical the new record is."""
+    first = cells[0]
     features = [result.table.schema[cell["feature"]] for cell in cells]
     actions: dict[str, list[str]] = {}
     for cell, feature in zip(cells, features, strict=True):
@@ -59,9 +60,11 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
         actions.setdefault(verb, []).append(change)
     derived = actions.pop(_FOLLOWS, [])
     chosen = [f"{verb} {_joined(changes)}" for verb, changes in actions.items()]
+    chosen += [f"wait {months(first['months'])}"] if first["waits"] else []
     parts = [f"For {requested(result)}, {_joined(chosen, ', and ')}."] if chosen else []
+    parts += [f"This takes about {months(first['months'])}."] if first["months"] and not first["waits"] else []
     parts += [f"{_FOLLOWS} {_joined(derived)}."] if derived else []
-    parts += [_TYPICALITY[cells[0]["level"]]] if cells[0]["level"] is not None else []
+    parts += [_TYPICALITY[first["level"]]] if first["level"] is not None else []
     return " ".join(parts)
 
 
@@ -78,10 +81,13 @@ def changed_options(result: Record, positions: Collection[int] | None = None) ->
 
 
 def _action(cell: Mapping[str, Any], feature: Feature, follows: bool) -> tuple[str, str]:
-    """The verb and its object: `reduce`, `duration from 48 to 24 months`; `follows` is for what a law computes."""
+    """The verb and its object: `reduce`, `duration from 48 to 24 months`; `follows` is for what a law computes.
+
+    Clocks follow, too: nobody chooses them.
+    """
     title, before, after = plain(feature.title), *now_and_then(cell, feature, _quoted)
     change = f"{title} from {before} to {after}"
-    if follows or feature.derived is not None:
+    if follows or feature.derived is not None or feature.clock is not None:
         return _FOLLOWS, change
     if cell["current"] is None:
         return "fill in", f"{title} with {after}"

@@ -12,7 +12,7 @@ from attain.core.text import folded, number, plain, table, wrapped
 from attain.results.record import Record
 from attain.results.sentences import changed_options, now_and_then, option_sentences, requested
 from attain.results.status import Status, Typicality
-from attain.schema.text import described
+from attain.schema.text import described, months
 
 CHANGE_HEADER: Final = ("feature", "now", "suggested", "percentile", "shift")
 _VERDICTS = {"outlier": ("not an outlier", "outlier"), "connected": ("not connected", "connected")}
@@ -22,6 +22,7 @@ _MEANS = {
     "features_changed": ("features changed, on average", 1, ""),
     "total_shift": ("total shift, on average", 100, " percentile points"),
     "max_shift": ("largest shift, on average", 100, " percentile points"),
+    "months": ("months, on average", 1, ""),
     "outlier": ("local outliers", 100, " %"),
     "connected": ("connected to real people of the desired class", 100, " %"),
 }
@@ -75,14 +76,14 @@ def comparison(results: Mapping[str, Record], width: int | None = None) -> str:
     """A column for each method: how many have an answer, how far the answers are, how realistic they look."""
     rows: dict[str, list[str]] = {}
     for result in results.values():
-        changes, total, largest, outliers, connected = (_mean(result, name) for name in _MEANS)
+        means = {name: _mean(result, name) for name in _MEANS}
         for label, cell in {
             "answered": f"{result.found.sum()} of {len(result)}",
-            "features changed": number(round(changes, 1)),
-            "total shift": points(100 * total),
-            "largest shift": points(100 * largest),
-            "outliers": f"{outliers:.0%}",
-            "connected": f"{connected:.0%}",
+            "features changed": number(round(means["features_changed"], 1)),
+            "total shift": points(100 * means["total_shift"]),
+            "largest shift": points(100 * means["max_shift"]),
+            "outliers": f"{means['outlier']:.0%}",
+            "connected": f"{means['connected']:.0%}",
             "rows scored": f"{result.person_figures['rows_scored'].mean():.0f}",
         }.items():
             rows.setdefault(label, [label]).append(cell)
@@ -103,12 +104,19 @@ def people_table(result: Record, positions: Sequence[int], width: int | None = N
         row = [plain(result.table.labels[i]), plain(result.reason(i)), "", ""]
         if i in options:
             first = options[i][0]
-            changes = "; ".join(_arrow(result, cell) for cell in options[i])
+            changes = "; ".join(_changes(result, options[i]))
             row[1:] = [changes, points(first["total_shift"]), first["level"] or ""]
         rows.append(row)
     known = any(row[3] for row in rows)
     header = ("person", "suggested change", "shift", *(("level",) if known else ()))
     return table(header, [row[: len(header)] for row in rows], width=width, right=(2,))
+
+
+def _changes(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What changes, and how long that takes; clocks show the same, and are left out."""
+    chosen = [cell for cell in cells if result.table.schema[cell["feature"]].clock is None]
+    time = f"{'wait' if cells[0]['waits'] else 'takes'} {months(cells[0]['months'])}"
+    return [*(_arrow(result, cell) for cell in chosen), *([time] if cells[0]["months"] else [])]
 
 
 def _arrow(result: Record, cell: Mapping[str, Any]) -> str:
@@ -144,7 +152,9 @@ def description(result: Record, position: int, width: int | None = None) -> str:
 def _option_line(cell: Mapping[str, Any]) -> str:
     verdicts = [words[cell[name]] for name, words in _VERDICTS.items() if cell[name] is not None]
     level = [] if cell["level"] is None else [cell["level"]]
-    return f"Option {cell['option']}: " + ", ".join([*level, *verdicts, f"total shift {points(cell['total_shift'])}"])
+    time = [f"takes {months(cell['months'])}"] if cell["months"] else []
+    shift = f"total shift {points(cell['total_shift'])}"
+    return f"Option {cell['option']}: " + ", ".join([*level, *verdicts, shift, *time])
 
 
 def shown_change(result: Record, cell: Mapping[str, Any]) -> Sequence[str]:

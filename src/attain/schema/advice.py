@@ -25,7 +25,7 @@ from attain.schema.feature import Feature
 from attain.schema.language import quoted_level, quoted_name
 from attain.schema.reading import read_columns
 from attain.schema.schema import Schema
-from attain.schema.vocabulary import in_order, means_unknown, names_an_identifier, topic_of
+from attain.schema.vocabulary import in_order, means_unknown, names_an_identifier, topic_of, units_a_month
 
 Topic: TypeAlias = Literal["choice", "clock", "past", "identifier", "code", "unknown", "order", "step", "double"]
 
@@ -34,7 +34,10 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
         "people do not choose it: age, sex, origin, family status, dependants, religion, disability",
         "`immutable = true`",
     ),
-    "clock": ("it advances with time: months since, tenure, years at", '`direction = "increase"`'),
+    "clock": (
+        "it advances with time: months since, tenure, years at",
+        '`clock = 1`, its units a month, if the name says what they are; else `direction = "increase"`',
+    ),
     "past": ("it is about the past: ever, past due, history, delinquencies, convictions", "`immutable = true`"),
     "identifier": ("integers that differ in every row, by no accident", "`immutable = true`, or leave the column out"),
     "code": (
@@ -53,6 +56,9 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
 
 PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {"lending": ("choice", "clock", "past", "identifier", "code")}
 """The topics of the advice that each preset of `Schema.infer` follows."""
+
+MAX_MONTHS: Final[Mapping[str, int]] = {"lending": 24}
+"""The longest that answers take by each preset, where columns are clocks."""
 
 _FEWEST: Final = 30
 """The number of rows above which values that all differ say something."""
@@ -140,8 +146,9 @@ def followed(schema: Schema, frame: Frame, preset: str) -> Schema:
     check_choice("preset", preset, PRESETS)
     for item in advise(schema, frame):
         if item.about in PRESETS[preset]:
-            schema = schema.change(item.column, **item.changes)
-    return schema
+            # a number that identifies people is no clock, whatever its name says
+            schema = schema.change(item.column, **{"clock": None} if item.about == "identifier" else {}, **item.changes)
+    return schema.with_max_months(MAX_MONTHS.get(preset)) if schema.clocks else schema
 
 
 def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iterator[Advice]:
@@ -153,10 +160,8 @@ def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iter
     named = topic_of(feature.name)
     if named is not None:
         about, reason = named
-        changes = {**order, "direction": "increase"} if feature.ordered or order else {"immutable": True}
-        yield Advice(
-            feature.name, about, reason, changes if about == "clock" else {"immutable": True}, decided=restricted
-        )
+        changes = _clock(feature, order) if about == "clock" else {"immutable": True}
+        yield Advice(feature.name, about, reason, changes, decided=restricted)
     if order and (named is None or named[0] != "clock"):
         yield Advice(
             feature.name,
@@ -169,6 +174,14 @@ def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iter
     if other is not None and schema.position(other.name) < j:
         reason = f"It says the same as {other.name}: leave one of the two out, if the model can do without it."
         yield Advice(feature.name, "double", reason, decided=not (feature.searched and other.searched))
+
+
+def _clock(feature: Feature, order: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a column a clock, or else lets it only increase, or else not change."""
+    rate = units_a_month(feature.name, feature.unit)
+    if feature.numeric and rate is not None and not (feature.transitions or feature.fillable):
+        return {"clock": _plain(round(rate, 4))}
+    return {**order, "direction": "increase"} if feature.ordered or order else {"immutable": True}
 
 
 def _twins(schema: Schema) -> dict[str, str]:
@@ -184,6 +197,8 @@ def _restricted(feature: Feature) -> bool:
     """Whether somebody has decided how the column may change."""
     return (
         not feature.searched
+        or feature.clock is not None
+        or feature.pace is not None
         or feature.direction != "any"
         or feature.range != (None, None)
         or feature.reach != (None, None)

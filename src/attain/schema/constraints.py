@@ -11,7 +11,7 @@ import numpy as np
 
 from attain.core.errors import ConstraintError, listed
 from attain.schema.feature import DIRECTIONS, Direction, Limits
-from attain.schema.schema import Schema
+from attain.schema.schema import Schema, check_months
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ class Constraints:
     cost
         `{"housing": 3.0}`: weights that replace the schema's.
     max_changes
-        The largest number of features an answer may change.
+        The largest number of features an answer may change; waiting, for the clocks of the schema, counts as one.
+    max_months
+        The longest that an answer may take, by the clocks and paces of the schema.
     people
         Further constraints for single rows, by row label (index label, or row number if the frame has no index):
         `{"p17": Constraints(immutable=["job"])}`.
@@ -43,6 +45,7 @@ class Constraints:
     bounds: Mapping[str, Limits] = field(default_factory=dict)
     cost: Mapping[str, float] = field(default_factory=dict)
     max_changes: int | None = None
+    max_months: int | None = None
     people: Mapping[Any, Constraints | Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
@@ -118,6 +121,13 @@ class Constraints:
         most = self.max_changes
         if most is not None and (not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1):
             raise ConstraintError(f"constraints['max_changes'] must be an integer ≥ 1, got {most!r}")
+
+        check_months("constraints['max_months']", self.max_months, ConstraintError)
+        if self.max_months is not None and not (schema.clocks or schema.paced):
+            raise ConstraintError(
+                "constraints['max_months'] is given, but no feature of the schema has a clock or a pace, so that all "
+                "answers take no time; set pace or clock of some"
+            )
 
     def positions(self, name: str, limits: Any, schema: Schema) -> Any:
         """Limits as cells of the matrix: those of an ordinal column are given as levels."""

@@ -26,6 +26,8 @@ VALUE: Final = "value"
 
 _OPEN: Final[Limits] = (None, None)
 _ENDS: Final = (-math.inf, math.inf)
+_ABOUT: Final = 0.01
+"""How far the rate of a clock may be from one unit in a whole number of months, relative to it, and mean that."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,13 @@ class Feature:
     transitions
         The levels or special codes that one may change to: `{"rents": ("owns",)}`. A level that is not listed may
         change to any other. `"value"` stands for the ordinary numbers of a column with special codes.
+    pace
+        How much of the feature a person can change in a month, > 0: units, levels of an ordinal column, changes of a
+        categorical one (0.5: a change takes two months). None takes no time. A change to or from a special code has no
+        size, and takes no time either.
+    clock
+        The value advances by itself, by so many units a month: True is 1, and 1 / 12 a year. Nobody chooses it; all
+        clocks of a row advance together, by the months that an answer takes. A missing cell or a special code stays.
     cost
         The weight of a change of this feature wherever changes are weighted, ≥ 0.
     fillable
@@ -86,6 +95,8 @@ class Feature:
     range: Limits = _OPEN
     reach: tuple[Level | None, Level | None] = _OPEN
     transitions: Mapping[Level, tuple[Level, ...]] = field(default_factory=dict)
+    pace: float | None = None
+    clock: float | None = None
     cost: float = 1.0
     fillable: bool = False
     derived: str | None = None
@@ -101,6 +112,8 @@ class Feature:
         self._set("range", self._limits("range", self.range))
         self._set("bounds", self._limits("bounds", self.bounds))
         self._set("reach", self._limits("reach", self.reach) if self.numeric else self._level_limits())
+        if isinstance(self.clock, bool | np.bool_):
+            self._set("clock", 1.0 if self.clock else None)
         _check(self)
         if self.kind in ("count", "positive") and self.bounds[0] is None:
             self._set("bounds", (0.0, self.bounds[1]))
@@ -108,6 +121,8 @@ class Feature:
             self._set("step", 1.0)
         self._set("step", None if self.step is None else float(self.step))
         self._set("cost", float(self.cost))
+        self._set("pace", None if self.pace is None else float(self.pace))
+        self._set("clock", None if self.clock is None else _whole_months(float(self.clock)))
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -210,6 +225,12 @@ def _special_codes(name: str, special: object) -> dict[float, str]:
         raise SchemaError(f"special of {name!r} has a code that is not a finite number: {listed(pairs)}") from None
 
 
+def _whole_months(rate: float) -> float:
+    """A rate within 1 % of one unit in a whole number of months is meant to be that: 0.083 is 1 / 12."""
+    months = round(1 / rate) if rate < 1 else 1
+    return 1 / months if abs(rate * months - 1) <= _ABOUT else rate
+
+
 def _check(feature: Feature) -> None:
     """Rejects a feature that contradicts itself."""
     for complaint in _complaints(feature):
@@ -243,6 +264,33 @@ def _complaints(feature: Feature) -> Iterator[str]:
     yield from _reach_complaints(feature)
     yield from _numeric_complaints(feature) if feature.numeric else _level_complaints(feature)
     yield from _transition_complaints(feature)
+    yield from _time_complaints(feature)
+
+
+def _time_complaints(feature: Feature) -> Iterator[str]:
+    for name in ("pace", "clock"):
+        rate = getattr(feature, name)
+        if rate is not None and (
+            not isinstance(rate, numbers.Real) or isinstance(rate, bool) or not 0 < float(rate) < math.inf
+        ):
+            yield f"{name} must be a finite number > 0 of units a month, got {rate!r}"
+    if feature.pace is not None and feature.derived is not None:
+        yield "a derived column has no pace; set the pace of the columns it is computed from"
+    if feature.clock is None:
+        return
+    if not feature.ordered:
+        yield "a clock must be ordered, and its levels are not; use kind='ordinal'"
+    if feature.direction == "decrease":
+        yield "a clock cannot go backwards, but direction is 'decrease'"
+    chosen = {
+        "immutable": feature.immutable,
+        "derived": feature.derived is not None,
+        "pace": feature.pace is not None,
+        "transitions": bool(feature.transitions),
+        "fillable": feature.fillable,
+    }
+    for name in (name for name, given in chosen.items() if given):
+        yield f"a clock advances by itself and is never chosen, so it cannot have {name}; leave one of the two out"
 
 
 def _reach_complaints(feature: Feature) -> Iterator[str]:

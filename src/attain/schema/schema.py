@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.core.errors import SchemaError, listed
+from attain.core.errors import AttainError, SchemaError, listed
 from attain.core.names import repeated
 from attain.schema.expressions import Expression
 from attain.schema.feature import Feature, Kind
@@ -70,12 +70,14 @@ class Schema:
     """The columns of a table, in order, the rules between them, and the laws that were found in data.
 
     An answer satisfies every rule. It keeps every law too, but a row that breaks a law itself may go on breaking it.
-    `laws` is None where none have been looked for: explainers then find those of their training data.
+    `laws` is None where none have been looked for: explainers then find those of their training data. No answer takes
+    longer than `max_months`, by the clocks and paces of the features; None is no limit.
     """
 
     features: tuple[Feature, ...]
     rules: tuple[str, ...] = ()
     laws: tuple[Law, ...] | None = None
+    max_months: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, Iterable):
@@ -85,6 +87,7 @@ class Schema:
         if self.laws is not None:
             laws = _texts("laws", self.laws, str | Law)
             object.__setattr__(self, "laws", tuple(Law(law) if isinstance(law, str) else law for law in laws))
+        check_months("max_months", self.max_months, SchemaError)
         if not self.features:
             raise SchemaError("a schema needs at least one feature")
         for feature in self.features:
@@ -196,6 +199,16 @@ class Schema:
         return np.array([j for j, feature in enumerate(self.features) if feature.searched], dtype=np.intp)
 
     @cached_property
+    def clocks(self) -> tuple[int, ...]:
+        """The positions of the features that advance with time."""
+        return tuple(j for j, feature in enumerate(self.features) if feature.clock is not None)
+
+    @cached_property
+    def paced(self) -> tuple[int, ...]:
+        """The positions of the features whose changes take time."""
+        return tuple(j for j, feature in enumerate(self.features) if feature.pace is not None)
+
+    @cached_property
     def immutable_columns(self) -> np.ndarray:
         """The positions of the immutable features."""
         return np.array([j for j, feature in enumerate(self.features) if feature.immutable], dtype=np.intp)
@@ -253,9 +266,20 @@ class Schema:
         """A copy with additional rules between features."""
         return replace(self, rules=(*self.rules, *rules))
 
+    def with_max_months(self, max_months: int | None) -> Schema:
+        """A copy in which answers take this many months at most."""
+        return replace(self, max_months=max_months)
+
     def with_laws(self, laws: Iterable[Law | str] | None) -> Schema:
         """A copy with these laws instead of its own; None: explainers find those of their training data."""
         return replace(self, laws=laws)  # type: ignore[arg-type]
+
+
+def check_months(name: str, months: object, error: type[AttainError]) -> None:
+    """Refuses a limit on the months that answers take which is neither None nor an integer ≥ 0."""
+    if months is None or (isinstance(months, int | np.integer) and not isinstance(months, bool) and months >= 0):
+        return
+    raise error(f"{name} must be an integer ≥ 0, or None, got {months!r}")
 
 
 def _texts(name: str, given: Any, kinds: Any) -> tuple[Any, ...]:

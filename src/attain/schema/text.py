@@ -28,7 +28,14 @@ def schema_table(schema: Schema, width: int | None = None) -> str:
         (f.name, f.kind, _freedom(f), _values(f), "" if f.step is None else number(f.step)) for f in schema.features
     ]
     body = table(("feature", "kind", "may change", "values", "step"), rows, width=width)
-    return "\n".join([body, *(f"rule: {plain(rule)}" for rule in schema.rules), *_laws(schema.laws or (), width)])
+    longest = [] if schema.max_months is None else [f"answers take at most {months(schema.max_months)}"]
+    rules = [f"rule: {plain(rule)}" for rule in schema.rules]
+    return "\n".join([body, *longest, *rules, *_laws(schema.laws or (), width)])
+
+
+def months(count: float) -> str:
+    """`1 month`, `6 months`."""
+    return f"{number(count)} {'month' if count == 1 else 'months'}"
 
 
 def _laws(laws: Sequence[Law], width: int | None) -> Iterator[str]:
@@ -71,6 +78,8 @@ def _freedom(feature: Feature) -> str:
         return "no"
     if feature.derived is not None:
         return f"= {feature.derived}"
+    if feature.clock is not None:
+        return f"clock, {_a_month(feature.clock, '', feature.clock < 1)}"
     parts = [{"any": "yes", "increase": "only up", "decrease": "only down"}[feature.direction]]
     if feature.range != (None, None):
         low, high = feature.range
@@ -82,7 +91,15 @@ def _freedom(feature: Feature) -> str:
         parts.append("partly")
     if feature.fillable:
         parts.append("fillable")
+    if feature.pace is not None:
+        unit = f" {feature.unit}" if feature.unit else ""
+        parts.append(f"at most {_a_month(feature.pace, unit, feature.pace < 1 and not feature.numeric)}")
     return ", ".join(parts)
+
+
+def _a_month(rate: float, unit: str, slow: bool) -> str:
+    """`200 € a month`, or if that is slow `1 in 12 months`."""
+    return f"1 in {months(1 / rate)}" if slow else f"{number(rate)}{unit} a month"
 
 
 def _values(feature: Feature) -> str:

@@ -71,6 +71,10 @@ def _existing(path: Path) -> tuple[str, dict[str, str]]:
 
 def _head(schema: Schema, text: str) -> str:
     document = tomlkit.parse(text or f'format = "{FORMAT}"\n')
+    if schema.max_months is None:
+        document.pop("max_months", None)
+    elif document.get("max_months") != schema.max_months:
+        document["max_months"] = schema.max_months
     rules = [(rule, "") for rule in schema.rules] or None
     laws = None if schema.laws is None else [(law.text, law.evidence) for law in schema.laws]
     for key, items in (("rules", rules), ("laws", laws)):
@@ -213,18 +217,19 @@ def read(text: str) -> Schema:
         raise SchemaError(f"the schema is not valid TOML: {error}") from None
     if content.pop("format", FORMAT) != FORMAT:
         raise SchemaError(f"the text is not a schema of this version; its first line should be: format = {FORMAT!r}")
-    rules, laws = content.pop("rules", []), content.pop("laws", None)
+    rules, laws, max_months = content.pop("rules", []), content.pop("laws", None), content.pop("max_months", None)
     entries = content.pop("feature", [])
     if content:
         raise SchemaError(
-            f"the schema has unknown keys: {listed(content)}; known are format, rules, laws and [[feature]]"
+            f"the schema has unknown keys: {listed(content)}; known are format, max_months, rules, laws and [[feature]]"
         )
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise SchemaError("each feature must start with a line [[feature]], in double brackets")
     for key, texts in (("rules", rules), ("laws", [] if laws is None else laws)):
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise SchemaError(f"{key} must be a list of strings, such as ['a <= b'], got {texts!r}")
-    return Schema(tuple(map(_feature, entries)), tuple(rules), None if laws is None else tuple(map(Law, laws)))
+    found = None if laws is None else tuple(map(Law, laws))
+    return Schema(tuple(map(_feature, entries)), tuple(rules), found, max_months)
 
 
 def _feature(entry: Mapping[str, Any]) -> Feature:
@@ -260,6 +265,8 @@ FORMS = {
     "range": "{down = -2, up = 1}",
     "reach": "{lower = 10, upper = 90}",
     "transitions": '[{from = "rents", to = ["owns"]}]',
+    "pace": "200",
+    "clock": "1",
     "cost": "2.5",
     "fillable": "true",
     "derived": '"debt / income"',
@@ -287,12 +294,14 @@ def _parsed(key: str, value: Any) -> Any:
 
 def _check_types(name: str, properties: Mapping[str, Any]) -> None:
     strings = ("kind", "direction", "derived", "likelihood", "label", "unit", "description")
+    numbers = ("step", "cost", "pace")
     for key, value in properties.items():
         wrong = (
             (key in strings and not isinstance(value, str))
             or (key in ("immutable", "fillable") and not isinstance(value, bool))
-            or (key in ("step", "cost") and (isinstance(value, bool) or not isinstance(value, int | float)))
-            or (key in ("step", "cost") and not math.isfinite(value))
+            or (key == "clock" and not isinstance(value, int | float))
+            or (key in numbers and (isinstance(value, bool) or not isinstance(value, int | float)))
+            or (key in (*numbers, "clock") and not math.isfinite(value))
         )
         if wrong:
             raise SchemaError(

@@ -30,6 +30,13 @@ _CLOCK: Final = re.compile(
     r"|length of (employment|service|residence|credit|history)|(emp|employment|job|service) (length|duration|years)"
     r"|(years?|months?) (employed|of service)|working years|age of|betriebszugeh\w+|dienstjahre|berufserfahrung)\b"
 )
+_UNITS: Final = (
+    (re.compile(r"\b(years?|yrs?|jahren?|jahre)\b"), 1 / 12),
+    (re.compile(r"\b(months?|mths?|m|monaten?|monate)\b"), 1.0),
+    (re.compile(r"\b(weeks?|wochen?)\b"), 52 / 12),
+    (re.compile(r"\b(days?|tagen?|tage)\b"), 365 / 12),
+)
+"""Units of time, and how many of them a month has."""
 _PAST: Final = re.compile(
     r"\b(ever|never|past due|overdue|late|missed|histor(y|ies|ical)|delin?q\w*|dlq\w*|derog\w*|default(s|ed)?"
     r"|bankrupt\w*|insolven\w*|convict\w*|arrest\w*|criminal\w*|felon\w*|misd\w*|juv\w*|priors?|previous\w*"
@@ -81,6 +88,15 @@ def topic_of(name: str) -> tuple[Literal["choice", "clock", "past"], str] | None
         return "clock", "It advances with time, and never goes back."
     if _PAST.search(words):
         return "past", "It is about the past, which nobody can change."
+    return None
+
+
+def units_a_month(name: str, unit: str | None) -> float | None:
+    """How many units a clock advances in a month, by its unit or the words of its name; None where neither says."""
+    for words in (words_of(unit or ""), words_of(name)):
+        for pattern, rate in _UNITS:
+            if pattern.search(words):
+                return rate
     return None
 
 

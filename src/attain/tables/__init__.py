@@ -6,6 +6,7 @@ from attain.tables.labels import desired_labels, read_labels
 from attain.tables.region import NOT_A_RULE, Region
 from attain.tables.rules import RuleBook
 from attain.tables.table import Errors, Layout, Table
+from attain.tables.timing import Timing
 
 __all__ = [
     "NOT_A_RULE",
@@ -14,6 +15,7 @@ __all__ = [
     "Region",
     "RuleBook",
     "Table",
+    "Timing",
     "desired_labels",
     "is_on_grid",
     "on_grid",

@@ -11,6 +11,8 @@ import math
 import numpy as np
 
 DIGITS = 6
+_ROUNDING = 1e-6
+"""The share of the distance between grid values that rounding may lose."""
 _LOG10_OF_2 = math.log10(2.0)
 _POWERS = np.array([float(f"1e{exponent}") for exponent in range(-307, 309)])
 
@@ -43,6 +45,19 @@ def on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
             result = np.rint(multiples * (step * scale)) / scale
     # beyond 2⁵⁰ steps floats are about as coarse as the grid; adding zero removes negative zeros
     return np.where(np.abs(multiples) < 2.0**50, result, values) + 0.0
+
+
+def on_grid_below(values: np.ndarray, step: float | None) -> np.ndarray:
+    """The largest grid value that is not above each value, but for rounding errors."""
+    nearest, spacing = on_grid(values, step), _spacing(values) if step is None else step
+    with np.errstate(invalid="ignore"):
+        return np.where(nearest > values + _ROUNDING * spacing, on_grid(nearest - spacing, step), nearest)
+
+
+def on_grid_beyond(values: np.ndarray, step: float | None) -> np.ndarray:
+    """The grid value that follows each value."""
+    below = on_grid_below(values, step)
+    return on_grid(below + (_spacing(below) if step is None else step), step)
 
 
 def is_on_grid(values: np.ndarray, step: float | None) -> np.ndarray:

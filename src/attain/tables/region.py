@@ -21,8 +21,9 @@ from attain.tables.cells import ordinary, unchanged
 from attain.tables.grid import is_on_grid, on_grid, snapped
 from attain.tables.rules import RuleBook
 from attain.tables.table import Table
+from attain.tables.timing import Timing
 
-NOT_A_RULE = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes")
+NOT_A_RULE = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes", "months")
 """The kinds of violation besides the schema's rules between features."""
 
 
@@ -49,6 +50,8 @@ class Region:
         The weight of a change, (n, d).
     max_changes
         The largest number of features that may change, (n,).
+    max_months
+        The longest that a change may take, (n,).
     book
         The rules, the laws, and the columns that are computed from others.
     """
@@ -62,6 +65,7 @@ class Region:
     states: dict[int, np.ndarray]
     cost: np.ndarray
     max_changes: np.ndarray
+    max_months: np.ndarray
     book: RuleBook
 
     @classmethod
@@ -84,6 +88,7 @@ class Region:
         low, high = np.full((n, d), -math.inf), np.full((n, d), math.inf)
         cost = np.array([[feature.cost for feature in schema]] * n).reshape(n, d)
         max_changes = np.full(n, d)
+        max_months = np.full(n, math.inf if schema.max_months is None else float(schema.max_months))
         states: dict[int, np.ndarray] = {}
         pinned = np.zeros((n, d), dtype=bool)
         for j, feature in enumerate(schema):
@@ -103,14 +108,36 @@ class Region:
                 cost[owners, schema.position(name)] = weight
             if given.max_changes is not None:
                 max_changes[owners] = np.minimum(max_changes[owners], given.max_changes)
+            if given.max_months is not None:
+                max_months[owners] = np.minimum(max_months[owners], given.max_months)
             _tighten_owners(schema, factuals, low, high, owners, given)
-        region = cls(schema, factuals, frozen, frozen, low, high, states, cost, max_changes, book)
-        stuck = region._stuck() | frozen | pinned
+        held = pinned.copy()
         for one in reversed([one for one in book.derivations if one.follows]):
             # a column that may not change holds those it would follow
-            pinned[:, one.inputs] |= pinned[:, [one.column]]
-            frozen[:, one.column] = True
-        return replace(region, frozen=stuck | frozen | pinned, frozen_without_laws=stuck)
+            held[:, one.inputs] |= held[:, [one.column]]
+        region = cls(schema, factuals, frozen, frozen, low, high, states, cost, max_changes, max_months, book)
+        if book.timing is not None:
+            region._limit_time(book.timing, held)
+        stuck = region._stuck() | frozen | pinned
+        frozen[:, [one.column for one in book.derivations if one.follows]] = True
+        return replace(region, frozen=stuck | frozen | held, frozen_without_laws=stuck)
+
+    def _limit_time(self, timing: Timing, held: np.ndarray) -> None:
+        """Puts the limits of clocks, and of changes that take time, into `max_months`, `low`, `high` and `states`."""
+        own, clocks = self.factuals, list(timing.clocks)
+        runs, leads = timing.runs(own), timing.leads(own)
+        self.low[:, clocks] = np.where(runs, own[:, clocks], self.low[:, clocks])
+        limits = np.where(held, own, self.high)
+        self.max_months[:] = np.minimum(self.max_months, timing.longest(own, limits))
+        self.high[:, clocks] = np.where(runs, timing.advanced(own, self.max_months), self.high[:, clocks])
+        self.frozen[:, clocks] |= ~leads
+        for j, pace in timing.paces:
+            feature, cells, farthest = self.schema.features[j], own[:, j], pace * self.max_months
+            if feature.ordered:
+                _tighten(self.low, self.high, j, cells, ordinary(feature, cells), "any", (-farthest, farthest))
+            else:
+                at = np.flatnonzero(~np.isnan(cells) & (farthest < 1))
+                self.states[j][at] = np.arange(len(feature.levels)) == cells[at, None]
 
     def without_laws(self) -> Region:
         """What the rows may reach if only the schema and the constraints are kept."""
@@ -161,17 +188,45 @@ class Region:
             {j: allowed[owners] for j, allowed in self.states.items()},
             self.cost[owners],
             self.max_changes[owners],
+            self.max_months[owners],
             self.book,
         )
 
     def changed(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which searched cells differ from the factual."""
+        """Which searched cells differ from the factual; of clocks only the leading one, and only if the row waits."""
+        differs = self.differs(rows, owners)
+        timing = self.book.timing
+        if timing is not None and timing.clocks:
+            differs[:, list(timing.clocks)] = timing.waiting(rows, self.factuals[owners])
+        return differs
+
+    def differs(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which searched cells differ from the factual, clocks that advance included."""
         own = self.factuals[owners]
-        differs = rows != own
+        differs = np.asarray(rows != own)
         if self._gaps:
             differs &= ~(np.isnan(rows) & np.isnan(own))
         differs[:, [j for j, _ in self.schema.derivations]] = False
         return differs
+
+    def clocks_reset(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """The rows with their clocks as they were, unless they wait.
+
+        A row that takes as long as its changes need: with fewer changes, its final form takes less.
+        """
+        timing = self.book.timing
+        if timing is None or not timing.clocks:
+            return rows
+        own, clocks = self.factuals[owners], list(timing.clocks)
+        waits = np.asarray(timing.waiting(rows, own).any(axis=1))
+        rows = rows.copy()
+        rows[:, clocks] = np.where(waits[:, None], rows[:, clocks], own[:, clocks])
+        return rows
+
+    def months(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """How long it takes to become each row, in whole months, (n,)."""
+        timing = self.book.timing
+        return np.zeros(len(rows)) if timing is None else timing.months(rows, self.factuals[owners])
 
     @cached_property
     def _gaps(self) -> bool:
@@ -332,8 +387,10 @@ class Region:
         return np.where(possible, codes, math.nan)
 
     def admits(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which rows in final form change something and satisfy what final form does not ensure: rules between
-        features, limits of derived columns, the number of changes. For searches; `allows` checks everything.
+        """Which rows in final form change something and satisfy what final form does not ensure.
+
+        That is rules between features, limits of derived columns, the number of changes and of months. For searches;
+        `allows` checks everything.
         """
         number = self.changed(rows, owners).sum(axis=1)
         admitted = (number > 0) & (number <= self.max_changes[owners])
@@ -341,6 +398,8 @@ class Region:
             admitted &= self.keeps(rows, owners)
         if self.book.derivations:
             admitted &= ~self._derived_broken(rows, owners)
+        if self.book.timing is not None:
+            admitted &= ~self._months_broken(self.book.timing, rows, owners)
         return admitted
 
     def allows(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
@@ -365,6 +424,8 @@ class Region:
                 self._number_broken(broken, j, feature, cells, moved, owners)
             else:
                 self._level_broken(broken, j, feature, cells, moved, owners)
+        if self.book.timing is not None:
+            broken["months"] = self._months_broken(self.book.timing, rows, owners)
         broken["max_changes"] = self.changed(rows, owners).sum(axis=1) > self.max_changes[owners]
         kept = self.kept(rows, owners)
         return broken | {rule.text: ~kept[:, k] for k, rule in enumerate(self.book.rules)}
@@ -405,8 +466,15 @@ class Region:
 
     @cached_property
     def following(self) -> frozenset[int]:
-        """The columns that follow others by a law."""
-        return frozenset(one.column for one in self.book.derivations if one.follows)
+        """The columns that follow others by a law, and clocks."""
+        return frozenset([*(one.column for one in self.book.derivations if one.follows), *self.schema.clocks])
+
+    def _months_broken(self, timing: Timing, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """The rows whose clocks are not where they stand after the months that the row takes, or that take too long."""
+        own, clocks = self.factuals[owners], list(timing.clocks)
+        months = timing.months(rows, own)
+        in_step = unchanged(rows[:, clocks], timing.advanced(own, months)).all(axis=1)
+        return np.asarray(~in_step | (months > self.max_months[owners]))
 
     def _derived_broken(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The rows in which a derived cell differs from its expression, or has moved out of its limits."""
@@ -453,7 +521,7 @@ def _tighten(
     own: np.ndarray,
     on_scale: np.ndarray,
     direction: str,
-    reach: tuple[float | None, float | None],
+    reach: tuple[float | np.ndarray | None, float | np.ndarray | None],
     owners: np.ndarray | slice = slice(None),
 ) -> None:
     """Directions and ranges are relative to the factual's value; without one they do not apply."""
@@ -461,8 +529,8 @@ def _tighten(
     up = 0.0 if direction == "decrease" else math.inf if reach[1] is None else reach[1]
     # 0.7 + 0.1 is slightly less than 0.8, which a range of 0.1 is meant to reach
     slack = np.where(np.isfinite(own), 1e-12 * np.abs(own), 0.0)
-    least = own + down - (slack if down else 0.0)
-    most = own + up + (slack if up else 0.0)
+    least = own + down - np.where(np.equal(down, 0), 0.0, slack)
+    most = own + up + np.where(np.equal(up, 0), 0.0, slack)
     low[owners, j] = np.where(on_scale, np.maximum(low[owners, j], least), low[owners, j])
     high[owners, j] = np.where(on_scale, np.minimum(high[owners, j], most), high[owners, j])
 

@@ -14,6 +14,7 @@ from attain.schema.law import Law
 from attain.schema.schema import Rule, Schema
 from attain.tables.cells import ordinary, unchanged
 from attain.tables.lookups import Lookups
+from attain.tables.timing import Timing
 
 _PASSES = 3
 """How often all rules are gone through in a repair: what one rule moves, another may refuse."""
@@ -53,6 +54,8 @@ class RuleBook:
     derivations
         The columns that are computed from others, in an order in which they can be: the schema's derived ones, and
         those that a law `column = expression` determines, unless they never change.
+    timing
+        The clocks and paces; None where the schema has neither.
     """
 
     def __init__(self, schema: Schema, laws: Iterable[Law] = ()) -> None:
@@ -63,6 +66,7 @@ class RuleBook:
         self._positions = [tuple(schema.position(name) for name in rule.names) for rule in self.rules]
         self.followed = np.zeros(len(self.rules), dtype=bool)
         self.derivations = tuple(self._derivations())
+        self.timing = Timing(schema) if schema.clocks or schema.paced else None
 
     def _derivations(self) -> Iterator[Derivation]:
         schema = self._schema
@@ -78,7 +82,8 @@ class RuleBook:
             name, expression = determined
             j, inputs = schema.position(name), tuple(map(schema.position, expression.names))
             behind = set(inputs).union(*(needs.get(k, set()) for k in inputs))
-            if schema.features[j].searched and j not in chosen and j not in behind:
+            able = schema.features[j].searched and schema.features[j].clock is None
+            if able and j not in chosen and j not in behind:
                 chosen[j] = Derivation(j, inputs, expression, True)
                 self.followed[k] = True
                 needs[j] = behind
@@ -203,9 +208,19 @@ class RuleBook:
         return np.asarray(same | (np.isfinite(now) & (now <= before)))
 
     def derive(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        """The rows with each computed column computed again where one of its inputs has changed."""
-        if not self.derivations:
-            return rows
+        """The rows with clocks in step, and each computed column computed again where one of its inputs has changed."""
+        if self.timing is not None:
+            rows = self.timing.in_step(rows, factuals, self._months(self.timing, rows, factuals))
+        return self._computed(rows, factuals) if self.derivations else rows
+
+    def _months(self, timing: Timing, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+        """How long it takes to become each row, what follows from its changes included; that of clocks is not known."""
+        asked = timing.asked(rows, factuals)
+        if any(one.follows and self._schema.features[one.column].pace is not None for one in self.derivations):
+            rows = self._computed(timing.in_step(rows, factuals, np.zeros(len(rows))), factuals)
+        return np.maximum(asked, timing.needed(rows, factuals))
+
+    def _computed(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         rows = rows.copy()
         for one in self.derivations:
             inputs = list(one.inputs)

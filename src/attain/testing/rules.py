@@ -8,6 +8,9 @@ from typing import Any
 
 from attain.schema import VALUE, Feature, Schema
 
+_LONGEST = 600
+"""The most months that are tried."""
+
 
 def broken_rules(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What is wrong with changing one record into another, in words; empty where nothing is.
@@ -20,7 +23,39 @@ def broken_rules(schema: Schema, before: Mapping[str, Any], after: Mapping[str, 
         old, new = _cell(before[feature.name]), _cell(after[feature.name])
         if feature.derived is None and not _equal(old, new):
             complaints += [f"{feature.name}: {word} ({old!r} → {new!r})" for word in _wrong(feature, old, new)]
+    if not any(_takes(schema, before, after, months) for months in range((schema.max_months or _LONGEST) + 1)):
+        complaints.append("no number of months explains where the clocks stand, and leaves time for the changes")
     return complaints
+
+
+def _takes(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any], months: int) -> bool:
+    """Whether all clocks stand where they do after some months, and no change is faster than its pace."""
+    for feature in schema:
+        old, new = (_place(feature, _cell(record[feature.name])) for record in (before, after))
+        if old is None or new is None:
+            continue
+        if feature.clock is not None and not _shows(feature, old, new, months):
+            return False
+        if feature.pace is not None:
+            size = abs(new - old) if feature.ordered else float(new != old)
+            if size > feature.pace * months * (1 + 1e-6) + 1e-6 * feature.pace:
+                return False
+    return True
+
+
+def _place(feature: Feature, value: Any) -> float | None:
+    """A value on its scale; None where it is missing or a special code."""
+    if value is None or value in feature.special:
+        return None
+    return float(feature.levels.index(value) if feature.levels else value)
+
+
+def _shows(feature: Feature, old: float, new: float, months: int) -> bool:
+    """Whether a clock that stood at `old` stands at `new` after some months: the last value on its grid."""
+    exact = old + (feature.clock or 0.0) * months
+    digit = 10.0 ** (math.floor(math.log10(abs(exact) or 1.0)) - 5)
+    step = (feature.step or digit) if feature.numeric else 1.0
+    return new == old if exact < old + step and new == old else -1e-6 * step <= exact - new < step * (1 + 1e-6)
 
 
 def _cell(value: Any) -> Any:

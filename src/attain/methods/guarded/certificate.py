@@ -128,6 +128,10 @@ class Certifier:
         for j, expression in region.schema.derivations:
             if not region.frozen[i, [region.schema.position(name) for name in expression.names]].all():
                 return f"{region.schema.names[j]!r} is computed from features that may change"
+        if (region.high > region.factuals)[i, list(region.schema.clocks)].any():
+            return "its clocks advance together, by months that are no part of the program"
+        if self.objective.month_weight:
+            return "the cost counts months"
         return "" if math.isfinite(radius) else "there is no distance limit for an answer as unusual as this one"
 
     def _radii(self, rows: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from attain.methods.guarded.answers import guarded_answers
 from attain.methods.guarded.certificate import Certifier
 from attain.methods.guarded.easiest import Easiest
 from attain.methods.guarded.guard_context import AUTOENCODER_SAW, Calibration, GuardContext, held_out
-from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.objective import Objective, weighted
 from attain.methods.guarded.robust import Refit, other_goals
 from attain.methods.guarded.search import GuardedSearch
 from attain.methods.guarded.settings import GuardedSettings
@@ -44,8 +44,8 @@ class Guarded(LatentExplainer):
     is relaxed step by step, and the answer's level says so.
 
     Takes any classifier. Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions,
-    missing cells, derived columns, `max_changes`. Rules between features: by repair where that is easy, else by
-    rejection.
+    missing cells, derived columns, clocks, paces, `max_changes`, `max_months`. Rules between features: by repair where
+    that is easy, else by rejection.
 
     Parameters
     ----------
@@ -67,6 +67,9 @@ class Guarded(LatentExplainer):
         An answer's cost is its total shift, plus `max_shift_weight` times its largest shift, plus `change_weight` for
         each changed feature; shifts are in percentiles (1 is the whole range), weighted by the costs of the schema.
         In the cost, unlike in the figures, rows at a value count half: leaving a value that 90 % have costs 0.45.
+    month_weight
+        What each month that an answer takes adds to its cost, where the schema has clocks or paces; the shifts of
+        clocks then do not count. None counts them like all others, and months cost nothing more.
     effort
         How many times as many candidates go through the local search: answers become a little easier, and take longer
         to find. With `n` options it is `n` times as much.
@@ -99,6 +102,7 @@ class Guarded(LatentExplainer):
     rate: float | None = number(None, above=0, below=1)
     max_shift_weight: float = number(0.5, least=0)
     change_weight: float = number(0.02, least=0)
+    month_weight: float | None = number(None, least=0)
     effort: int = integer(1, least=1)
     easiest: bool = True
     budget: int = integer(50_000, least=2)
@@ -232,7 +236,10 @@ class Guarded(LatentExplainer):
         if result.table.schema != self.schema_:
             raise AttainError("result has another schema than this explainer was fitted with")
         region = Region.of(result.table, Constraints.of(constraints), self.observed_)
-        objective = Objective(self._cost_percentiles, region, self.max_shift_weight, self.change_weight)
+        region = weighted(region, self.month_weight)
+        objective = Objective(
+            self._cost_percentiles, region, self.max_shift_weight, self.change_weight, self.month_weight
+        )
         certifier = Certifier(
             goal, self._guard_context(goal), self._rates, objective, self.table_.values, self._settings
         )
@@ -294,6 +301,7 @@ class Guarded(LatentExplainer):
             self.scale_,
             self.max_shift_weight,
             self.change_weight,
+            self.month_weight,
             self.effort,
             self._settings,
         )

@@ -17,6 +17,7 @@ is much cheaper, as a way to something better; only what keeps them is in the ev
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -35,7 +36,7 @@ def local_search(candidates: Candidates, evaluator: CandidateEvaluator, rounds: 
     for _ in range(rounds):
         if not active.size:
             break
-        now = candidates.take(active)
+        now = _clocks_reset(candidates.take(active), evaluator)
         single, single_of = _single_changes(now, evaluator)
         joint, joint_of = evaluator.improvements(*_combinations(single, single_of, now, evaluator), now)
         stuck = np.setdiff1d(np.arange(len(now)), np.concatenate((single_of, joint_of)))
@@ -52,6 +53,11 @@ def local_search(candidates: Candidates, evaluator: CandidateEvaluator, rounds: 
         active = active[of[first]]
         candidates = _replaced(candidates, active, better.take(first))
     return candidates
+
+
+def _clocks_reset(now: Candidates, evaluator: CandidateEvaluator) -> Candidates:
+    """The candidates to make versions of: those that do not wait take as long as their versions need."""
+    return replace(now, rows=evaluator.problem.region.clocks_reset(now.rows, now.owners))
 
 
 def _replaced(candidates: Candidates, places: np.ndarray, by: Candidates) -> Candidates:
@@ -126,6 +132,10 @@ def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> tuple[list[V
 def _combinations(single: Candidates, whose: np.ndarray, now: Candidates, evaluator: CandidateEvaluator) -> Versions:
     """Versions with several of the single changes, the best first, at most one for each feature."""
     differs = ~((single.rows == now.rows[whose]) | (np.isnan(single.rows) & np.isnan(now.rows[whose])))
+    clocks = list(evaluator.problem.region.schema.clocks)
+    if clocks:  # they follow another change, unless there is none
+        others = np.delete(differs, clocks, axis=1).any(axis=1)
+        differs[:, clocks] &= ~others[:, None]
     column = differs.argmax(axis=1)
     order = np.lexsort((single.merit, column, whose))
     order = order[rank_within(whose[order] * now.rows.shape[1] + column[order]) == 0]  # the best of each feature

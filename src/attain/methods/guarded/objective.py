@@ -1,4 +1,4 @@
-"""What the guarded search minimises: Σ_j c_j |ΔF_j| + w max_j c_j |ΔF_j| + λ #changes.
+"""What the guarded search minimises: Σ_j c_j |ΔF_j| + w max_j c_j |ΔF_j| + λ #changes + μ #months.
 
 F_j is the interpolated midrank of column j, so that no move is free, and leaving a value that a share p of the training
 rows have costs about p / 2; c_j is the cost of the column. TS and MS, which are reported, are by the empirical
@@ -7,12 +7,21 @@ distribution function instead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from attain.population.percentiles import Percentiles
 from attain.tables import Region
+
+
+def weighted(region: Region, month_weight: float | None) -> Region:
+    """The region with the costs c_j of the objective: where months have a weight, clocks cost nothing by themselves."""
+    if month_weight is None or not region.schema.clocks:
+        return region
+    cost = region.cost.copy()
+    cost[:, list(region.schema.clocks)] = 0.0
+    return replace(region, cost=cost)
 
 
 @dataclass(frozen=True)
@@ -23,12 +32,15 @@ class Objective:
     ----------
     max_shift_weight, change_weight
         The weights w of the largest shift and λ of each changed feature.
+    month_weight
+        The weight μ of each month; None counts the shifts of clocks instead (see `weighted`).
     """
 
     percentiles: Percentiles
     region: Region
     max_shift_weight: float
     change_weight: float
+    month_weight: float | None = None
 
     def shifts(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The weighted shift of each free cell, (n, f)."""
@@ -42,7 +54,10 @@ class Objective:
         shifts = self.shifts(rows, owners)
         changes = self.region.changed(rows, owners).sum(axis=1)
         largest = self.max_shift_weight * shifts.max(axis=1, initial=0.0)
-        return np.round(shifts.sum(axis=1) + largest + self.change_weight * changes, 10)
+        cost = shifts.sum(axis=1) + largest + self.change_weight * changes
+        if self.month_weight is not None:
+            cost += self.month_weight * self.region.months(rows, owners)
+        return np.round(cost, 10)
 
     def price(self, rows: np.ndarray, owners: np.ndarray, step: np.ndarray) -> np.ndarray:
         """The cost of a unit of each free number near its value, (n, f), by differences over `step` (d,)."""

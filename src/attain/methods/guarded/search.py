@@ -12,7 +12,7 @@ from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates
 from attain.methods.guarded.evolution import evolved, latent_starts
 from attain.methods.guarded.local_guard import LocalGuard
 from attain.methods.guarded.local_search import local_search
-from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.objective import Objective, weighted
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.starts import Starts
 from attain.methods.guarded.surrogate import Surrogate
@@ -55,7 +55,7 @@ class GuardedSearch:
     ----------
     rates
         The shares of real rows that the guard may refuse: of typical answers, and of unusual ones.
-    max_shift_weight, change_weight
+    max_shift_weight, change_weight, month_weight
         The weights of the objective.
     effort
         How many times as many candidates go through the local search.
@@ -68,6 +68,7 @@ class GuardedSearch:
     scale: Scale
     max_shift_weight: float
     change_weight: float
+    month_weight: float | None
     effort: int
     settings: GuardedSettings
 
@@ -95,10 +96,11 @@ class GuardedSearch:
     def _evaluator(self, problem: Problem) -> CandidateEvaluator:
         """An evaluator in a region without a limit on the number of changes: that is an excess like the guard's."""
         most = problem.region.max_changes
-        free = replace(problem.region, max_changes=np.full(len(most), len(problem.region.schema)))
+        free = weighted(problem.region, self.month_weight)
+        free = replace(free, max_changes=np.full(len(most), len(free.schema)))
         limits = [self.guard.limits(float(rate)) for rate in np.geomspace(*self.rates, self.settings.relaxations)]
         limits.append(Limits(np.full(len(self.guard.own_factors), np.inf), np.inf, -np.inf))
-        objective = Objective(self.percentiles, free, self.max_shift_weight, self.change_weight)
+        objective = Objective(self.percentiles, free, self.max_shift_weight, self.change_weight, self.month_weight)
         problem = replace(problem, region=free)
         return CandidateEvaluator(problem, objective, self.guard, self.surrogate, limits, most, self.settings)
 
@@ -197,7 +199,7 @@ class GuardedSearch:
         while active.size:
             place, column = np.nonzero(region.changed(rows[active], owners[active]))
             of = active[place]
-            versions = rows[of]
+            versions = region.clocks_reset(rows[of], owners[of])
             versions[np.arange(len(of)), column] = region.factuals[owners[of], column]
             versions = region.final_form(versions, owners[of])
             price = evaluator.objective.cost(versions, owners[of])

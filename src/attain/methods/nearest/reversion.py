@@ -31,7 +31,7 @@ def reverted(
     while active.size:
         place, column = np.nonzero(region.changed(rows[active], owners[active]))
         answer = active[place]
-        trial = rows[answer]
+        trial = region.clocks_reset(rows[answer], owners[answer])
         trial[np.arange(len(answer)), column] = region.factuals[owners[answer], column]
         number = region.changed(rows[answer], owners[answer]).sum(axis=1)
 

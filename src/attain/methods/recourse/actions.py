@@ -10,11 +10,15 @@ a group is to stay: it costs and gains 0.
 Features that a rule or a derived column ties together are one group, whose joint actions are written out and checked
 one by one: so any rule, and any derived column, is kept exactly. Where they would be too many, the features stay apart:
 linear rules become rows for the solver, everything else is left to rejection.
+
+Clocks tie all features whose changes take time. An action of the leading clock is a number of months T, with the cost
+and gain of all clocks; that the changes need no more months is a row for the solver, for each feature with a pace.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -32,6 +36,8 @@ RecourseCost: TypeAlias = Literal["total", "max", "local"]
 
 _MOST_JOINT: Final = 60_000
 """The most joint actions of one group that are written out."""
+_LONGEST: Final = 1200
+"""The most months that are written out."""
 _PER_CHANGE: Final = 1e-9
 """Between choices of equal cost, the one with fewer changes wins."""
 
@@ -146,7 +152,7 @@ class Actions:
             tied.update(members)
             if not members:
                 continue
-            joint = math.prod(len(single[j].cost) for j in members) <= _MOST_JOINT
+            joint = math.prod(len(single[j].cost) for j in members) <= _MOST_JOINT and not tie.only_timed
             group = self._joint(i, tie, [single[j] for j in members], score) if joint else None
             bends = any(score.slopes[j] for j in tie.derived)
             if group is not None and all(self._exhaustive(i, j, single[j]) for j in members):
@@ -161,8 +167,10 @@ class Actions:
                 apart.append(tie)
                 choices += [self._with_derived(i, tie, single[j], score) for j in members]
         untied = [single[j] for j in single if j not in tied]
-        choices = [_pruned(some) for some in (*choices, *untied)]
+        # a longer time may be worth nothing but the changes that it allows
+        choices = [some if self._tells_time(some) else _pruned(some) for some in (*choices, *untied)]
         rows = [row for tie in apart for row in self._rule_rows(i, tie, choices)]
+        rows += self._time_rows(i, choices)
         reach = None if reach is None else [*reach, *untied]
         return Program(choices, rows, need, int(region.max_changes[i]), reach, not apart and not self._laws)
 
@@ -199,7 +207,10 @@ class Actions:
         own, codes = region.factuals[i, j], list(feature.special)
         allowed = region.states[j][i] if codes else None
         parts = [(np.empty(0), np.empty(0))]
-        if allowed is None or allowed[-1]:
+        if feature.clock is not None:
+            values = self._times(i, j)
+            parts.append((values, self._percentiles.of(values[:, None], [j])[:, 0]))
+        elif allowed is None or allowed[-1]:
             values, standing = self._within(i, j)
             others = (values != self._places[j][i]) & (values != own)
             if codes:
@@ -209,6 +220,15 @@ class Actions:
             cells = np.array([code for code, may in zip(codes, allowed, strict=False) if may and code != own])
             parts.append((cells, self._percentiles.of(cells.reshape(-1, 1), [j])[:, 0]))
         return np.concatenate([cells for cells, _ in parts]), np.concatenate([standing for _, standing in parts])
+
+    def _times(self, i: int, j: int) -> np.ndarray:
+        """Where the clock of column j of row i may stand, month after month."""
+        timing = self._region.book.timing
+        assert timing is not None
+        months = np.arange(1.0, min(self._region.max_months[i], _LONGEST) + 1)
+        cells = timing.advanced(np.repeat(self._region.factuals[[i]], len(months), axis=0), months)
+        values = np.unique(cells[:, timing.clocks.index(j)])
+        return values[values != self._region.factuals[i, j]]
 
     def _within(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         """The grid within the limits of row i, their ends, and the percentiles; shared by rows with equal limits."""
@@ -240,7 +260,7 @@ class Actions:
     def costs(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """What each cell of each row costs, (m, d); 0 where it stays."""
         way = self._way(self._standing[owners], self._percentiles.of(rows)) * self._region.cost[owners]
-        return np.where(self._region.changed(rows, owners), way, 0.0)
+        return np.where(self._region.differs(rows, owners), way, 0.0)
 
     def cost(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """What each row costs, (m,): the largest of its cells' costs, or their sum."""
@@ -253,7 +273,6 @@ class Actions:
         columns = np.concatenate([some.columns for some in members])
         picks = np.indices([len(some.cost) for some in members]).reshape(len(members), -1)
         cells = np.column_stack([some.cells[pick, 0] for some, pick in zip(members, picks, strict=True)])
-        moved = picks.T > 0
         cost = np.column_stack([some.cost[pick] for some, pick in zip(members, picks, strict=True)])
         gain = np.sum([some.gain[pick] for some, pick in zip(members, picks, strict=True)], axis=0)
         owners = np.full(len(cells), i)
@@ -261,26 +280,32 @@ class Actions:
         rows[:, columns] = cells
         final = region.final_form(rows, owners)
         whole = unchanged(final[:, columns], cells).all(axis=1)
-        whole &= moved.sum(axis=1) <= region.max_changes[i]
         broken = region.violations(final, owners)
         for kind in (*NOT_A_RULE, *tie.rules):
             whole &= ~broken[kind]
-        for j in tie.derived:
+        moved = region.changed(final, owners)[:, columns]
+        for j in (j for j in tie.derived if j not in columns):
             gain = gain + score.weight(j, final[:, j]) - score.weight(j, region.factuals[[i], j])
-        cost = np.column_stack((cost, self.costs(final, owners)[:, list(tie.followers)]))
+        followers = [j for j in tie.followers if j not in columns]
+        cost = np.column_stack((cost, self.costs(final, owners)[:, followers]))
         total = cost.max(axis=1) if self._kind == "max" else cost.sum(axis=1)
         return Choices(columns, cells, moved, total, gain).where(whole & ~np.isnan(gain))
 
     def _with_derived(self, i: int, tie: _Tie, single: Choices, score: LinearScore) -> Choices:
-        """A tied feature by itself: the gain includes what derived columns do when nothing else moves."""
-        own = np.repeat(self._region.factuals[[i]], len(single.cost), axis=0)
-        rows = own.copy()
-        rows[:, single.columns] = single.cells
+        """A tied feature by itself: the gain includes what derived columns do when nothing else moves.
+
+        Gain and cost of the leading clock include those of all other clocks.
+        """
+        rows, own = self._written(i, single)
         rows = self._region.book.derive(rows, own)
-        gain = single.gain.copy()
-        for j in tie.derived:
+        gain, cost, clocks = single.gain.copy(), single.cost, self._region.schema.clocks
+        for j in (j for j in tie.derived if j not in single.columns and (self._tells_time(single) or j not in clocks)):
             gain += score.weight(j, rows[:, j]) - score.weight(j, self._region.factuals[[i], j])
-        return Choices(single.columns, single.cells, single.moved, single.cost, gain).where(~np.isnan(gain))
+        if self._tells_time(single):
+            others = self.costs(rows, np.full(len(rows), i))[:, [j for j in clocks if j not in single.columns]]
+            every = np.column_stack((cost, others))
+            cost = every.max(axis=1) if self._kind == "max" else every.sum(axis=1)
+        return Choices(single.columns, single.cells, single.moved, cost, gain).where(~np.isnan(gain))
 
     def _exhaustive(self, i: int, j: int, single: Choices) -> bool:
         """Whether the actions are all that the rules allow, not only those on the grid."""
@@ -292,6 +317,30 @@ class Actions:
         low, high = self._region.low[i, j], self._region.high[i, j]
         number = np.floor(high / feature.step) - np.ceil(low / feature.step) + 1
         return bool(ordinary(feature, single.cells[:, 0]).sum() >= number)
+
+    def _tells_time(self, choices: Choices) -> bool:
+        return len(choices.columns) == 1 and int(choices.columns[0]) in self._region.schema.clocks
+
+    def _time_rows(self, i: int, choices: list[Choices]) -> Iterator[Row]:
+        """For each feature with a pace, that its change takes no longer than the leading clock shows."""
+        timing, schema = self._region.book.timing, self._region.schema
+        clock = next((g for g, some in enumerate(choices) if self._tells_time(some)), None)
+        if timing is None or clock is None:
+            return
+        most = timing.latest(*self._written(i, choices[clock]))
+        for g, some in enumerate(choices):
+            if len(some.columns) == 1 and int(some.columns[0]) in schema.paced:
+                coefficients = [np.zeros(len(other.cost)) for other in choices]
+                coefficients[g] = timing.needed(*self._written(i, some))
+                coefficients[clock] = -most
+                yield Row(tuple(coefficients), -math.inf, 0.0)
+
+    def _written(self, i: int, choices: Choices) -> tuple[np.ndarray, np.ndarray]:
+        """The row with the cells of each action, and as it was, (A, d) both."""
+        own = np.repeat(self._region.factuals[[i]], len(choices.cost), axis=0)
+        rows = own.copy()
+        rows[:, choices.columns] = choices.cells
+        return rows, own
 
     def _rule_rows(self, i: int, tie: _Tie, choices: list[Choices]) -> list[Row]:
         """The linear rules of a tie as conditions on the choice of actions; a missing or special cell lifts them."""
@@ -334,7 +383,9 @@ def _pruned(choices: Choices) -> Choices:
 class _Tie:
     """Features that rules and computed columns tie together, in the schema's order.
 
-    `followers` are those of the computed columns that follow by a law: their changes cost what they cost.
+    Clocks are computed from each other and from all changes that take time. `followers` are those of the computed
+    columns that follow by a law, and clocks: their changes cost what they cost. `only_timed` says that clocks are all
+    that ties the features together.
     """
 
     columns: tuple[int, ...]
@@ -342,6 +393,7 @@ class _Tie:
     followers: tuple[int, ...]
     rules: tuple[str, ...]
     linear: tuple[LinearRule, ...]
+    only_timed: bool
 
 
 def _ties(region: Region) -> list[_Tie]:
@@ -354,6 +406,8 @@ def _ties(region: Region) -> list[_Tie]:
     for one in region.book.derivations:
         inputs[one.column] = set().union(*(inputs.get(k, {k}) for k in one.inputs))
     links: list[tuple[set[int], str | int]] = [(columns, j) for j, columns in inputs.items()]
+    timed: set[int] = set().union(*(inputs.get(j, {j}) for j in (*schema.clocks, *schema.paced)))
+    links += [(timed, j) for j in schema.clocks]
     for rule in schema.parsed_rules:
         used = [schema.position(name) for name in rule.names]
         links.append((set().union(*(inputs.get(k, {k}) for k in used)), rule.text))
@@ -371,5 +425,6 @@ def _ties(region: Region) -> list[_Tie]:
         derived = tuple(reason for reason in reasons if isinstance(reason, int))
         linear = tuple(condition for text in texts for condition in linear_rules(parsed[text], schema))
         followers = tuple(j for j in derived if j in region.following)
-        ties.append(_Tie(tuple(sorted(columns)), derived, followers, texts, linear))
+        only_timed = not texts and bool(derived) and set(derived) <= set(schema.clocks)
+        ties.append(_Tie(tuple(sorted(columns)), derived, followers, texts, linear, only_timed))
     return ties

@@ -48,8 +48,9 @@ class Russell(Explainer):
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes, missing
     cells, `max_changes` and linear rules between features. Other rules are kept by rejection: the states that broke one
     are forbidden together. Derived columns are linearised at the row and verified, with more gain asked for until the
-    decision flips. The figure `proven` is 1 where the distance is the least there is (up to the six digits of numbers
-    without a step), and 0 where one of these was needed or the solver reached its limit of 10,000 nodes.
+    decision flips. Clocks other than the leading one are no part of the program either. The figure `proven` is 1 where
+    the distance is the least there is (up to the six digits of numbers without a step), and 0 where one of these was
+    needed, the schema has clocks, or the solver reached its limit of 10,000 nodes.
 
     Departures from the publication: the score must exceed the boundary by the margin, steps are part of the program
     (values are not rounded afterwards), an indicator's MAD, which is 0 for most, is replaced by 0.6745 standard
@@ -172,7 +173,8 @@ class _Diverse:
             if short > 0:
                 need += max(1.05 * short, _NUDGE * max(1.0, abs(need)))
             elif region.allows(row, owner)[0] and region.changed(row, owner).any():
-                return _Nearest(row[0], solution.value, solution.proven and attempt == 0 and not self._cut)
+                proven = solution.proven and attempt == 0 and not self._cut and not region.schema.clocks
+                return _Nearest(row[0], solution.value, proven)
             else:
                 return None
         return None

@@ -95,7 +95,7 @@ class Costs:
                 on_scale[:, j] &= ordinary(feature, rows[:, j])
         move = (rows - self._region.factuals[owners]) / self.unit
         along = np.maximum(move, 0) * self.rise[owners] + np.maximum(-move, 0) * self.fall[owners]
-        changed = self._region.changed(rows, owners)
+        changed = self._region.differs(rows, owners)
         return np.where(changed, np.where(on_scale, along, self._switch[owners]), 0.0)
 
     def of(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:

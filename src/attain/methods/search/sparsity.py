@@ -24,7 +24,7 @@ def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, region: Regi
     for turn in range(int(moved.max(initial=0))):
         active = np.flatnonzero(moved > turn)
         columns = order[active, turn]
-        trial = rows[active].copy()
+        trial = region.clocks_reset(rows[active], owners[active])
         trial[np.arange(len(active)), columns] = region.factuals[owners[active], columns]
         trial = region.final_form(trial, owners[active])
         # a rule may take back other changes too, or put this one back in place

@@ -1,0 +1,235 @@
+"""Clocks and paces: known durations, and any final form against a second check that shares no code with it."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attain.schema import Constraints, Feature, Schema
+from attain.tables import Region, RuleBook, Table
+from attain.tables.grid import on_grid_below, on_grid_beyond
+from attain.testing.rules import broken_rules
+
+YEARS = Feature("years", "count", clock=1 / 12, bounds=(0, 90))
+SINCE = Feature("since", "count", clock=True, special={-9: "never", 98: "unknown"})
+USED = Feature("used", "interval", bounds=(0, 1), step=0.01, pace=0.05)
+JOB = Feature("job", "categorical", levels=("none", "clerk"), pace=0.5)
+GRADE = Feature("grade", "ordinal", levels=("low", "mid", "high"), pace=0.25)
+FREE = Feature("free", "real", step=0.5)
+SCHEMA = Schema((YEARS, SINCE, USED, JOB, GRADE, FREE))
+PERSON = {"years": 33, "since": 3, "used": 0.8, "job": "none", "grade": "low", "free": 0.0}
+
+
+def region(own: dict[str, Any] | None = None, schema: Schema = SCHEMA, **constraints: Any) -> Region:
+    frame = pd.DataFrame([{**PERSON, **(own or {})}])[list(schema.names)]
+    return Region.of(Table.read(frame, schema), Constraints.of(constraints))
+
+
+def became(made: Region, **changes: float) -> tuple[dict[str, float], float, int]:
+    """The final form of a change, how long it takes, and how many changes it counts as."""
+    row = made.factuals.copy()
+    for name, cell in changes.items():
+        row[0, made.schema.position(name)] = cell
+    row = made.final_form(row, np.array([0]))
+    assert made.allows(row, np.array([0]))[0]
+    differs = made.differs(row, np.array([0]))[0]
+    cells = {name: float(row[0, j]) for j, name in enumerate(made.schema.names) if differs[j]}
+    return cells, float(made.months(row, np.array([0]))[0]), int(made.changed(row, np.array([0])).sum())
+
+
+@pytest.mark.parametrize(
+    ("changes", "cells", "months", "number"),
+    [
+        ({}, {}, 0, 0),
+        ({"free": 1}, {"free": 1}, 0, 1),
+        ({"used": 0.5}, {"used": 0.5, "since": 9}, 6, 1),
+        ({"used": 0.49}, {"used": 0.49, "since": 10}, 7, 1),
+        ({"job": 1}, {"job": 1, "since": 5}, 2, 1),
+        ({"grade": 2}, {"grade": 2, "since": 11}, 8, 1),
+        ({"grade": 2, "job": 1, "used": 0.7}, {"grade": 2, "job": 1, "used": 0.7, "since": 11}, 8, 3),
+        ({"since": 9}, {"since": 9}, 6, 1),
+        ({"since": 15}, {"since": 15, "years": 34}, 12, 1),
+        ({"since": 9, "used": 0.7}, {"since": 9, "used": 0.7}, 6, 2),
+        ({"since": 4, "used": 0.5}, {"since": 9, "used": 0.5}, 6, 1),
+        ({"years": 40}, {}, 0, 0),
+        ({"since": 1}, {}, 0, 0),
+    ],
+)
+def test_clocks_advance_by_the_months_that_changes_need_or_that_are_waited(
+    changes: dict[str, float], cells: dict[str, float], months: float, number: int
+) -> None:
+    assert became(region(), **changes) == (cells, months, number)
+
+
+@pytest.mark.parametrize("since", [-9, 98])
+def test_a_clock_in_a_special_state_stays_and_the_next_one_leads(since: int) -> None:
+    assert became(region({"since": since}), used=0.5) == ({"used": 0.5}, 6, 1)
+    assert became(region({"since": since}), used=0.2) == ({"used": 0.2, "years": 34}, 12, 1)
+    assert became(region({"since": since}), years=35) == ({"years": 35}, 24, 1)
+    assert became(region({"since": since, "years": None}), used=0.2, years=35) == ({"used": 0.2}, 12, 1)
+
+
+@pytest.mark.parametrize(
+    ("own", "constraints", "longest"),
+    [
+        ({}, {}, 94),  # then the clock would show the code 98
+        ({"since": -9}, {}, 57 * 12 + 11),
+        ({"since": -9, "years": None}, {}, math.inf),
+        ({}, {"max_months": 7}, 7),
+        ({}, {"people": {0: {"max_months": 3}}}, 3),
+        ({}, {"bounds": {"since": (None, 20)}}, 17),
+        ({}, {"range": {"since": (None, 5)}}, 5),
+        ({}, {"immutable": ["since"]}, 0),
+        ({}, {"immutable": ["years"]}, 11),
+        ({"years": 90}, {}, 11),
+        ({}, {"direction": {"since": "decrease"}}, 0),
+    ],
+)
+def test_a_change_takes_no_longer_than_every_clock_may_advance(
+    own: dict[str, Any], constraints: dict[str, Any], longest: float
+) -> None:
+    made = region(own, **constraints)
+    assert made.max_months.tolist() == [longest]
+    cells, months, _ = became(made, since=97, years=90, used=0, job=1, grade=2)
+    assert months <= longest
+    for j in (0, 1):
+        assert made.frozen[0, j] or cells[SCHEMA.names[j]] == made.high[0, j]
+
+
+def test_changes_that_cannot_be_done_in_time_are_out_of_reach() -> None:
+    made = region(max_months=3)
+    assert made.low[0, 2] == pytest.approx(0.65)
+    assert made.high[0].tolist()[:3] == [33, 6, pytest.approx(0.95)]
+    assert made.frozen[0].tolist() == [True, False, False, False, True, False]
+    assert region(max_months=1).frozen[0, 3]
+    assert region(max_months=0).frozen[0].tolist() == [True, True, True, True, True, False]
+
+
+def test_rows_out_of_step_and_rows_that_take_too_long_are_refused() -> None:
+    made, own = region(max_months=6), region().factuals
+    wrong = np.repeat(own, 4, axis=0)
+    wrong[0, 2] = 0.7  # the clock stands still
+    wrong[1, :2] = 34, 9  # a year in six months
+    wrong[2, 1:3] = 10, 0.5  # seven months
+    wrong[3, 1:3] = 9, 0.5
+    owners = np.zeros(4, dtype=np.intp)
+    assert made.violations(wrong, owners)["months"].tolist() == [True, True, True, False]
+    assert made.admits(wrong, owners).tolist() == [False, False, False, True]
+    assert made.allows(wrong, owners).tolist() == [False, False, False, True]
+
+
+def test_without_clocks_the_changes_alone_say_how_long_it_takes() -> None:
+    schema = Schema((USED, JOB, FREE))
+    assert became(region(schema=schema), used=0.5, job=1) == ({"used": 0.5, "job": 1}, 6, 2)
+    assert region(schema=schema, max_months=2).low[0, 0] == pytest.approx(0.7)
+    plain = region(schema=Schema((FREE,)))
+    assert became(plain, free=1) == ({"free": 1}, 0, 1)
+
+
+def test_a_filled_cell_and_a_change_to_a_code_take_no_time() -> None:
+    debt = Feature("debt", "real", pace=1, step=1, special={-1: "none"}, transitions={"value": (-1,)}, fillable=True)
+    schema = Schema((SINCE, debt))
+    for own, cell in ((8.0, -1.0), (math.nan, 5.0)):
+        made = region({"debt": own}, schema)
+        assert became(made, debt=cell) == ({"debt": cell}, 0, 1)
+        assert became(region({"debt": 8.0}, schema), debt=5) == ({"since": 6, "debt": 5}, 3, 1)
+
+
+def test_what_is_computed_from_a_clock_advances_with_it() -> None:
+    share = Feature("share", "real", derived="since / 10")
+    made = region({"share": 0.3}, Schema((SINCE, USED, share)))
+    row = made.factuals.copy()
+    row[0, 1] = 0.5
+    assert made.final_form(row, np.array([0]))[0].tolist() == [9, 0.5, 0.9]
+
+
+def test_a_column_that_follows_a_law_has_time_to_do_so() -> None:
+    schema = Schema((SINCE, Feature("a", "count"), Feature("b", "count", pace=2)))
+    table = Table.read(pd.DataFrame({"since": [3], "a": [1], "b": [10]}), schema)
+    law = "b = 10 * a"
+    made = Region.of(table, Constraints(), book=RuleBook(schema, schema.with_laws([law]).laws))
+    row = np.array([[3.0, 2.0, 10.0]])
+    final = made.final_form(row, np.array([0]))
+    assert final.tolist() == [[8, 2, 20]]
+    assert made.allows(final, np.array([0]))[0]
+    assert made.months(final, np.array([0])).tolist() == [5]
+
+
+def test_a_clock_follows_no_law() -> None:
+    schema = Schema((SINCE, Feature("a", "count")))
+    book = RuleBook(schema, schema.with_laws(["since = 3 * a"]).laws)
+    assert book.derivations == ()
+
+
+def test_a_row_without_one_of_its_changes_takes_less_time() -> None:
+    made, owners = region(), np.array([0, 0])
+    rows = np.repeat(made.factuals, 2, axis=0)
+    rows[:, 2], rows[1, 1] = 0.5, 11
+    rows = made.final_form(rows, owners)
+    reset = made.clocks_reset(rows, owners)
+    assert reset[:, 1].tolist() == [3, 11]
+    assert np.array_equal(made.final_form(reset, owners), rows)
+    reset[:, 2] = 0.75
+    assert made.months(made.final_form(reset, owners), owners).tolist() == [1, 8]
+
+
+CELLS = st.floats(-20, 120).map(lambda x: round(x, 3)) | st.integers(-10, 100).map(float) | st.just(math.nan)
+OWN = st.fixed_dictionaries(
+    {
+        "years": st.none() | st.integers(0, 90) | st.floats(0, 90),
+        "since": st.integers(0, 110) | st.sampled_from([-9, 98]) | st.none(),
+        "days": st.none() | st.floats(0, 1e5),
+        "used": st.floats(0, 1),
+        "job": st.sampled_from(["none", "clerk"]),
+        "grade": st.sampled_from(["low", "mid", "high"]),
+        "free": st.floats(-100, 100),
+    }
+)
+RATES = st.sampled_from([1 / 12, 1.0, 0.3, 30.4, 1 / 7, 2.0])
+PACES = st.sampled_from([0.01, 0.3, 1.0, 7.0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(OWN, st.lists(CELLS, min_size=14, max_size=14), st.tuples(RATES, RATES, RATES, PACES, PACES), st.data())
+def test_any_final_form_has_all_clocks_in_step_and_no_change_faster_than_its_pace(
+    own: dict[str, Any], cells: list[float], rates: tuple[float, ...], data: st.DataObject
+) -> None:
+    schema = Schema(
+        (
+            Feature("years", "positive", clock=rates[0], step=data.draw(st.sampled_from([None, 1.0, 0.25]))),
+            Feature("since", "count", clock=rates[1], special={-9: "never", 98: "unknown"}),
+            Feature("days", "positive", clock=rates[2]),
+            Feature("used", "interval", bounds=(0, 1), step=0.01, pace=rates[3]),
+            Feature("job", "categorical", levels=("none", "clerk"), pace=rates[4]),
+            Feature("grade", "ordinal", levels=("low", "mid", "high"), clock=0.3),
+            FREE,
+        ),
+        max_months=data.draw(st.sampled_from([3, 40])),
+    )
+    table = Table.read(pd.DataFrame([own]).astype({"years": float, "since": float, "days": float}), schema)
+    made, owners = Region.of(table, Constraints()), np.zeros(2, dtype=np.intp)
+    rows = np.array(cells).reshape(2, 7)
+    final = made.final_form(rows, owners)
+    assert np.array_equal(made.final_form(final, owners), final, equal_nan=True)
+    assert not any(broken.any() for broken in made.violations(final, owners).values())
+    assert (made.months(final, owners) <= made.max_months).all()
+    before = {
+        name: table.layout.value(name, float(cell)) for name, cell in zip(schema.names, table.values[0], strict=True)
+    }
+    for row in final:
+        after = {name: table.layout.value(name, float(cell)) for name, cell in zip(schema.names, row, strict=True)}
+        assert not broken_rules(schema, before, after), (before, after)
+    assert np.array_equal(made.final_form(table.values, owners[:1]), table.values, equal_nan=True)
+
+
+@given(st.floats(1e-3, 1e9), st.none() | st.sampled_from([1.0, 0.01, 0.3, 25.0]))
+def test_the_grid_has_a_value_below_and_one_beyond(value: float, step: float | None) -> None:
+    below, beyond = (float(side(np.array([value]), step)[0]) for side in (on_grid_below, on_grid_beyond))
+    spacing = step if step is not None else 10.0 ** (math.floor(math.log10(value)) - 5)
+    assert below <= value + 1e-5 * spacing
+    assert beyond > value
+    assert beyond - below <= 1.01 * spacing
