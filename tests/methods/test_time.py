@@ -231,3 +231,31 @@ def test_answers_with_clocks_are_not_certified_and_say_why() -> None:
     found = explainer.certificate(MODEL, result)[result.found]
     assert not found["certified"].any()
     assert found["reason"].str.contains("clocks").all()
+
+
+def test_the_range_of_a_wait_is_the_months_for_which_the_answer_holds() -> None:
+    schema = SCHEMA.change(["used", "debt", "job"], pace=None, immutable=True)
+    explainer = ActionableRecourse(schema, laws=None).fit(TRAIN, LABELS)
+    result = explainer.explain(MODEL, PEOPLE, target="yes", ranges=True)
+    ranges = result.ranges.set_index("person")
+    for i in np.flatnonzero(result.found):
+        person, months = PEOPLE.index[i], result.figures["months"].iloc[i]
+        lead = ranges.loc[person]
+        region = Region.of(Table.read(PEOPLE.iloc[[i]], schema), Constraints(), explainer.observed_)
+        assert lead["feature"] == ("since" if PEOPLE["since"].iloc[i] != -9 else "open")
+        assert (lead["low"], lead["counterfactual"]) == (
+            lead["counterfactual"],
+            PEOPLE[lead["feature"]].iloc[i] + months,
+        )
+        assert lead["high"] == PEOPLE[lead["feature"]].iloc[i] + region.max_months[0]
+
+
+def test_changes_with_a_range_take_no_longer_than_the_answer() -> None:
+    explainer = Guarded(SCHEMA, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    result = explainer.explain(MODEL, PEOPLE, target="yes", ranges=True)
+    months = dict(zip(PEOPLE.index, result.figures["months"], strict=True))
+    paced = result.ranges[result.ranges["feature"].isin(["used", "debt"])]
+    assert len(paced)
+    for row in paced.itertuples():
+        own, pace = PEOPLE.loc[row.person, row.feature], SCHEMA[row.feature].pace
+        assert max(abs(row.low - own), abs(row.high - own)) <= pace * months[row.person] * (1 + 1e-9)

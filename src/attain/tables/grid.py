@@ -49,15 +49,15 @@ def on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
 
 def on_grid_below(values: np.ndarray, step: float | None) -> np.ndarray:
     """The largest grid value that is not above each value, but for rounding errors."""
-    nearest, spacing = on_grid(values, step), _spacing(values) if step is None else step
+    nearest, apart = on_grid(values, step), spacing(values, step)
     with np.errstate(invalid="ignore"):
-        return np.where(nearest > values + _ROUNDING * spacing, on_grid(nearest - spacing, step), nearest)
+        return np.where(nearest > values + _ROUNDING * apart, on_grid(nearest - apart, step), nearest)
 
 
 def on_grid_beyond(values: np.ndarray, step: float | None) -> np.ndarray:
     """The grid value that follows each value."""
     below = on_grid_below(values, step)
-    return on_grid(below + (_spacing(below) if step is None else step), step)
+    return on_grid(below + spacing(below, step), step)
 
 
 def is_on_grid(values: np.ndarray, step: float | None) -> np.ndarray:

@@ -121,7 +121,9 @@ class Box:
     def product(self) -> Product | None:
         """The scores of the axes' product; None where only the model can tell."""
         region, score = self.deciding.problem.region, self.deciding.score
-        computed = any(set(one.inputs) & set(self.columns.tolist()) for one in region.book.derivations)
+        columns = set(self.columns.tolist())
+        computed = any(columns.intersection(one.inputs) for one in region.book.derivations)
+        computed |= bool(columns.intersection(region.schema.clocks))
         if score is None or computed:
             return None
         return score.product(self.answer, self.columns.tolist(), [axis.values for axis in self.axes])

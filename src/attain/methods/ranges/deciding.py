@@ -29,7 +29,8 @@ class Deciding:
         region = self.problem.region
         final = region.final_form(rows, owners, answers)
         given = np.setdiff1d(region.schema.free_columns, [one.column for one in region.book.derivations])
-        same = unchanged(final[:, given], rows[:, given]).all(axis=1)
+        # a cell that is frozen though it differs is a clock that another one leads
+        same = (unchanged(final, rows) | region.frozen[owners])[:, given].all(axis=1)
         return final, same & region.admits(final, owners)
 
     def hold(self, rows: np.ndarray, answers: np.ndarray, owners: np.ndarray, ask: bool = False) -> np.ndarray:
