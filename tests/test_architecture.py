@@ -23,7 +23,7 @@ ROOMS += ["results", "methods", "metrics", "datasets", "testing", "cli"]
 ONLY = {"datasets": {"core", "schema"}}
 """Rooms that may import from these alone."""
 
-SHARED = {"base", "context", "figures", "latent", "parameters", "persistence", "ranges", "relaxed", "search"}
+SHARED = {"base", "context", "figures", "latent", "menu", "parameters", "persistence", "ranges", "relaxed", "search"}
 """Parts of `attain.methods` that are not a method."""
 
 BORROWED = {("guarded", "recourse")}

@@ -15,6 +15,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -28,6 +29,7 @@ from attain.core.frames import Frame, one_row
 from attain.core.progress import track
 from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
+from attain.methods.menu import Menu, as_columns
 from attain.methods.parameters import check_fields, integer, number
 from attain.methods.ranges.finding import find_ranges
 from attain.methods.search.problem import Answers, Ledger, Problem
@@ -35,12 +37,11 @@ from attain.methods.search.slack import DRAWS, Slack
 from attain.models import Goal, GoalLike, Model, probe_rows
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import linear_score
-from attain.models.structure.products import product_score
+from attain.models.structure.products import ProductScore, product_score
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.ranges import Ranges
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.advice import columns_to_decide
@@ -195,6 +196,10 @@ class Explainer(_Learned, ABC):
         """Figures that compare answers with real rows in a way of the method's own, one per option."""
         return {}
 
+    def _typicality(self, inspected: Any, rows: np.ndarray) -> np.ndarray:
+        """How typical rows are, as members of `Typicality`, (n,); NaN where the method does not say."""
+        return np.full(len(rows), math.nan)
+
     def _notes(self, inspected: Any) -> tuple[str, ...]:
         """What a reader of this method's answers must know."""
         return ()
@@ -284,12 +289,67 @@ class Explainer(_Learned, ABC):
         answers, after = _checked(problem, outcome, answers)
         if rough is not None:
             answers = _with_slack_figure(problem, answers, rough)
-        found = self._ranges(problem, answers) if ranges else None
+        found = None
+        if ranges:
+            found = find_ranges(problem, answers.rows, answers.owners, self.percentiles_, self._product_score(goal))
         result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
         result = replace(result, intervals=found)
         if interrupted:
             raise Interrupted(result)
         return result
+
+    def menu(
+        self,
+        model: Any,
+        person: Frame,
+        *,
+        target: Any,
+        probability: float | None = None,
+        most: int = 3,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+    ) -> Frame:
+        """For one person, which sets of at most `most` features suffice, and which of them cannot.
+
+        Parameters
+        ----------
+        model, target, probability, constraints
+            As in `explain`. Each set is searched by this method, with the whole budget.
+        person
+            A single row: a frame, a dictionary of cells by column, or a pandas series.
+        most
+            The size of the largest sets. The number of sets grows with its power: 20 features have 210 sets of up to
+            two, and 1,350 of up to three.
+
+        Returns
+        -------
+        A frame with one row per set, cheapest first, then the single features that do not suffice: `features`;
+        `suffices`, which is "yes", "no" where it is proven that no change of these features is enough (for linear
+        models and tree ensembles), or else "not found"; `values`, what the features become; `total_shift` in percentile
+        points; and `typicality`, where the method has a guard. Two features are listed if together they are cheaper
+        than either alone, by a tenth or more; three and more if none of them is enough with fewer. Sets of several
+        features that do not suffice are not listed.
+        """
+        check_integer("most", most, 1)
+        goal = self._request(model, target, probability, "raise")
+        table = Table.read(one_row(person, "person"), self.schema_, "person")
+        if len(table) != 1:
+            raise DataError(f"person has {len(table)} rows; a menu is for one")
+        if goal.decide(table.values).met[0]:
+            raise AttainError(f"the model decides for {goal.target!r} already; there is nothing to change")
+        region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
+        inspected = self._context(goal).inspected(goal, self._parameters(), self._inspect)
+        problem = Problem(goal, region, Ledger(1, self.budget), 1, self._seed, inspected)
+        score = self._product_score(goal)
+        menu = Menu(problem, self._answered, partial(self._typicality, inspected), self.percentiles_, score)
+        return table.layout.library.make(as_columns(menu.entries(most), table))
+
+    def _answered(self, problem: Problem) -> Answers:
+        """The answers of all rows of a problem, after the last check."""
+        outcome = _outset(problem.region, np.zeros(len(problem), dtype=bool), ())
+        answers, interrupted = self._run(problem, outcome)
+        if interrupted:
+            raise KeyboardInterrupt
+        return _checked(problem, outcome, answers)[0]
 
     def cite(self) -> str:
         """The publication of the method, as BibTeX."""
@@ -336,12 +396,11 @@ class Explainer(_Learned, ABC):
             score = None
         return Slack(self.percentiles_, points / 100, score)
 
-    def _ranges(self, problem: Problem, answers: Answers) -> Ranges:
+    def _product_score(self, goal: GoalLike) -> ProductScore | None:
         try:
-            score = product_score(problem.goal, self.table_.values)
+            return product_score(goal, self.table_.values)
         except StructureError:
-            score = None
-        return find_ranges(problem, answers.rows, answers.owners, self.percentiles_, score)
+            return None
 
     def _run(self, problem: Problem, outcome: list[Status | None]) -> tuple[Answers, bool]:
         """All answers, and whether the search was interrupted; what is done is kept.

@@ -264,6 +264,12 @@ class Guarded(LatentExplainer):
             self._settings,
         )
 
+    def _typicality(self, inspected: GuardContext, rows: np.ndarray) -> np.ndarray:
+        if not inspected.known or not len(rows):
+            return np.full(len(rows), float(Typicality.OUTSIDE))
+        p_value = inspected.guard.p_value(inspected.guard.score(rows))
+        return np.sum([p_value <= rate for rate in self._rates], axis=0).astype(np.float64)
+
     def _notes(self, inspected: GuardContext) -> tuple[str, ...]:
         seen = self.autoencoder_was_fitted_ and self.calibration_ is None and inspected.guard.held_out
         return (*inspected.notes, AUTOENCODER_SAW) if seen else inspected.notes

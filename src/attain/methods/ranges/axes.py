@@ -43,25 +43,31 @@ class Axis(NamedTuple):
 
 
 def axis(
-    answer: np.ndarray, owner: int, j: int, region: Region, percentiles: Percentiles, score: ProductScore | None
+    answer: np.ndarray,
+    owner: int,
+    j: int,
+    region: Region,
+    percentiles: Percentiles,
+    score: ProductScore | None,
+    most: int | None = None,
 ) -> Axis:
-    """The values of column j of an answer (d,) that are tried."""
+    """The values of column j of an answer (d,) that are tried: of a number `most`, and where the score may jump."""
     feature, own = region.schema.features[j], answer[j]
     if not feature.numeric:
         values, whole = np.arange(len(feature.levels), dtype=np.float64), True
     else:
-        values, whole = _numbers(j, own, region, owner, percentiles, score)
+        most = (MOST_ASKED if score is None else _MOST) if most is None else most
+        values, whole = _numbers(j, own, region, owner, percentiles, score, most)
         values = values[ordinary(feature, values)]
     values = np.unique(np.append(values, own))
     return Axis(j, values, int(np.searchsorted(values, own)), whole)
 
 
 def _numbers(
-    j: int, own: float, region: Region, owner: int, percentiles: Percentiles, score: ProductScore | None
+    j: int, own: float, region: Region, owner: int, percentiles: Percentiles, score: ProductScore | None, most: int
 ) -> tuple[np.ndarray, bool]:
     step, low, high = region.schema.features[j].step, region.low[owner, j], region.high[owner, j]
     low, high = (own if np.isinf(end) else float(end) for end in (low, high))
-    most = MOST_ASKED if score is None else _MOST
     ends = _within(np.array([low, high]), step, low, high)
     if step is not None and len(ends) == 2 and (ends[1] - ends[0]) / step < most:
         return on_grid(ends[0] + step * np.arange(np.rint((ends[1] - ends[0]) / step) + 1), step), True

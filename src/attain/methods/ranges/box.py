@@ -126,7 +126,8 @@ class Box:
         computed |= bool(columns.intersection(region.schema.clocks))
         if score is None or computed:
             return None
-        return score.product(self.answer, self.columns.tolist(), [axis.values for axis in self.axes])
+        cells = {axis.column: axis.values for axis in self.axes}
+        return score.axes(self.answer, cells).product([*cells])
 
     @cached_property
     def _rules(self) -> list[Formula] | None:

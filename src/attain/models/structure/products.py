@@ -13,7 +13,7 @@ small, and otherwise the sum of the least leaves that each tree can reach is a b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
@@ -33,7 +33,7 @@ _LINK: Final = 1e-4
 """How far a model's log-odds may be from those of its trees: the sums of some libraries are in single precision."""
 _MOST_CELLS: Final = 60_000
 """The largest table of scores that is written out."""
-_MOST_LEAVES: Final = 200_000
+_MOST_LEAVES: Final = 100_000
 """Larger ensembles are not looked into: every product has to visit each leaf."""
 
 
@@ -61,8 +61,28 @@ class Product(Protocol):
         ...
 
 
+class Axes(Protocol):
+    """A row and lists of cells for some of its columns."""
+
+    def product(self, columns: Sequence[int], keep: Mapping[int, np.ndarray] | None = None) -> Product:
+        """The product of the lists of some of these columns, or of the cells to `keep` of each, (n,).
+
+        In all other columns the row's own cells stay.
+        """
+        ...
+
+
 class ProductScore(Protocol):
-    """A model's score, as far as products need it; it meets the goal where it is at least 0."""
+    """A model's score, as far as products need it.
+
+    Attributes
+    ----------
+    doubt
+        A row meets the goal where the score is at least 0, and does not where it is below −`doubt`: rounding decides
+        between.
+    """
+
+    doubt: float
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """The score of each row, less the threshold, (n,)."""
@@ -72,8 +92,8 @@ class ProductScore(Protocol):
         """The numbers of column j at which the score may jump; between them it is linear, in an interval."""
         ...
 
-    def product(self, row: np.ndarray, columns: Sequence[int], cells: Sequence[np.ndarray]) -> Product:
-        """The product of a row (d,) and a list of cells for each of some columns."""
+    def axes(self, row: np.ndarray, cells: Mapping[int, np.ndarray]) -> Axes:
+        """A row (d,) and a list of cells for each of some columns."""
         ...
 
 
@@ -97,6 +117,7 @@ class LinearProducts(ProductScore):
     """A linear score."""
 
     linear: LinearScore
+    doubt: float = 2 * _ROUNDING
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(self.linear.score(rows) - self.linear.threshold - _ROUNDING)
@@ -104,10 +125,19 @@ class LinearProducts(ProductScore):
     def breaks(self, j: int) -> np.ndarray:
         return np.empty(0)
 
-    def product(self, row: np.ndarray, columns: Sequence[int], cells: Sequence[np.ndarray]) -> Product:
-        own = [self.linear.weight(j, row[[j]])[0] for j in columns]
-        gains = [self.linear.weight(j, some) - mine for j, some, mine in zip(columns, cells, own, strict=True)]
-        return _LinearProduct(float(self.score(row[None])[0]), gains)
+    def axes(self, row: np.ndarray, cells: Mapping[int, np.ndarray]) -> Axes:
+        weights = {j: self.linear.weight(j, np.append(row[j], some)) for j, some in cells.items()}
+        gains = {j: weight[1:] - weight[0] for j, weight in weights.items()}
+        return _LinearAxes(float(self.score(row[None])[0]), gains)
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearAxes(Axes):
+    base: float
+    gains: dict[int, np.ndarray]
+
+    def product(self, columns: Sequence[int], keep: Mapping[int, np.ndarray] | None = None) -> Product:
+        return _LinearProduct(self.base, [self.gains[j] if keep is None else self.gains[j][keep[j]] for j in columns])
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +168,13 @@ class TreeProducts(ProductScore):
     worth
         What each node, as a leaf, adds to the score, (nodes,).
     threshold
-        The least score that meets the goal.
+        A score that certainly meets the goal; the least that may is lower by `doubt`.
     """
 
     ensemble: Ensemble
     worth: np.ndarray
     threshold: float
+    doubt: float
 
     @classmethod
     def read(cls, goal: GoalLike, values: np.ndarray) -> TreeProducts:
@@ -156,9 +187,9 @@ class TreeProducts(ProductScore):
         k = goal.classes.index(goal.target)
         worth = nodes.value[:, k] - nodes.value[:, 1 - k]
         worth = worth / len(nodes.roots) if nodes.votes else worth
-        found = cls(ensemble, worth, 0.0)
         rows = probe_rows(values, _CHECKED_ROWS)
-        return cls(ensemble, worth, _threshold(goal, rows, found._sums(rows), nodes.votes))
+        sums = cls(ensemble, worth, 0.0, 0.0)._sums(rows)
+        return cls(ensemble, worth, *_threshold(goal, rows, sums, nodes.votes))
 
     def _sums(self, rows: np.ndarray) -> np.ndarray:
         nodes = self.ensemble.nodes
@@ -181,22 +212,18 @@ class TreeProducts(ProductScore):
     def _boxes(self) -> Boxes:
         return boxes(self.ensemble.nodes)
 
-    def product(self, row: np.ndarray, columns: Sequence[int], cells: Sequence[np.ndarray]) -> Product:
-        sizes = [len(some) for some in cells]
-        rows = np.repeat(row[None], 1 + sum(sizes), axis=0)
-        starts = np.cumsum([1, *sizes])
-        for j, some, start in zip(columns, cells, starts, strict=False):
-            rows[start : start + len(some), j] = some
-        encoded = self.ensemble.encode(rows)
-        held = np.flatnonzero(self._reached(encoded[:1], ~np.isin(self.ensemble.sources, columns))[0])
-        masks = [
-            self._reached(encoded[start : start + size], self.ensemble.sources == j)[:, held]
-            for j, start, size in zip(columns, starts, sizes, strict=False)
-        ]
-        used = np.logical_and.reduce([mask.any(axis=0) for mask in masks]) if masks else np.ones(len(held), dtype=bool)
-        leaves = held[used]
-        worth = self.worth[self._boxes.leaf[leaves]]
-        return _TreeProduct([mask[:, used] for mask in masks], worth, self._boxes.tree[leaves], self.threshold)
+    def axes(self, row: np.ndarray, cells: Mapping[int, np.ndarray]) -> Axes:
+        rows = np.repeat(row[None], 1 + sum(len(some) for some in cells.values()), axis=0)
+        parts, start = {}, 1
+        for j, some in cells.items():
+            parts[j] = slice(start, start + len(some))
+            rows[parts[j], j] = some
+            start += len(some)
+        encoded, sources = self.ensemble.encode(rows), self.ensemble.sources
+        own = {j: self._reached(encoded[:1], sources == j)[0] for j in cells}
+        others = self._reached(encoded[:1], ~np.isin(sources, list(cells)))[0]
+        reached = {j: self._reached(encoded[part], sources == j) for j, part in parts.items()}
+        return _TreeAxes(self, own, others, reached)
 
     def _reached(self, encoded: np.ndarray, asked: np.ndarray) -> np.ndarray:
         """Which leaves the rows reach as far as the columns `asked` of the trees decide, (n, leaves)."""
@@ -206,6 +233,27 @@ class TreeProducts(ProductScore):
                 cells = encoded[:, column, None]
                 reached[:, box] &= np.where(np.isnan(cells), missing, (cells > low) & (cells <= high))
         return reached
+
+
+@dataclass(frozen=True, eq=False)
+class _TreeAxes(Axes):
+    """Which leaves are reached as far as each column decides: by the row's own cell (L,), by those listed (n, L)."""
+
+    score: TreeProducts
+    own: dict[int, np.ndarray]
+    others: np.ndarray
+    reached: dict[int, np.ndarray]
+
+    def product(self, columns: Sequence[int], keep: Mapping[int, np.ndarray] | None = None) -> Product:
+        held = self.others.copy()
+        for j, own in self.own.items():
+            held &= own | (j in columns)
+        reached = [self.reached[j] if keep is None else self.reached[j][keep[j]] for j in columns]
+        for mask in reached:
+            held &= mask.any(axis=0)
+        leaves, found = np.flatnonzero(held), self.score._boxes
+        masks = [mask[:, leaves] for mask in reached]
+        return _TreeProduct(masks, self.score.worth[found.leaf[leaves]], found.tree[leaves], self.score.threshold)
 
 
 class _TreeProduct(Product):
@@ -259,8 +307,8 @@ def _pieces(mask: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(changes)))
 
 
-def _threshold(goal: GoalLike, rows: np.ndarray, own: np.ndarray, votes: bool) -> float:
-    """The least sum over trees that meets the goal, from the link between the sums and what the goal is judged by.
+def _threshold(goal: GoalLike, rows: np.ndarray, own: np.ndarray, votes: bool) -> tuple[float, float]:
+    """A sum over trees from which on the goal is met, by the link to what the goal is judged by; and the doubt.
 
     Votes are the lead in probability itself; otherwise log-odds, or the model's own score, are a · sum + b.
     """
@@ -290,4 +338,4 @@ def _threshold(goal: GoalLike, rows: np.ndarray, own: np.ndarray, votes: bool) -
     threshold = (wanted - offset + tolerance) / slope
     if (met != (own >= threshold))[np.abs(own - threshold) > 2 * tolerance / slope].any():
         raise StructureError("the model decides by something else than the sum of its trees")
-    return float(threshold)
+    return float(threshold), 2 * tolerance / slope

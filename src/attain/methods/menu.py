@@ -1,0 +1,244 @@
+"""A menu for one person: which sets of few features suffice, the answer of each, and which sets cannot.
+
+A set suffices where the method finds an answer that changes these features and no others; columns that are computed
+from them follow. It cannot where the largest score of all that the person may reach with it is too low. That is exact
+for linear models, and for tree ensembles where the table of scores is small; otherwise a bound, which may leave open
+whether a set suffices. Rules and laws only take away from what can be reached, so the proof holds with them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from attain.methods.ranges.axes import axis
+from attain.methods.search.pool import rank_within
+from attain.methods.search.problem import Answers, Ledger, Problem
+from attain.models.structure.products import Axes, Product, ProductScore
+from attain.population.percentiles import Percentiles
+from attain.results.status import Typicality
+from attain.tables import Region, Table, unchanged
+
+Suffices: TypeAlias = Literal["yes", "no", "not found"]
+Columns: TypeAlias = tuple[int, ...]
+
+_MOST_VALUES: Final = 1_024
+"""Numbers with at most this many values take each of them."""
+_MOST_CHOICES: Final = 4_096
+"""The most choices of cells of a set, the easiest, that are held against the rules."""
+_MOST_ASKED: Final = 16
+"""The most of them that the model is asked about."""
+_CHEAPER: Final = 0.9
+"""A set that contains one that suffices is listed only if its answer costs at most this share of the other's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A set of features, whether it suffices, and where it does the answer (d,), its total shift and figures."""
+
+    columns: Columns
+    suffices: Suffices
+    row: np.ndarray | None = None
+    total_shift: float = np.nan
+    typicality: float = np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Menu:
+    """The menu of one person.
+
+    Attributes
+    ----------
+    problem
+        That of the person alone.
+    answer
+        The method's search of a batch, with the last check.
+    typicality
+        How typical rows are, (n,); NaN where the method does not say.
+    score
+        The score of a linear model or tree ensemble; None for other models, for which nothing is proven.
+    """
+
+    problem: Problem
+    answer: Callable[[Problem], Answers]
+    typicality: Callable[[np.ndarray], np.ndarray]
+    percentiles: Percentiles
+    score: ProductScore | None
+
+    def entries(self, most: int) -> list[Entry]:
+        """Sets of up to `most` features: those that suffice, cheapest first, then single features that do not.
+
+        A pair is listed only with an answer that changes both features and is clearly cheaper than those of one of
+        them; a larger set only if none within it suffices.
+        """
+        found: dict[Columns, Entry] = {}
+        for size in range(1, most + 1):
+            sets = [columns for columns in combinations(self._levers, size) if size < 3 or not _enough(columns, found)]
+            hopeless = [columns for columns in sets if self._hopeless(columns)]
+            found |= {columns: Entry(columns, "no") for columns in hopeless}
+            found |= {entry.columns: entry for entry in self._searched([s for s in sets if s not in found])}
+        enough = [entry for entry in found.values() if entry.suffices == "yes" and self._worth(entry, found)]
+        alone = [entry for entry in found.values() if len(entry.columns) == 1 and entry.suffices != "yes"]
+        enough.sort(key=lambda entry: (round(entry.total_shift, 9), entry.columns))
+        return enough + sorted(alone, key=lambda entry: (entry.suffices == "no", entry.columns))
+
+    def _worth(self, entry: Entry, found: Mapping[Columns, Entry]) -> bool:
+        """Whether an answer changes all features of its set, and is clearly cheaper than those of sets within it."""
+        assert entry.row is not None
+        changed = self.problem.region.changed(entry.row[None], np.zeros(1, dtype=np.intp))[0]
+        if not changed[list(entry.columns)].all():
+            return False
+        least = min((other.total_shift for other in _enough(entry.columns, found)), default=np.inf)
+        return entry.total_shift <= _CHEAPER * least
+
+    @cached_property
+    def _levers(self) -> list[int]:
+        """The features that the person may change."""
+        return [int(j) for j in self.problem.region.schema.free_columns if not self.problem.region.frozen[0, j]]
+
+    @cached_property
+    def _cells(self) -> dict[int, Cells]:
+        region = self.problem.region
+        return {j: reachable(region, j, self.percentiles, self.score) for j in self._levers}
+
+    @cached_property
+    def _axes(self) -> Axes | None:
+        cells = {j: some.values for j, some in self._cells.items()}
+        return None if self.score is None else self.score.axes(self.problem.region.factuals[0], cells)
+
+    def _product(self, columns: Columns) -> tuple[Product, list[np.ndarray]] | None:
+        """The scores of what the person may reach with these features, and their cells; None where it is not known.
+
+        Cells that break a rule with the features that stay as they are, are left out.
+        """
+        region = self.problem.region
+        if self._axes is None or any(set(one.inputs) & set(columns) for one in region.book.derivations):
+            return None
+        keep = {}
+        for j in columns:
+            alone = region.book.uses[:, j] & ~region.book.uses[:, [k for k in columns if k != j]].any(axis=1)
+            keep[j] = np.asarray(self._cells[j].kept[:, alone].all(axis=1))
+        return self._axes.product(columns, keep), [self._cells[j].values[keep[j]] for j in columns]
+
+    def _hopeless(self, columns: Columns) -> bool:
+        """Whether it is proven that no change of these features flips the decision."""
+        reached = self._product(columns)
+        if self.score is None or reached is None:
+            return False
+        return not all(map(len, reached[1])) or reached[0].most() < -self.score.doubt
+
+    def _searched(self, sets: list[Columns]) -> list[Entry]:
+        """The entries of sets that may suffice: all are searched at once, each as a row of its own."""
+        if not sets:
+            return []
+        problem = self._restricted(sets)
+        answers = self.answer(problem)
+        kinds = answers.figures.get("typicality", np.full(len(answers.rows), np.nan))
+        missed = np.setdiff1d(np.arange(len(sets)), answers.owners)
+        rows, owners = self._enumerated([sets[i] for i in missed], problem.subset(missed))
+        rows = np.concatenate((answers.rows, rows))
+        owners = np.concatenate((answers.owners, missed[owners]))
+        kinds = np.concatenate((kinds, self.typicality(rows[len(kinds) :])))
+        shift = self.percentiles.shift(problem.region.factuals[owners], rows)
+        total = np.round(shift[:, problem.region.schema.free_columns].sum(axis=1), 9)
+        found = {int(i): k for k, i in enumerate(owners)}
+        return [
+            Entry(columns, "yes", rows[found[i]], float(total[found[i]]), float(kinds[found[i]]))
+            if i in found
+            else Entry(columns, "not found")
+            for i, columns in enumerate(sets)
+        ]
+
+    def _restricted(self, sets: list[Columns]) -> Problem:
+        """The person once for each set, with all features outside it held."""
+        region = self.problem.region.subset(np.zeros(len(sets), dtype=np.intp))
+        held = np.ones(region.factuals.shape, dtype=bool)
+        for i, columns in enumerate(sets):
+            held[i, list(columns)] = False
+        region = replace(region, frozen=region.frozen | held, frozen_without_laws=region.frozen_without_laws | held)
+        return replace(self.problem, region=region, ledger=Ledger(len(sets), self.problem.ledger.budget))
+
+    def _enumerated(self, sets: list[Columns], problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        """The easiest row of each set among all choices of cells that flip the decision by the score, and its owner.
+
+        The search may have missed them. Only what keeps the rules and flips the model's own decision is returned.
+        """
+        region, parts, owners = problem.region, [problem.region.factuals[:0]], [np.empty(0, dtype=np.intp)]
+        for i, columns in enumerate(sets):
+            reached = self._product(columns)
+            table = None if reached is None else reached[0].table()
+            if reached is None or table is None:
+                continue
+            choices = np.argwhere(table >= 0)
+            rows = np.repeat(region.factuals[[i]], len(choices), axis=0)
+            for k, j in enumerate(columns):
+                rows[:, j] = reached[1][k][choices[:, k]]
+            shift = self.percentiles.shift(region.factuals[[i]], rows).sum(axis=1)
+            rows = rows[np.argsort(np.round(shift, 9), kind="stable")[:_MOST_CHOICES]]
+            whose = np.full(len(rows), i)
+            final = region.final_form(rows, whose)
+            good = unchanged(final[:, list(columns)], rows[:, list(columns)]).all(axis=1) & region.admits(final, whose)
+            parts.append(final[good][:_MOST_ASKED])
+            owners.append(whose[good][:_MOST_ASKED])
+        every = np.concatenate(owners)
+        tried = problem.evaluate(np.concatenate(parts), every, in_final_form=True)
+        first = tried.hits[rank_within(every[tried.hits]) == 0]
+        return tried.rows[first], every[first]
+
+
+def _enough(columns: Columns, found: Mapping[Columns, Entry]) -> list[Entry]:
+    """The sets within a set that suffice."""
+    within = (some for size in range(1, len(columns)) for some in combinations(columns, size))
+    return [found[some] for some in within if some in found and found[some].suffices == "yes"]
+
+
+class Cells(NamedTuple):
+    """Cells that a feature of a person may take, (n,), and which rules and laws each keeps by itself, (n, rules)."""
+
+    values: np.ndarray
+    kept: np.ndarray
+
+
+def reachable(region: Region, j: int, percentiles: Percentiles, score: ProductScore | None) -> Cells:
+    """Cells of column j that the first row of a region may take: all, or such that the score is extreme at some."""
+    feature, own = region.schema.features[j], region.factuals[0, j]
+    whole = True
+    if not feature.numeric:
+        values = np.flatnonzero(region.levels(j)[0]).astype(np.float64)
+    else:
+        states = region.states[j][0] if feature.special else np.ones(1, dtype=bool)
+        values = np.array([own, *(code for code, able in zip(feature.special, states, strict=False) if able)])
+        if states[-1]:
+            row = region.factuals[0].copy()
+            row[j] = np.clip(np.nan_to_num(own), region.low[0, j], region.high[0, j])
+            numbers = axis(row, 0, j, region, percentiles, score, _MOST_VALUES)
+            values, whole = np.append(values, numbers.values), numbers.whole
+    rows = np.repeat(region.factuals[:1], len(values), axis=0)
+    rows[:, j] = values
+    # between values that are not all there are, a rule may hold that none of them keeps
+    kept = region.kept(rows, np.zeros(len(rows), dtype=np.intp))
+    return Cells(values, kept if whole else np.ones_like(kept))
+
+
+def as_columns(entries: list[Entry], table: Table) -> dict[str, list[Any]]:
+    """The columns of a frame of entries for the first row of a table."""
+    names, layout = table.schema.names, table.layout
+    return {
+        "features": [[names[j] for j in entry.columns] for entry in entries],
+        "suffices": [entry.suffices for entry in entries],
+        "values": [
+            [] if entry.row is None else [str(layout.value(names[j], float(entry.row[j]))) for j in entry.columns]
+            for entry in entries
+        ],
+        "total_shift": [
+            None if np.isnan(entry.total_shift) else round(100 * entry.total_shift, 3) for entry in entries
+        ],
+        "typicality": [
+            None if np.isnan(entry.typicality) else str(Typicality(int(entry.typicality))) for entry in entries
+        ],
+    }
