@@ -94,6 +94,23 @@ def test_what_follows_an_immutable_column_or_may_not_move_itself_holds_what_it_f
     assert final(held, [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 1, 9, 0]]
 
 
+def test_the_column_with_the_finest_grid_follows_whatever_side_it_is_on() -> None:
+    schema = Schema(
+        (Feature("debt", "positive", step=10), Feature("income", "positive", step=50), Feature("ratio", "positive"))
+    )
+    for law in ("debt = income * ratio", "ratio = debt / income", "income = debt / ratio"):
+        made = region([[100, 1000, 0.1]], law, schema=schema)
+        assert made.frozen.tolist() == [[False, False, True]]
+        assert final(made, [200, 800, 0.7]) == [[200, 800, 0.25]]
+    parts = Schema(tuple(Feature(name, "count") for name in ("total", "rent", "food")))
+    assert final(region([[5, 3, 2]], "rent = total - food", schema=parts), [9, 3, 4]) == [[9, 5, 4]]
+
+
+def test_levels_lead_and_numbers_follow() -> None:
+    made = region([[0, 0, 0, 1, 9, 0]], "school = table(years, {0: none, 9: basic, 12: high})", YEARS)
+    assert final(made, [0, 0, 0, 1, 12, 0], [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 1, 9, 0], [0, 0, 0, 2, 12, 0]]
+
+
 def test_two_laws_that_determine_each_other_let_one_lead() -> None:
     made = region([[0, 0, 0, 1, 9, 0]], YEARS, "school = table(years, {0: none, 9: basic, 12: high})")
     assert final(made, [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 2, 12, 0]]

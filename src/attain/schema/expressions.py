@@ -122,6 +122,18 @@ class Expression:
         """The column that the expression is, if it is nothing else."""
         return self.steps[0][1] if len(self.steps) == 1 and self.steps[0][0] == "column" else None
 
+    def solved_for(self, name: str) -> tuple[tuple[str, Expression], ...]:
+        """The columns of an operation on two columns, each computed from the other and its value, the column `name`."""
+        if len(self.steps) != 3 or self.steps[2][0] not in _INVERSES or len(self.names) != 2:
+            return ()
+        (_, first), (_, second), (operation, _) = self.steps
+        (of_first, left, right), (of_second, other_left, other_right) = _INVERSES[operation]
+        sides = {"value": name, "first": first, "second": second}
+        return tuple(
+            (target, Expression(self.text, (("column", sides[a]), ("column", sides[b]), (inverse, 2))))
+            for target, inverse, a, b in ((first, of_first, left, right), (second, of_second, other_left, other_right))
+        )
+
     @property
     def distance(self) -> tuple[str, Expression] | None:
         """The column and the other expression, if the expression is `abs(column - other)`."""
@@ -152,6 +164,13 @@ class Expression:
 
 
 _OF_COLUMNS = ("column", "table")
+_INVERSES = {
+    "+": (("-", "value", "second"), ("-", "value", "first")),
+    "-": (("+", "value", "second"), ("-", "first", "value")),
+    "*": (("/", "value", "second"), ("/", "value", "first")),
+    "/": (("*", "value", "second"), ("/", "first", "value")),
+}
+"""For `value = first operation second`, how `first` and how `second` is computed."""
 
 
 def _linear(operation: str, operands: list[LinearForm]) -> LinearForm | None:

@@ -64,6 +64,12 @@ class Rule:
             return None
         return None if name is None or not value.names or name in value.names else (name, value)
 
+    @property
+    def solutions(self) -> tuple[tuple[str, Expression], ...]:
+        """The columns that the rule determines: the one on the left, and both of an operation on two columns."""
+        found = self.determines
+        return () if found is None else (found, *found[1].solved_for(found[0]))
+
 
 @dataclass(frozen=True, repr=False)
 class Schema:

@@ -75,15 +75,11 @@ class RuleBook:
         # what a column depends on, directly or not, so that no column comes to depend on itself
         needs = {j: {schema.position(name) for name in expression.names} for j, expression in schema.derivations}
         chosen: dict[int, Derivation] = {}
-        for k in np.flatnonzero(self.is_law).tolist():
-            determined = self.rules[k].determines
-            if determined is None:
-                continue
-            name, expression = determined
-            j, inputs = schema.position(name), tuple(map(schema.position, expression.names))
-            behind = set(inputs).union(*(needs.get(k, set()) for k in inputs))
+        for k, j, expression in sorted(self._determined(), key=lambda one: self._leads(one[1])):
+            inputs = tuple(map(schema.position, expression.names))
+            behind = set(inputs).union(*(needs.get(i, set()) for i in inputs))
             able = schema.features[j].searched and schema.features[j].clock is None
-            if able and j not in chosen and j not in behind:
+            if able and not self.followed[k] and j not in chosen and j not in behind:
                 chosen[j] = Derivation(j, inputs, expression, True)
                 self.followed[k] = True
                 needs[j] = behind
@@ -92,6 +88,16 @@ class RuleBook:
         while chosen:
             for j in [j for j, one in chosen.items() if not any(k in chosen for k in one.inputs)]:
                 yield chosen.pop(j)
+
+    def _determined(self) -> Iterator[tuple[int, int, Expression]]:
+        """For each law, the columns that it determines, and how."""
+        for k in np.flatnonzero(self.is_law).tolist():
+            yield from ((k, self._schema.position(name), value) for name, value in self.rules[k].solutions)
+
+    def _leads(self, j: int) -> tuple[bool, float]:
+        """What others rather follow: levels, which have no value between two of theirs, and the coarser grid."""
+        feature = self._schema.features[j]
+        return not feature.numeric, 0.0 if feature.step is None else feature.step
 
     @cached_property
     def uses(self) -> np.ndarray:
