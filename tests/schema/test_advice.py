@@ -89,10 +89,32 @@ def test_names_say_what_people_do_not_choose_what_is_past_and_what_is_a_clock(na
     decisive: dict[str, Any] = {"immutable": True}
     if about == "clock":
         decisive = {"direction": "increase"} if CLOCK[name] is None else {"clock": CLOCK[name]}
+    found.pop("direction", None)
     assert found == ({} if about is None else {about: decisive})
     assert list(columns_to_decide(Schema((Feature(name, "count"),)))) == ([] if about is None else [name])
     if about is not None:
         assert topics(AMOUNTS, name, **decisive) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        *((n, "increase") for n in ("income", "MonthlyIncome", "savings", "education-num", "Nettoeinkommen")),
+        *(
+            (n, "decrease")
+            for n in ("DebtRatio", "credit_amount", "RevolvingUtilizationOfUnsecuredLines", "Restschuld")
+        ),
+        *((n, "decrease") for n in ("NetFractionRevolvingBurden", "NumInqLast6M", "NumberRealEstateLoansOrLines")),
+        *((n, None) for n in ("hours-per-week", "housing", "duration", "incoming", "credibility", "job")),
+    ],
+)
+def test_names_say_which_way_a_person_can_be_asked_to_go(name: str, way: str | None) -> None:
+    assert topics(AMOUNTS, name) == ({} if way is None else {"direction": {"direction": way}})
+
+
+@pytest.mark.parametrize("name", ["ExternalRiskEstimate", "credit_score", "FICO", "schufa", "decile_score"])
+def test_a_score_that_others_compute_cannot_be_changed_by_itself(name: str) -> None:
+    assert topics(AMOUNTS, name) == {"score": {"immutable": True}}
 
 
 @pytest.mark.parametrize(
@@ -227,20 +249,20 @@ def test_fractions_get_a_step_that_a_person_can_aim_at() -> None:
 def test_a_column_that_another_doubles_is_named_and_orders_its_levels() -> None:
     levels = RANDOM.integers(0, 4, 900)
     names = np.array(["Preschool", "HS-grad", "Bachelors", "Doctorate"])
-    frame = pd.DataFrame({"education": names[levels], "years": np.array([1, 9, 13, 16])[levels]})
+    frame = pd.DataFrame({"diploma": names[levels], "years": np.array([1, 9, 13, 16])[levels]})
     frame["again"] = frame["years"]
     schema = Schema.infer(frame, laws=False, kinds={"years": "count", "again": "count"})
     assert schema.advise(frame) == ()
-    there = 'education = table(years, {1: Preschool, 9: "HS-grad", 13: Bachelors, 16: Doctorate})'
-    back = 'years = table(education, {Preschool: 1, "HS-grad": 9, Bachelors: 13, Doctorate: 16})'
+    there = 'diploma = table(years, {1: Preschool, 9: "HS-grad", 13: Bachelors, 16: Doctorate})'
+    back = 'years = table(diploma, {Preschool: 1, "HS-grad": 9, Bachelors: 13, Doctorate: 16})'
     found = schema.with_laws([there, back, "again = years"]).advise(frame)
     assert [(item.column, item.about) for item in found] == [
-        ("education", "order"),
+        ("diploma", "order"),
         ("years", "double"),
         ("again", "double"),
     ]
     assert found[0].changes["levels"] == tuple(names)
-    assert "education" in found[1].reason
+    assert "diploma" in found[1].reason
     assert "years" in found[2].reason
     assert schema.with_laws([there]).advise(frame) == ()
 
@@ -307,7 +329,7 @@ def test_a_preset_follows_what_is_obvious() -> None:
 
 def test_hand_made_schemas_need_no_advice_about_people() -> None:
     german = load_german()
-    assert german.schema.advise(german.X) == ()
+    assert {item.about for item in german.schema.advise(german.X)} <= {"direction"}
     assert columns_to_decide(german.schema) == {}
 
 

@@ -3,9 +3,10 @@
     for item in schema.advise(train):
         print(item)
 
-Columns that people do not choose, columns about the past and clocks are recognised by the words of their names, in
-English and German; identifiers, codes, unknown levels, orders, steps and doubled columns by what they hold. An item is
-open until the schema decides it: a column that is immutable, or may only increase, needs no advice.
+Columns that people do not choose, columns about the past, clocks, scores that others compute and columns that should go
+one way only are recognised by the words of their names, in English and German; identifiers, codes, unknown levels,
+orders, steps and doubled columns by what they hold. An item is open until the schema decides it: a column that is
+immutable, or may only increase, needs no advice.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from attain.schema.feature import Feature
 from attain.schema.language import quoted_level, quoted_name
 from attain.schema.reading import read_columns
 from attain.schema.schema import Schema
-from attain.schema.vocabulary import in_order, means_unknown, names_an_identifier, topic_of, units_a_month
+from attain.schema.vocabulary import direction_of, in_order, means_unknown, names_an_identifier, topic_of, units_a_month
 
-Topic: TypeAlias = Literal["choice", "clock", "past", "identifier", "code", "unknown", "order", "step", "double"]
+Topic: TypeAlias = Literal[
+    "choice", "clock", "past", "score", "direction", "identifier", "code", "unknown", "order", "step", "double"
+]
 
 TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
     "choice": (
-        "people do not choose it: age, sex, origin, family status, dependants, religion, disability",
+        "people do not choose it: age, sex, origin, family status, dependants, religion, disability, capital gains",
         "`immutable = true`",
     ),
     "clock": (
@@ -39,6 +42,11 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
         '`clock = 1`, its units a month, if the name says what they are; else `direction = "increase"`',
     ),
     "past": ("it is about the past: ever, past due, history, delinquencies, convictions", "`immutable = true`"),
+    "score": ("others compute it: credit score, risk estimate, rating", "`immutable = true`"),
+    "direction": (
+        "nobody should be told to earn, save or learn less, or to owe more: income, education, debt, utilisation",
+        '`direction = "increase"` or `"decrease"`',
+    ),
     "identifier": ("integers that differ in every row, by no accident", "`immutable = true`, or leave the column out"),
     "code": (
         "a number such as 98, 999 or −1 that several rows have, beyond a gap as wide as the range of all others",
@@ -54,7 +62,9 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
 }
 """What advice is about: when it is given, and what decides it."""
 
-PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {"lending": ("choice", "clock", "past", "identifier", "code")}
+PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {
+    "lending": ("choice", "clock", "past", "score", "direction", "identifier", "code")
+}
 """The topics of the advice that each preset of `Schema.infer` follows."""
 
 MAX_MONTHS: Final[Mapping[str, int]] = {"lending": 24}
@@ -162,6 +172,9 @@ def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iter
         about, reason = named
         changes = _clock(feature, order) if about == "clock" else {"immutable": True}
         yield Advice(feature.name, about, reason, changes, decided=restricted)
+    elif (way := direction_of(feature.name)) is not None and (feature.ordered or order):
+        # an order is advised below, too, but the line of an item must do by itself
+        yield Advice(feature.name, "direction", way[1], {**order, "direction": way[0]}, decided=restricted)
     if order and (named is None or named[0] != "clock"):
         yield Advice(
             feature.name,

@@ -17,6 +17,7 @@ _PERSONAL: Final = {
     r"|divorced|widow\w*|^relationship( status)?$|familienstand|zivilstand|personenstand|verheiratet|geschieden|ledig",
     "number of dependants": r"depend[ae]nts?|children|kids|people liable|(household|family) size|kinder\w*"
     r"|unterhaltsberechtigte?|haushaltsgr[öo](ß|ss)e",
+    "gains and losses": r"capital (gains?|loss(es)?)|inheritance|windfalls?|erbschaft\w*|kapitalertr[äa]ge?",
     "religion": r"religion|religious|faith|denomination|konfession\w*|kirchen?\w*",
     "disability": r"disab\w*|handicap\w*|pregnan\w*|(schwer)?behinder\w*|schwanger\w*",
 }
@@ -42,6 +43,19 @@ _PAST: Final = re.compile(
     r"|bankrupt\w*|insolven\w*|convict\w*|arrest\w*|criminal\w*|felon\w*|misd\w*|juv\w*|priors?|previous\w*"
     r"|charged? offs?|write offs?|pub(lic)? rec\w*|repossess\w*|foreclos\w*|historie|vorstraf\w*|vorherig\w*"
     r"|mahn(ung|verfahren|stufe)\w*|zahlungs(verzug|ausf[äa]ll|st[öo]r)\w*|inkasso\w*|pf[äa]ndung\w*)\b"
+)
+_SCORE: Final = re.compile(
+    r"\b((risk|credit) (estimate|score|rating|grade|marker|class)|scorecard|fico|schufa|bonit[äa]t\w*"
+    r"|(external|bureau|decile|behaviou?ral) (score|risk|rating)\w*|score text|rating)\b"
+)
+_MORE: Final = re.compile(
+    r"\b(incomes?|salar(y|ies)|wages?|earnings?|savings?|assets|deposits?|education|degree|qualifications?|schooling"
+    r"|\w*einkommen|\w*gehalt|\w*verdienst|\w*guthaben|\w*verm[öo]gen|ersparnisse|sparguthaben)\b"
+)
+_LESS: Final = re.compile(
+    r"\b(debts?|dti|utili[sz]ation|burden|balances?|w balance|loans?|owed|outstanding|arrears"
+    r"|inquir(y|ies)|inq|(credit|loan|existing) (amount|credits?)|instal?lment rate|\w*schulden?|\w*kredit\w*"
+    r"|\w*darlehen|auslastung|belastung|ratenh[öo]he|restschuld)\b"
 )
 _WORD: Final = re.compile(r"[A-ZÄÖÜ]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|\d+")
 _IDENTIFIER: Final = re.compile(r"\b(id|ids|uuid|guid|key|index|rownum|ssn|iban|serial|\w*nummer|\w+nr)\b")
@@ -78,7 +92,7 @@ def words_of(name: str) -> str:
     return " ".join(_WORD.findall(name)).lower()
 
 
-def topic_of(name: str) -> tuple[Literal["choice", "clock", "past"], str] | None:
+def topic_of(name: str) -> tuple[Literal["choice", "clock", "past", "score"], str] | None:
     """The topic that the words of a column's name suggest, with the reason."""
     words = words_of(name)
     for what, pattern in _PERSONAL.items():
@@ -88,6 +102,18 @@ def topic_of(name: str) -> tuple[Literal["choice", "clock", "past"], str] | None
         return "clock", "It advances with time, and never goes back."
     if _PAST.search(words):
         return "past", "It is about the past, which nobody can change."
+    if _SCORE.search(words):
+        return "score", "Others compute it from the rest of the record: nobody can change it by itself."
+    return None
+
+
+def direction_of(name: str) -> tuple[Literal["increase", "decrease"], str] | None:
+    """Which way a person can be asked to go, by the words of a column's name, with the reason."""
+    words = words_of(name)
+    if _LESS.search(words):
+        return "decrease", "Nobody should be told to owe more."
+    if _MORE.search(words):
+        return "increase", "Nobody should be told to earn, save or learn less."
     return None
 
 
