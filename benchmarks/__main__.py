@@ -16,6 +16,7 @@ MODULES = (
     "methods",
     "knapsack",
     "guarded_speed",
+    "slack",
     "recorded_answers",
 )
 

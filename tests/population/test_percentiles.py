@@ -215,3 +215,20 @@ def test_interpolated_percentiles_rise_strictly_so_that_no_move_is_free(sample: 
         outside = percentiles.interpolated(column(points[0] - 1, points[0] - 2, points[-1] + 1, points[-1] + 2)).ravel()
         assert outside[0] == outside[1] <= found[0]
         assert outside[2] == outside[3] >= found[-1]
+
+
+def test_cells_move_among_the_training_rows_and_stay_where_many_are() -> None:
+    schema = Schema(
+        (Feature("even", "real"), Feature("pile", "count"), Feature("home", "categorical", levels=("a", "b")))
+    )
+    values = np.column_stack((np.arange(100.0), np.r_[np.zeros(80), np.arange(1.0, 21.0)], np.arange(100) % 2))
+    percentiles = Percentiles.fit(schema, values)
+    rows = np.array([[50.0, 0.0, 1.0], [50.25, 5.0, 1.0], [99.0, 20.0, 0.0]])
+    moves = np.array([-0.1, 0.0, 0.1])[None, :, None] * np.ones((3, 1, 3))
+    found = percentiles.moved(rows, moves, np.ones((3, 3), dtype=bool))
+    np.testing.assert_array_equal(found[:, :, 0], [[40, 50, 60], [40.25, 50.25, 60.25], [89, 99, 99]])
+    # 0 has the ranks from 0 to 0.8, and counts as 0.4; 5 counts as 0.845
+    np.testing.assert_array_equal(found[:, :, 1], [[0, 0, 0], [0, 5, 15], [10, 20, 20]])
+    np.testing.assert_array_equal(found[:, :, 2], np.repeat(rows[:, 2:], 3, axis=1))
+    still = percentiles.moved(rows, moves, np.zeros((3, 3), dtype=bool))
+    np.testing.assert_array_equal(still, np.repeat(rows[:, None], 3, axis=1))

@@ -111,8 +111,8 @@ def valid_after_inexact_execution(
     """The share of inexact executions of each answer that still bring what was asked for.
 
     Every changed number or ordered level misses the answer by up to `points` percentile points in either direction,
-    drawn uniformly and independently, along the interpolated distribution function of its training column. So it stays
-    within the range of the training data, and moves further where the data are sparse. The record is put on its grid
+    drawn uniformly and independently, among the ranks of its training column (`Percentiles.moved`). So it moves further
+    where the data are sparse, and hardly away from a value that many rows share. The record is put on its grid
     and within what its person may reach. The rules are kept: where a deviation breaks one, the changes that it ties
     together are carried out exactly. So are changed levels without an order, special codes and unchanged cells; derived
     columns follow.

@@ -103,7 +103,10 @@ class Percentiles:
         return _shift(self.interpolated, factuals, counterfactuals, columns)
 
     def moved(self, rows: FloatArray, moves: FloatArray, where: NDArray[np.bool_]) -> FloatArray:
-        """The rows with some cells moved along the distribution function, drawn with straight lines, (n, m, d).
+        """The rows with some cells moved among the training rows, (n, m, d).
+
+        A cell at rank u, where rows that share its value count half, goes to the training value at rank u + move: so it
+        stays where it is if many rows share that. A cell between training values moves as far as the one below it.
 
         Parameters
         ----------
@@ -115,15 +118,15 @@ class Percentiles:
             The cells that move, (n, d). Those without a percentile stay.
         """
         versions = np.repeat(rows[:, None, :], moves.shape[1], axis=1)
-        before = self._apply(_line, rows, None)
         for j in self.schema.free_columns:
-            at, points = where[:, j] & ~np.isnan(before[:, j]), self.points[j]
-            if not at.any():
+            points, shares = self.points[j], self.shares[j]
+            at = np.flatnonzero(where[:, j] & ordinary(self.schema.features[j], rows[:, j]))
+            if not at.size or not len(points):
                 continue
-            shares, start = self.shares[j][1:], before[at, j]
-            moved = np.interp(start[:, None] + moves[at, :, j], shares, points)
-            # The difference is added, so that a cell between or beyond training values stays as it is without a move.
-            versions[at, :, j] += moved - np.interp(start, shares, points)[:, None]
+            start = (np.searchsorted(points, rows[at, j], side="right") - 1).clip(min=0)
+            ranks = (shares[start] + shares[start + 1])[:, None] / 2 + moves[at, :, j]
+            goal = np.searchsorted(shares[1:], ranks).clip(max=len(points) - 1)
+            versions[at, :, j] += points[goal] - points[start, None]
         return versions
 
     def _apply(self, curve: _Curve, values: ArrayLike, columns: ArrayLike | None) -> FloatArray:
