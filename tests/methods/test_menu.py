@@ -122,6 +122,20 @@ def test_constraints_and_columns_of_every_kind() -> None:
         assert result.of_best("total_shift")[0] * 100 == pytest.approx(entry.total_shift, abs=0.01)
 
 
+def test_time_that_a_change_takes_is_not_forgotten() -> None:
+    timed = Schema((Feature("x", "count", pace=1), Feature("age", "count", clock=1), Feature("w", "count")))
+    frame = GRID.rename(columns={"y": "age"})[["x", "age", "w"]].assign(age=GRID["y"] * 10 + GRID["z"])
+    model = LogisticRegression().fit(frame, LABELS)
+    model.coef_, model.intercept_ = np.array([[1.0, 1.0, 0.0]]), np.array([-40.5])
+    explainer = GrowingSpheres(timed, laws=None, figures=False).fit(frame)
+    menu = explainer.menu(model, {"x": 1, "age": 30, "w": 3}, target=1, most=1).set_index("suffices")
+    # x can only become 7, which alone is too little; but in these six months the person becomes 36
+    assert ["x"] in menu.loc[["yes"], "features"].tolist()
+    assert menu.loc["no", "features"] == ["w"]
+    result = explainer.explain(model, {"x": 1, "age": 30, "w": 3}, target=1, ranges=True)
+    assert (result.ranges["box_failing"] < 0.01).all()
+
+
 def test_a_guard_says_how_typical_each_answer_is() -> None:
     model = MODELS["boosting"].fit(GRID, LABELS)
     explainer = Guarded(schema(), autoencoder=None, laws=None, figures=False).fit(GRID, LABELS)

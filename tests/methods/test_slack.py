@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain import AttainError, Feature, GrowingSpheres, Guarded, Schema
+from attain import AttainError, Feature, GrowingSpheres, Guarded, Schema, methods
 from attain.metrics.robustness import unmargined_goal, valid_after_inexact_execution
 from attain.schema import Constraints
 from attain.tables import Region
@@ -108,3 +108,21 @@ def test_the_slack_is_between_0_and_100(slack: Any) -> None:
     explainer = GrowingSpheres(SCHEMA, laws=None).fit(PLANE)
     with pytest.raises(AttainError, match="slack must be"):
         explainer.explain(linear(PLANE), PLANE.head(1), target=1, slack=slack)
+
+
+@pytest.mark.parametrize(
+    "name", ["ActionableRecourse", "FACE", "FeatureTweaking", "HillClimbingLocalSearch", "NearestUnlike"]
+)
+def test_every_method_takes_slack_and_ranges(name: str) -> None:
+    X = people.frame()
+    y = people.labels(X)
+    model = people.tree_model(X, y) if name == "FeatureTweaking" else people.linear_model(X, y)
+    others = people.frame(80, seed=7)
+    refused = others[model.predict(others) == people.REFUSED].head(4)
+    explainer = getattr(methods, name)(people.schema(), figures=False, laws=None).fit(X, y)
+    result = explainer.explain(model, refused, target=people.DESIRED, slack=5, ranges=True)
+    assert (result.found == explainer.explain(model, refused, target=people.DESIRED).found).all()
+    assert (model.predict(result.frame[result.found]) == people.DESIRED).all()
+    assert (result.person_figures["rows_scored"] <= explainer.budget).all()
+    assert not np.isnan(result.of_best("holds_within_slack")[result.found]).any()
+    assert set(result.ranges["person"]) == set(refused.index[result.found])

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from attain.methods.ranges.axes import axis
+from attain.methods.ranges.deciding import others_follow
 from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models.structure.products import Axes, Product, ProductScore
@@ -117,7 +118,7 @@ class Menu:
         Cells that break a rule with the features that stay as they are, are left out.
         """
         region = self.problem.region
-        if self._axes is None or any(set(one.inputs) & set(columns) for one in region.book.derivations):
+        if self._axes is None or others_follow(region, columns):
             return None
         keep = {}
         for j in columns:

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from attain.methods.ranges.axes import Axis
-from attain.methods.ranges.deciding import Deciding
+from attain.methods.ranges.deciding import Deciding, others_follow
 from attain.methods.ranges.rules import can_break
 from attain.methods.search.streams import streams, uniforms
 from attain.models.structure.products import Product
@@ -121,10 +121,7 @@ class Box:
     def product(self) -> Product | None:
         """The scores of the axes' product; None where only the model can tell."""
         region, score = self.deciding.problem.region, self.deciding.score
-        columns = set(self.columns.tolist())
-        computed = any(columns.intersection(one.inputs) for one in region.book.derivations)
-        computed |= bool(columns.intersection(region.schema.clocks))
-        if score is None or computed:
+        if score is None or others_follow(region, self.columns.tolist()):
             return None
         cells = {axis.column: axis.values for axis in self.axes}
         return score.axes(self.answer, cells).product([*cells])

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from attain.methods.search.problem import Problem
 from attain.models.structure.products import ProductScore
-from attain.tables import unchanged
+from attain.tables import Region, unchanged
+
+
+def others_follow(region: Region, columns: Iterable[int]) -> bool:
+    """Whether other columns change with these: computed ones, and clocks, which advance while a change takes time."""
+    timing = region.book.timing
+    inputs = {j for one in region.book.derivations for j in one.inputs}
+    if timing is not None and timing.clocks:
+        inputs |= {*timing.clocks, *(j for j, _ in timing.paces)}
+    return not inputs.isdisjoint(columns)
 
 
 @dataclass(frozen=True)
