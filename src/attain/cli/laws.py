@@ -28,9 +28,9 @@ def register(commands: Any) -> None:
     command.add_argument(
         "--exceptions",
         type=float,
-        default=0.001,
+        default=0.003,
         metavar="SHARE",
-        help="the largest share of people who may break a law (default 0.001)",
+        help="the largest share of people who may break a law (default 0.003, as for laws that explainers keep)",
     )
     add_reading(command)
     add_json(command)

@@ -45,7 +45,7 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.advice import columns_to_decide
-from attain.schema.laws import KEPT, Law, find_laws
+from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, Layout, Region, RuleBook, Table, desired_labels, read_labels
 
 _BROKEN_RULE = 0.01
@@ -112,11 +112,16 @@ class Explainer(_Learned, ABC):
         """The laws that answers keep: those given, or else the schema's, or else those of the training rows."""
         if self.laws is None:
             return ()
+        features, values = table.schema.features, table.values
         if self.laws == "found":
-            if table.schema.laws is not None:
-                return table.schema.laws
-            return find_laws(table.schema.features, table.values, exceptions=KEPT)
-        return tuple(law if isinstance(law, Law) else Law(law) for law in self.laws)
+            known = table.schema.laws
+            return (
+                find_laws(features, values, exceptions=KEPT)
+                if known is None
+                else with_evidence(known, features, values)
+            )
+        given = [law if isinstance(law, Law) else Law(law) for law in self.laws]
+        return with_evidence(given, features, values)
 
     def _remember(self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, real: bool = True) -> None:
         """Keeps the training rows, and what follows from them for every method.
@@ -472,6 +477,7 @@ class Explainer(_Learned, ABC):
             if not reference.labelled:
                 notes += ("No labels were given: real rows of the desired class are those the model decides for.",)
         notes += _undecided(problem.region, answers, self.schema is None)
+        notes += _own_breaks(problem.region, self.laws_)
         offered = np.bincount(answers.owners, minlength=len(table))
         fewer = int(((offered > 0) & (offered < n)).sum())
         if fewer:
@@ -533,6 +539,17 @@ def _doubtful_rules(book: RuleBook, values: np.ndarray) -> tuple[str, ...]:
         for rule, share in zip(book.rules, broken.tolist(), strict=True)
         if share > _BROKEN_RULE
     )
+
+
+def _own_breaks(region: Region, laws: Sequence[Law]) -> tuple[str, ...]:
+    """A note on records that break a law themselves: that may be an error, and their answers may go on breaking it."""
+    broken = ~region.book.kept(region.factuals)[:, region.book.is_law]
+    number = int(broken.any(axis=1).sum())
+    if not number:
+        return ()
+    law = laws[int(broken.sum(axis=0).argmax())]
+    records = "1 record breaks" if number == 1 else f"{number} records break"
+    return (f"{records} a law, most often: {law.sentence or f'{law.text}.'} Check whether that is an error.",)
 
 
 def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:

@@ -150,7 +150,10 @@ class Evaluation:
         return two_sample_test(c.answers, c.drawn(c.real), c.reference.space, found=c.found, **options)
 
     def __str__(self) -> str:
-        return self.summary.to_string(float_format="{:.3f}".format)
+        table = self.summary.to_string(float_format="{:.3f}".format)
+        if self.context.held_out is None or self.context.laws:
+            return table
+        return f"{table}\n\npossible is not measured: no laws were found in the held-out rows."
 
 
 class Background:

@@ -130,7 +130,7 @@ _SHORT: Final = (
     _Column("TS", "total_shift_charged", _number, interval=True),
     _Column("inlier, %", "inlier_charged", _percent, interval=True),
     _Column("connected, %", "connected_90_charged", _percent, interval=True),
-    _Column("possible, %", "possible_charged", _percent, if_known=True),
+    _Column("possible, %", "possible", _percent, if_known=True),
     _Column("CPU ms", "cpu_seconds", _milliseconds),
 )
 
@@ -142,9 +142,9 @@ NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. TS: total shift "
     "in percentiles of the training columns; another level counts 1. inlier: by the local outlier factor with 20 "
     "neighbours among real rows of the desired class. connected: one of them is within ε, the 0.9 quantile of real "
-    "rows' own nearest distance. possible: breaks no law found in held-out data. All of these are charged: a row "
-    "without a valid answer enters with the worst case. In brackets: 95 % intervals over rows. CPU ms: CPU time per "
-    "row explained. " + _REAL_NOTE
+    "rows' own nearest distance. possible: of the answers, the share that breaks no law found in held-out data. All "
+    "others are charged: a row without a valid answer enters with the worst case. In brackets: 95 % intervals over "
+    "rows. CPU ms: CPU time per row explained. " + _REAL_NOTE
 )
 FULL_NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. broken: answers "

@@ -167,6 +167,10 @@ class Record:
         undone[np.arange(len(options)), columns] = own[options, columns]
         first = len(self.table.schema.rules)
         needed = ~self._book.kept(undone)[:, first:] & self._book.kept(self.rows)[options, first:]
+        # where one column follows others, the law asks for its change, not for theirs
+        equations = np.array([rule.determines is not None for rule in self._book.rules[first:]], dtype=bool)
+        follows = np.array([name in self.following for name in self.table.schema.names])
+        needed &= ~equations | follows[columns][:, None]
         return [
             {
                 "person": self.table.labels[int(self.owners[options[cell]])],

@@ -11,7 +11,7 @@ how many records it rests on. Explainers keep the laws of their training data (`
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +34,7 @@ from attain.schema.reading import read_columns
 if TYPE_CHECKING:
     from attain.schema.schema import Schema
 
-__all__ = ["Law", "as_frame", "find", "find_laws"]
+__all__ = ["Law", "as_frame", "find", "find_laws", "with_evidence"]
 
 MOST_ROWS = 200_000
 """Laws are looked for in that many rows; a hash of their cells decides which."""
@@ -47,7 +47,7 @@ larger share, also keep those of the other.
 """
 
 
-def find(frame: Frame, schema: Schema | None = None, *, exceptions: float = 0.001) -> tuple[Law, ...]:
+def find(frame: Frame, schema: Schema | None = None, *, exceptions: float = KEPT) -> tuple[Law, ...]:
     """The laws of a frame, the strongest first.
 
     Parameters
@@ -57,7 +57,7 @@ def find(frame: Frame, schema: Schema | None = None, *, exceptions: float = 0.00
     schema
         What the columns are; without one it is inferred (`Schema.infer`).
     exceptions
-        The largest share of records that may break a law, below 0.01.
+        The largest share of records that may break a law, below 0.01; by default that of laws which explainers keep.
 
     See `find_laws` for what is looked for. On fewer than 299 records nothing is found.
     """
@@ -99,6 +99,22 @@ def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: fl
             sentence = law_sentence(finding.statement, features)
             laws.append(Law(text, sentence, applies, broken, finding.expected, bound))
     return tuple(sorted(laws, key=lambda law: (-(law.expected or 0.0), law.text)))
+
+
+def with_evidence(laws: Sequence[Law], features: Sequence[Feature], values: np.ndarray) -> tuple[Law, ...]:
+    """The laws; those that were read or written get the evidence of these rows, and a sentence if they are found."""
+    if all(law.applies is not None for law in laws):
+        return tuple(laws)
+    found = {law.text: law for law in find_laws(features, values, exceptions=KEPT)}
+    named, view = {feature.name: feature for feature in features}, View(features, values)
+    complete = []
+    for law in laws:
+        if law.applies is None:
+            applies, broken = _counts(parse_rule(law.text, named), view)
+            counted = replace(law, applies=applies, broken=broken, rate=float(rate(broken, applies)))
+            law = found.get(law.text, counted)
+        complete.append(law)
+    return tuple(complete)
 
 
 def _restates(statement: Statement, features: Sequence[Feature]) -> bool:

@@ -119,6 +119,8 @@ class GuardContext:
 
     Attributes
     ----------
+    accepted
+        All training rows that the model decides for, whatever their labels, (n, d): starts where there are no others.
     known
         Whether enough real rows of the desired class are known; if not, the guard is that of all training rows.
     notes
@@ -127,6 +129,7 @@ class GuardContext:
 
     guard: Guard
     surrogate: Surrogate
+    accepted: np.ndarray
     known: bool
     notes: tuple[str, ...]
 
@@ -156,12 +159,13 @@ class GuardContext:
             space=space,
         )
         surrogate = Surrogate.fit(goal, values, space, settings)
+        accepted = np.unique(values[met], axis=0)  # in the order of their content, whatever that of the training rows
         least = settings.guard.min_rows
         if len(reference) < least:
             reference = Reference.build(space.schema, values, met=every, space=space)
             guard = Guard.fit(setting, reference, values[:0], density, settings.guard)
-            return cls(guard, surrogate, False, (NO_GUARD.format(least),))
+            return cls(guard, surrogate, accepted, False, (NO_GUARD.format(least),))
         rows = values[aside & desired] if calibration is None else calibration.desired(goal, labels is not None)
         guard = Guard.fit(setting, reference, rows, density, settings.guard)
         notes = (OWN_ROWS,) if calibration is None else ()
-        return cls(guard, surrogate, True, notes if guard.held_out else (TOO_FEW_HELD_OUT.format(least),))
+        return cls(guard, surrogate, accepted, True, notes if guard.held_out else (TOO_FEW_HELD_OUT.format(least),))

@@ -303,6 +303,7 @@ class Guarded(LatentExplainer):
             found.guard,
             self._rates,
             found.surrogate,
+            found.accepted,
             self._cost_percentiles,
             self.scale_,
             self.max_shift_weight,

@@ -59,11 +59,14 @@ class GuardedSearch:
         The weights of the objective.
     effort
         How many times as many candidates go through the local search.
+    accepted
+        All training rows that meet the goal, (n, d).
     """
 
     guard: Guard
     rates: tuple[float, float]
     surrogate: Surrogate
+    accepted: np.ndarray
     percentiles: Percentiles
     scale: Scale
     max_shift_weight: float
@@ -118,7 +121,7 @@ class GuardedSearch:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows that flip the decision, from every kind of start, and their owners."""
         near = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
-        starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near))
+        starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near), self.accepted)
         parts = [starts.near_real_rows()]
         further = [] if latent is None else [latent_starts(evaluator, latent)]
         if easiest is not None:

@@ -19,11 +19,15 @@ _FAR = 1e6
 
 @dataclass(frozen=True)
 class Starts:
-    """The starts of a batch of rows; `radius` is that of the balls around real rows."""
+    """The starts of a batch of rows.
+
+    `radius` is that of the balls around real rows; `accepted` (n, d) are all training rows that meet the goal.
+    """
 
     evaluator: CandidateEvaluator
     scale: Scale
     radius: float
+    accepted: np.ndarray
 
     @cached_property
     def _coordinates(self) -> Coordinates:
@@ -177,10 +181,10 @@ class Starts:
     def _beginnings(self, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows themselves, and those with all that may change taken from real rows, of the largest scores."""
         evaluator, region = self.evaluator, self.evaluator.problem.region
-        real, free = evaluator.guard.crowd.values, region.schema.free_columns
+        real, free = self.accepted, region.schema.free_columns
         real = real[np.linspace(0, len(real) - 1, min(len(real), evaluator.settings.climb_rows)).astype(np.intp)]
         best = [(region.factuals[owners], owners)]
-        for part in slices(len(owners), real.size, evaluator.settings.cells_at_once):
+        for part in slices(len(owners) if len(real) else 0, real.size, evaluator.settings.cells_at_once):
             some = np.repeat(owners[part], len(real))
             rows = region.factuals[some]
             rows[:, free] = np.tile(real[:, free], (len(owners[part]), 1))
