@@ -115,12 +115,13 @@ def built(
     evaluator = CandidateEvaluator(problem, objective, guard, surrogate, limits, region.max_changes, settings)
     places = np.repeat(space.transform(region.factuals)[:, None, :], 2, axis=1)
     evaluator.local_guard = LocalGuard(guard, places, settings)
-    search = GuardedSearch(guard, rates, surrogate, percentiles, scale, 0.5, 0.02, None, 1, settings)
+    accepted = np.unique(values[goal.judge(values).met], axis=0)
+    search = GuardedSearch(guard, rates, surrogate, accepted, percentiles, scale, 0.5, 0.02, None, 1, settings)
     return SimpleNamespace(
         schema=SCHEMA, table=table, values=values, goal=goal, space=space, percentiles=percentiles, guard=guard,
         reference=reference, surrogate=surrogate, scale=scale, persons=persons, region=region, problem=problem,
         objective=objective, limits=limits, evaluator=evaluator, search=search, latent_of=lambda region: None,
-        places=places, rates=rates, coordinates=Coordinates(space),
+        places=places, rates=rates, coordinates=Coordinates(space), accepted=accepted,
     )  # fmt: skip
 
 

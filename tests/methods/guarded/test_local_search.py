@@ -86,7 +86,7 @@ def test_the_cost_is_total_shift_largest_shift_and_number_of_changes(case) -> No
 
 
 def candidates_of(built):
-    starts = Starts(built.evaluator, built.scale, min(built.limits[0].distance, 3.0))
+    starts = Starts(built.evaluator, built.scale, min(built.limits[0].distance, 3.0), built.accepted)
     return built.evaluator.measure(*starts.near_real_rows()).best(4)
 
 

@@ -8,7 +8,7 @@ from attain.methods.guarded.starts import Starts, _ranks
 
 
 def starts_of(built, radius=2.0):
-    return Starts(built.evaluator, built.scale, radius)
+    return Starts(built.evaluator, built.scale, radius, built.accepted)
 
 
 def test_what_nothing_can_change_is_the_distance_over_frozen_cells(case) -> None:
