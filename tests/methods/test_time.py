@@ -16,6 +16,7 @@ import attain
 from attain import Constraints, Feature, Guarded, Schema, Status
 from attain.density import CHVAE
 from attain.methods import ActionableRecourse, Explainer
+from attain.methods.guarded.objective import Objective
 from attain.tables import Region, Table
 from attain.testing.rules import broken_rules
 
@@ -201,6 +202,20 @@ def test_no_answer_takes_longer_than_a_call_allows() -> None:
     assert set(still.statuses) == {Status.NOTHING_FREE}
     with pytest.raises(attain.errors.ConstraintError, match="max_months"):
         explainer.explain(MODEL, PEOPLE, target="yes", constraints={"max_months": 0.5})
+
+
+def test_more_time_never_makes_answers_harder() -> None:
+    explainer = Guarded(SCHEMA, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    cost = {}
+    for longest in (6, 30):
+        result = explainer.explain(MODEL, PEOPLE, target="yes", constraints={"max_months": longest})
+        region = Region.of(result.table, Constraints(), explainer.observed_)
+        found = np.flatnonzero(result.found)
+        objective = Objective(explainer._cost_percentiles, region, 0.5, 0.02)
+        cost[longest] = np.full(len(PEOPLE), np.inf)
+        cost[longest][found] = objective.cost(result.answers[found], found)
+        cost[longest][found] += 1e3 * result.figures["typicality"].to_numpy()[found]
+    assert (cost[30] <= cost[6]).all()
 
 
 def test_months_have_a_price_where_the_user_says_so() -> None:

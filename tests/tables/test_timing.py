@@ -177,6 +177,16 @@ def test_a_row_without_one_of_its_changes_takes_less_time() -> None:
     assert made.months(made.final_form(reset, owners), owners).tolist() == [1, 8]
 
 
+@pytest.mark.parametrize("months", [0, 2, 4, 7, 30])
+def test_less_time_is_the_same_as_a_limit_on_it(months: int) -> None:
+    for own in ({}, {"since": -9}, {"job": "clerk", "grade": "mid"}):
+        less, limited = region(own).in_months(months), region(own, max_months=months)
+        for name in ("frozen", "frozen_without_laws", "low", "high", "max_months"):
+            assert np.array_equal(getattr(less, name), getattr(limited, name)), name
+        assert all(np.array_equal(less.states[j], limited.states[j]) for j in limited.states)
+    assert region().in_months(months).months(region().factuals, np.array([0])).tolist() == [0]
+
+
 CELLS = st.floats(-20, 120).map(lambda x: round(x, 3)) | st.integers(-10, 100).map(float) | st.just(math.nan)
 OWN = st.fixed_dictionaries(
     {

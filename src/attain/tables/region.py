@@ -139,6 +139,21 @@ class Region:
                 at = np.flatnonzero(~np.isnan(cells) & (farthest < 1))
                 self.states[j][at] = np.arange(len(feature.levels)) == cells[at, None]
 
+    def in_months(self, months: float) -> Region:
+        """What the rows may reach in so many months, or in fewer where they have less time."""
+        region = replace(
+            self,
+            frozen=self.frozen.copy(),
+            low=self.low.copy(),
+            high=self.high.copy(),
+            states={j: allowed.copy() for j, allowed in self.states.items()},
+            max_months=np.minimum(self.max_months, months),
+        )
+        if self.book.timing is not None:
+            region._limit_time(self.book.timing, np.zeros_like(self.frozen))
+        stuck = region._stuck()
+        return replace(region, frozen=region.frozen | stuck, frozen_without_laws=self.frozen_without_laws | stuck)
+
     def without_laws(self) -> Region:
         """What the rows may reach if only the schema and the constraints are kept."""
         return replace(self, frozen=self.frozen_without_laws, book=self.book.without_laws)

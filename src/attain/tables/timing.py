@@ -144,4 +144,4 @@ class Timing:
 
 def _whole(months: np.ndarray) -> np.ndarray:
     """Rounded up to whole months, but for rounding errors."""
-    return np.ceil(months - _ROUNDING * np.maximum(1.0, np.abs(months)))
+    return np.ceil(months - _ROUNDING * np.maximum(1.0, np.abs(months))) + 0.0  # no negative zeros

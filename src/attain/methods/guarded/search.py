@@ -78,8 +78,24 @@ class GuardedSearch:
     def search(self, problem: Problem, latent_of: LatentOf, easiest: Answers | None = None) -> GuardedAnswers:
         """The best answers of each row; rows without any are those that no start could be found for.
 
-        `easiest` are further rows to start from.
+        `easiest` are further rows to start from. Where changes take time, answers that take less are searched for by
+        themselves: a search that starts with waiting would pay for it with every clock.
         """
+        found = [self._search(problem, latent_of, easiest)]
+        longest = problem.region.max_months
+        for months in self.settings.horizons if problem.region.book.timing is not None else ():
+            if (longest > months).any():
+                found.append(
+                    self._search(replace(problem, region=problem.region.in_months(months)), latent_of, easiest)
+                )
+        if len(found) == 1:
+            return found[0]
+        joined = GuardedAnswers(*map(np.concatenate, zip(*found, strict=True)))
+        order = np.lexsort((joined.cost, joined.typicality, joined.owners))
+        order = order[first_of_each(joined.rows[order], joined.owners[order])]
+        return GuardedAnswers(*(part[order] for part in joined))
+
+    def _search(self, problem: Problem, latent_of: LatentOf, easiest: Answers | None) -> GuardedAnswers:
         settings, region, options = self.settings, problem.region, problem.options
         evaluator = self._evaluator(problem)
         rows, owners = self._starts(evaluator, latent_of(evaluator.problem.region), easiest)
