@@ -15,6 +15,7 @@ MODULES = (
     "search",
     "methods",
     "knapsack",
+    "months",
     "guarded_speed",
     "slack",
     "recorded_answers",

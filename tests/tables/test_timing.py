@@ -177,6 +177,20 @@ def test_a_row_without_one_of_its_changes_takes_less_time() -> None:
     assert made.months(made.final_form(reset, owners), owners).tolist() == [1, 8]
 
 
+def test_the_last_level_of_a_clock_has_no_end_and_numbers_lead() -> None:
+    lives = Feature("lives", "ordinal", levels=("new", "a year", "years"), clock=1 / 12)
+    schema = Schema((lives, USED, FREE))
+    assert became(region({"lives": "new"}, schema), lives=2) == ({"lives": 2}, 24, 1)
+    assert became(region({"lives": "a year"}, schema), used=0) == ({"lives": 2, "used": 0}, 16, 1)
+    assert region({"lives": "years"}, schema).max_months.tolist() == [math.inf]
+    assert became(region({"lives": "years"}, schema), used=0, lives=0) == ({"used": 0}, 16, 1)
+    assert region({"lives": "new"}, schema, bounds={"lives": (None, "a year")}).max_months.tolist() == [23]
+    with_years = Schema((lives, YEARS, USED))
+    made = region({"lives": "a year"}, with_years)
+    assert made.frozen[0].tolist() == [True, False, False]
+    assert became(made, years=35) == ({"lives": 2, "years": 35}, 24, 1)
+
+
 @pytest.mark.parametrize("months", [0, 2, 4, 7, 30])
 def test_less_time_is_the_same_as_a_limit_on_it(months: int) -> None:
     for own in ({}, {"since": -9}, {"job": "clerk", "grade": "mid"}):

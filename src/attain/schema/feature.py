@@ -70,7 +70,8 @@ class Feature:
         size, and takes no time either.
     clock
         The value advances by itself, by so many units a month: True is 1, and 1 / 12 a year. Nobody chooses it; all
-        clocks of a row advance together, by the months that an answer takes. A missing cell or a special code stays.
+        clocks of a row advance together, by the months that an answer takes. A missing cell or a special code stays,
+        and so does the last of ordered levels.
     cost
         The weight of a change of this feature wherever changes are weighted, ≥ 0.
     fillable

@@ -5,8 +5,9 @@ months, and a clock of rate r that stands at c goes on to
 
     value(T) = max(c, ⌊c + r T⌋),        ⌊ ⌋ on the grid of its column.
 
-T is no column of its own. The *leading* clock of a row, of those that are neither missing nor a special code the one
-that shows the shortest time, says how long: a search moves it like any number, and all others are computed. So
+The last of ordered levels has no end: a clock that has come there stays. T is no column of its own. The *leading* clock
+of a row, of those that can advance the one that shows the shortest time, says how long: a search moves it like any
+number, and all others are computed. So
 
     T = max(least T with value(T) ≥ the leading clock's cell, what the paced changes need).
 """
@@ -31,14 +32,15 @@ class Timing:
     Attributes
     ----------
     clocks
-        The columns of clocks, those that show the shortest time first.
+        The columns of clocks: numbers first, and those that show the shortest time.
     paces
         The columns whose changes take time, each with its pace.
     """
 
     def __init__(self, schema: Schema) -> None:
         self._features = schema.features
-        self.clocks = tuple(sorted(schema.clocks, key=lambda j: (self._shortest(j), j)))
+        numeric = [feature.numeric for feature in schema]
+        self.clocks = tuple(sorted(schema.clocks, key=lambda j: (not numeric[j], self._shortest(j), j)))
         self.paces = [(j, feature.pace) for j, feature in enumerate(schema) if feature.pace is not None]
 
     def _shortest(self, j: int) -> float:
@@ -47,6 +49,10 @@ class Timing:
 
     def _step(self, j: int) -> float | None:
         return self._features[j].step if self._features[j].numeric else 1.0
+
+    def _top(self, j: int) -> float:
+        """The last level of column j; no limit for numbers."""
+        return math.inf if self._features[j].numeric else len(self._features[j].levels) - 1.0
 
     def _rate(self, j: int) -> float:
         rate = self._features[j].clock
@@ -57,7 +63,7 @@ class Timing:
         """Which clocks (columns, in the order of `clocks`) have a value that can advance, (n, clocks)."""
         runs = np.zeros((len(factuals), len(self.clocks)), dtype=bool)
         for k, j in enumerate(self.clocks):
-            runs[:, k] = ordinary(self._features[j], factuals[:, j])
+            runs[:, k] = ordinary(self._features[j], factuals[:, j]) & (factuals[:, j] < self._top(j))
         return runs
 
     def leads(self, factuals: np.ndarray) -> np.ndarray:
@@ -68,7 +74,7 @@ class Timing:
     def _value(self, j: int, own: np.ndarray, months: np.ndarray) -> np.ndarray:
         """Where the clock of column j stands after some months."""
         later = np.maximum(own, on_grid_below(own + self._rate(j) * months, self._step(j)))
-        return np.where(months > 0, later, own)
+        return np.where(months > 0, np.minimum(later, self._top(j)), own)
 
     def _least(self, j: int, own: np.ndarray, value: np.ndarray) -> np.ndarray:
         """The months after which the clock of column j stands at `value` or beyond."""
@@ -81,7 +87,8 @@ class Timing:
     def _last(self, j: int, own: np.ndarray, value: np.ndarray) -> np.ndarray:
         """The months after which the clock of column j has not passed `value` yet, at most."""
         months = self._least(j, own, on_grid_beyond(value, self._step(j))) - 1
-        return np.where(self._value(j, own, months) > value, months - 1, months)
+        months = np.where(self._value(j, own, months) > value, months - 1, months)
+        return np.where(value >= self._top(j), math.inf, months)
 
     def longest(self, factuals: np.ndarray, high: np.ndarray) -> np.ndarray:
         """For how many months no clock of a row exceeds its limit in `high` (n, d) or comes to a special code, (n,)."""

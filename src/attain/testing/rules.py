@@ -53,6 +53,8 @@ def _place(feature: Feature, value: Any) -> float | None:
 def _shows(feature: Feature, old: float, new: float, months: int) -> bool:
     """Whether a clock that stood at `old` stands at `new` after some months: the last value on its grid."""
     exact = old + (feature.clock or 0.0) * months
+    if feature.levels and exact >= len(feature.levels) - 1 - 1e-9:
+        return new == len(feature.levels) - 1
     digit = 10.0 ** (math.floor(math.log10(abs(exact) or 1.0)) - 5)
     step = (feature.step or digit) if feature.numeric else 1.0
     return new == old if exact < old + step and new == old else -1e-6 * step <= exact - new < step * (1 + 1e-6)

@@ -18,6 +18,7 @@ is much cheaper, as a way to something better; only what keeps them is in the ev
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -91,15 +92,16 @@ def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Can
 
 
 def _reversions(now: Candidates, evaluator: CandidateEvaluator) -> list[Versions]:
-    """Versions with one change taken back, wholly or in part."""
+    """Versions with one change taken back, wholly or in part; with clocks, also such that take as long as before."""
     region = evaluator.problem.region
     whose, column = np.nonzero(region.changed(now.rows, now.owners))
     own, there = region.factuals[now.owners[whose], column], now.rows[whose, column]
+    bases = [now.rows, region.final_form(now.rows, now.owners)] if region.schema.clocks else [now.rows]
     versions = []
-    for part in evaluator.settings.reversions:
+    for base, part in product(bases, evaluator.settings.reversions):
         cell = own if part == 1.0 else there + (own - there) * part
         able = np.flatnonzero((part == 1.0) | _ordered(evaluator)[column] & ~np.isnan(cell))
-        rows = now.rows[whose[able]]
+        rows = base[whose[able]]
         rows[np.arange(len(able)), column[able]] = cell[able]
         versions.append((rows, whose[able]))
     return versions

@@ -218,7 +218,10 @@ class GuardedSearch:
         while active.size:
             place, column = np.nonzero(region.changed(rows[active], owners[active]))
             of = active[place]
-            versions = region.clocks_reset(rows[of], owners[of])
+            if region.schema.clocks:  # without a change the rest may take less time, or as long as before
+                of, column = np.concatenate((of, of)), np.concatenate((column, column))
+            versions = rows[of]
+            versions[: len(place)] = region.clocks_reset(versions[: len(place)], owners[of[: len(place)]])
             versions[np.arange(len(of)), column] = region.factuals[owners[of], column]
             versions = region.final_form(versions, owners[of])
             price = evaluator.objective.cost(versions, owners[of])

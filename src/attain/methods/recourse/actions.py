@@ -327,7 +327,7 @@ class Actions:
         clock = next((g for g, some in enumerate(choices) if self._tells_time(some)), None)
         if timing is None or clock is None:
             return
-        most = timing.latest(*self._written(i, choices[clock]))
+        most = np.minimum(timing.latest(*self._written(i, choices[clock])), _LONGEST)
         for g, some in enumerate(choices):
             if len(some.columns) == 1 and int(some.columns[0]) in schema.paced:
                 coefficients = [np.zeros(len(other.cost)) for other in choices]
