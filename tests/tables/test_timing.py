@@ -202,12 +202,13 @@ def test_less_time_is_the_same_as_a_limit_on_it(months: int) -> None:
 
 
 CELLS = st.floats(-20, 120).map(lambda x: round(x, 3)) | st.integers(-10, 100).map(float) | st.just(math.nan)
+DECIMALS = {high: st.floats(0, high).map(lambda x: round(x, 3)) for high in (1, 90, 1e5)}
 OWN = st.fixed_dictionaries(
     {
-        "years": st.none() | st.integers(0, 90) | st.floats(0, 90),
+        "years": st.none() | st.integers(0, 90) | DECIMALS[90],
         "since": st.integers(0, 110) | st.sampled_from([-9, 98]) | st.none(),
-        "days": st.none() | st.floats(0, 1e5),
-        "used": st.floats(0, 1),
+        "days": st.none() | DECIMALS[1e5],
+        "used": DECIMALS[1],
         "job": st.sampled_from(["none", "clerk"]),
         "grade": st.sampled_from(["low", "mid", "high"]),
         "free": st.floats(-100, 100),
