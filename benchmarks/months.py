@@ -58,7 +58,7 @@ def tasks() -> list[Task]:
     except AttainError:
         return [Task(german, timed)]
     burdens = ["NetFractionRevolvingBurden", "NetFractionInstallBurden", "PercentTradesWBalance"]
-    schema = Schema.infer(heloc.X, preset="lending").change("ExternalRiskEstimate", immutable=True)
+    schema = Schema.infer(heloc.X, preset="lending")
     return [Task(heloc, schema.change(burdens, pace=2)), Task(german, timed)]
 
 
