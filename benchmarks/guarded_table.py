@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attain.metrics.intervals import mean_interval, share_interval
+from attain.core.intervals import mean_interval, share_interval
 from attain.metrics.report import REAL
 from benchmarks import report
 from benchmarks.guarded import CONNECTED, DATA, FIRST, MODELS, OTHERS, SIZES, SPHERES, TYPICAL, number_of_parts

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from attain.core.intervals import mean_intervals
 from attain.metrics import AnswerMatrix, Background, Measure
-from attain.metrics.intervals import mean_intervals
 from attain.metrics.measures import inlier
 from attain.population.reference import QUANTILES
 from attain.tables import Table

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.arrays import BoolArray, FloatArray
-from attain.metrics.intervals import CONFIDENCE, NOTHING, RESAMPLES, Interval, mean_intervals, share_interval
+from attain.core.intervals import CONFIDENCE, NOTHING, RESAMPLES, Interval, mean_intervals, share_interval
 from attain.metrics.measures import Measure
 
 

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError, listed
+from attain.core.intervals import CONFIDENCE, RESAMPLES
 from attain.metrics.averages import summarised
 from attain.metrics.context import AnswerMatrix, EvaluationContext, Measurable
-from attain.metrics.intervals import CONFIDENCE, RESAMPLES
 from attain.metrics.laws import broken
 from attain.metrics.likeness import correlation, spread
 from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
-from attain.metrics.intervals import (
+from attain.core.intervals import (
     CONFIDENCE,
     NOTHING,
     RESAMPLES,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from attain.core.arrays import FloatArray
 from attain.core.errors import AttainError, DataError, listed
-from attain.metrics.intervals import CONFIDENCE, RESAMPLES, mean_interval
+from attain.core.intervals import CONFIDENCE, RESAMPLES, mean_interval
 from attain.metrics.measures import Measure
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError, DataError
-from attain.metrics.intervals import (
+from attain.core.intervals import (
     CONFIDENCE,
     NOTHING,
     RESAMPLES,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from attain.core.errors import AttainError, DataError
-from attain.metrics.intervals import mean_interval, mean_intervals, share_interval
+from attain.core.intervals import mean_interval, mean_intervals, share_interval
 
 NAN = float("nan")
 SKEWED = np.random.default_rng(0).lognormal(size=40)
@@ -47,7 +47,7 @@ def test_people_without_an_answer_are_drawn_too() -> None:
 
 def test_blocks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = mean_interval(SKEWED), mean_intervals(SKEWED[:, None])[0]
-    monkeypatch.setattr("attain.metrics.intervals._BLOCK", 100)
+    monkeypatch.setattr("attain.core.intervals._BLOCK", 100)
     np.testing.assert_allclose((mean_interval(SKEWED), mean_intervals(SKEWED[:, None])[0]), whole, rtol=1e-12)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import FloatArray, IndexArray
+from attain.core.checks import check_integer
 from attain.core.errors import AttainError, DataError
-from attain.population.measuring import positive_integer
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 1000
@@ -89,7 +89,7 @@ def share_interval(values: ArrayLike, *, confidence: float = CONFIDENCE) -> Inte
 
 def resampled(number: int, resamples: int, random_state: int, rows: int | None = None) -> Iterator[IndexArray]:
     """Positions drawn with replacement, (resamples, number), in blocks of `rows` resamples."""
-    positive_integer("resamples", resamples)
+    check_integer("resamples", resamples, 1)
     generator = np.random.default_rng(random_state)
     rows = max(_BLOCK // max(number, 1), 1) if rows is None else rows
     for start in range(0, resamples, rows):
