@@ -247,3 +247,25 @@ def test_how_long_an_answer_takes_is_said(change: dict[str, Any], words: str, sh
     months = {9: "takes 6 months", 15: "takes 12 months", 4: "takes 1 month"}.get(change.get("since", 0), "")
     assert months in result.describe(0)
     assert ("month" in result.describe(0).splitlines()[2]) == bool(months)
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ((-9, -9), ": every value that could is recorded as a code (-9: no record) rather than a number"),
+        ((-8, -9), ": every value that could is recorded as a code (-8, -9: no record) rather than a number"),
+        ((None, None), ": every value that could is missing"),
+        ((None, -8), ": every value that could is missing or recorded as a code (-8) rather than a number"),
+        ((-9, 3), ""),
+        ((None, 3), ""),
+    ],
+)
+def test_why_nothing_may_change_is_said_of_records_without_numbers(cells: tuple[Any, Any], why: str) -> None:
+    codes = {-9: "no record", -8: ""}
+    schema = Schema((Feature("age", "count", immutable=True), *(Feature(n, "count", special=codes) for n in "ab")))
+    people = pd.DataFrame([{"age": 33, "a": cells[0], "b": cells[1]}])
+    result = result_of(schema, people, {}, statuses={0: Status.NOTHING_FREE})
+    assert result.reasons[0] == result.sentences[0] == f"Nothing in this record may change{why}."
+    # where the code may be left, or the cell filled, something else holds the record
+    able = schema.change("a", fillable=True, transitions={-9: ("value",), -8: ("value",)})
+    assert result_of(able, people, {}, statuses={0: Status.NOTHING_FREE}).reasons[0] == Status.NOTHING_FREE.reason

@@ -12,6 +12,7 @@ import numpy as np
 
 from attain.core.errors import AttainError
 from attain.results.ranges import Ranges
+from attain.results.reasons import why_nothing_is_free
 from attain.results.status import Status, Typicality
 from attain.schema.laws import Law
 from attain.tables import RuleBook, Table, unchanged
@@ -95,8 +96,14 @@ class Record:
 
     def reason(self, position: int) -> str:
         """How the search for the person at this position ended, as a sentence."""
-        wrong = self.unreadable.get(position)
-        return self.statuses[position].reason if wrong is None else f"This record cannot be read: {wrong.rstrip('.')}."
+        wrong, status = self.unreadable.get(position), self.statuses[position]
+        if wrong is not None:
+            return f"This record cannot be read: {wrong.rstrip('.')}."
+        if status is Status.NOTHING_FREE and (
+            why := why_nothing_is_free(self.table.schema, self.table.values[position])
+        ):
+            return f"{status.reason.rstrip('.')}: {why}."
+        return status.reason
 
     def of_best(self, name: str) -> np.ndarray:
         """A figure of each person's best option (n,); NaN where there is no option or no such figure."""

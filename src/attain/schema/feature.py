@@ -53,6 +53,8 @@ class Feature:
         enters nor leaves a special state unless `transitions` allow it.
     immutable
         The value never changes.
+    immutable_if
+        A rule: the value never changes for people whose own record certainly satisfies it.
     direction
         Which way the value may move: `any`, `increase` or `decrease`.
     range
@@ -92,6 +94,7 @@ class Feature:
     step: float | None = None
     special: Mapping[float, str] = field(default_factory=dict)
     immutable: bool = False
+    immutable_if: str | None = None
     direction: Direction = "any"
     range: Limits = _OPEN
     reach: tuple[Level | None, Level | None] = _OPEN
@@ -253,7 +256,7 @@ def _complaints(feature: Feature) -> Iterator[str]:
     for name in ("immutable", "fillable"):
         if not isinstance(getattr(feature, name), bool | np.bool_):
             yield f"{name} must be True or False, got {getattr(feature, name)!r}"
-    for name in ("derived", "likelihood", "label", "unit", "description"):
+    for name in ("immutable_if", "derived", "likelihood", "label", "unit", "description"):
         if not isinstance(getattr(feature, name), str | None):
             yield f"{name} must be a string, got {getattr(feature, name)!r}"
     low, high = feature.bounds
@@ -264,6 +267,8 @@ def _complaints(feature: Feature) -> Iterator[str]:
         yield f"range is relative to the row's own value, so it must include 0, got {feature.range}"
     yield from _reach_complaints(feature)
     yield from _numeric_complaints(feature) if feature.numeric else _level_complaints(feature)
+    if feature.immutable_if is not None and feature.derived is not None:
+        yield "a derived column cannot have immutable_if; set that of its inputs"
     yield from _transition_complaints(feature)
     yield from _time_complaints(feature)
 
@@ -285,6 +290,7 @@ def _time_complaints(feature: Feature) -> Iterator[str]:
         yield "a clock cannot go backwards, but direction is 'decrease'"
     chosen = {
         "immutable": feature.immutable,
+        "immutable_if": feature.immutable_if is not None,
         "derived": feature.derived is not None,
         "pace": feature.pace is not None,
         "transitions": bool(feature.transitions),

@@ -43,6 +43,10 @@ class Rule:
     def names(self) -> tuple[str, ...]:
         return self.formula.names
 
+    def met(self, view: View) -> np.ndarray:
+        """The rows that certainly satisfy the rule, (n,)."""
+        return self.formula.judge(view)[0]
+
     def broken(self, view: View) -> np.ndarray:
         """The rows that break the rule, (n,)."""
         return self.formula.judge(view)[1]
@@ -101,7 +105,7 @@ class Schema:
                 raise SchemaError(f"features must be a list of Feature objects, got a {type(feature).__name__} in it")
         if twice := repeated(self.names):
             raise SchemaError(f"two features have the same name: {listed(twice)}")
-        _ = self.parsed_rules, self.parsed_laws, self.derivations
+        _ = self.parsed_rules, self.parsed_laws, self.derivations, self.conditions
 
     @classmethod
     def infer(
@@ -234,6 +238,18 @@ class Schema:
                 raise SchemaError(
                     f"the law {law.text!r} does not fit the features: {error}; correct it, or leave it out"
                 ) from None
+        return tuple(parsed)
+
+    @cached_property
+    def conditions(self) -> tuple[tuple[int, Rule], ...]:
+        """The position and condition of each feature that is immutable for some people."""
+        parsed = []
+        for j, feature in enumerate(self.features):
+            if feature.immutable_if is not None:
+                try:
+                    parsed.append((j, self.rule(feature.immutable_if)))
+                except SchemaError as error:
+                    raise SchemaError(f"immutable_if of {feature.name!r} cannot be parsed: {error}") from None
         return tuple(parsed)
 
     def rule(self, text: str) -> Rule:

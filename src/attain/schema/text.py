@@ -91,6 +91,8 @@ def _freedom(feature: Feature) -> str:
         parts.append("partly")
     if feature.fillable:
         parts.append("fillable")
+    if feature.immutable_if is not None:
+        parts.append(f"not if {feature.immutable_if}")
     if feature.pace is not None:
         unit = f" {feature.unit}" if feature.unit else ""
         parts.append(f"at most {_a_month(feature.pace, unit, feature.pace < 1 and not feature.numeric)}")

@@ -261,6 +261,7 @@ FORMS = {
     "step": "10",
     "special": '[{code = -9, meaning = "no record"}]',
     "immutable": "true",
+    "immutable_if": '"debt is missing"',
     "direction": '"increase"',
     "range": "{down = -2, up = 1}",
     "reach": "{lower = 10, upper = 90}",
@@ -293,7 +294,7 @@ def _parsed(key: str, value: Any) -> Any:
 
 
 def _check_types(name: str, properties: Mapping[str, Any]) -> None:
-    strings = ("kind", "direction", "derived", "likelihood", "label", "unit", "description")
+    strings = ("kind", "immutable_if", "direction", "derived", "likelihood", "label", "unit", "description")
     numbers = ("step", "cost", "pace")
     for key, value in properties.items():
         wrong = (

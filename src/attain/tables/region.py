@@ -16,6 +16,7 @@ import numpy as np
 
 from attain.schema.constraints import Constraints
 from attain.schema.feature import VALUE, Feature
+from attain.schema.formulas import View
 from attain.schema.schema import Rule, Schema
 from attain.tables.cells import ordinary, unchanged
 from attain.tables.grid import is_on_grid, on_grid, snapped
@@ -90,7 +91,7 @@ class Region:
         max_changes = np.full(n, d)
         max_months = np.full(n, math.inf if schema.max_months is None else float(schema.max_months))
         states: dict[int, np.ndarray] = {}
-        pinned = np.zeros((n, d), dtype=bool)
+        pinned = _pinned(schema, factuals)
         for j, feature in enumerate(schema):
             own = factuals[:, j]
             limits = None if observed is None else (observed[0][j], observed[1][j])
@@ -507,6 +508,16 @@ class Region:
                 at = np.flatnonzero(moved & ~np.isnan(cells))
                 broken[at] |= ~self._levels(j, owners[at])[np.arange(len(at)), cells[at].astype(np.intp)]
         return broken
+
+
+def _pinned(schema: Schema, factuals: np.ndarray) -> np.ndarray:
+    """Which cells are immutable for their row by `immutable_if`, (n, d)."""
+    pinned = np.zeros(factuals.shape, dtype=bool)
+    if schema.conditions:
+        view = View(schema.features, factuals)
+        for j, condition in schema.conditions:
+            pinned[:, j] = condition.met(view)
+    return pinned
 
 
 def _placed(cells: np.ndarray, own: np.ndarray, step: float | None, low: np.ndarray, high: np.ndarray) -> np.ndarray:

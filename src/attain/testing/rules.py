@@ -15,8 +15,8 @@ _LONGEST = 600
 def broken_rules(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What is wrong with changing one record into another, in words; empty where nothing is.
 
-    Records are dictionaries from column to value, None where a cell is missing. Rules between features and derived
-    columns are left to the caller, who knows what they mean.
+    Records are dictionaries from column to value, None where a cell is missing. Rules between features, derived
+    columns and conditions (`immutable_if`) are left to the caller, who knows what they mean.
     """
     complaints = []
     for feature in schema:
