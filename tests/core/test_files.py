@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attain.core.errors import FileError
-from attain.core.files import write_atomically
+from attain.core.files import file_digest, write_atomically
 
 
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
@@ -75,3 +75,9 @@ def test_permissions_follow_the_umask_which_is_never_touched(tmp_path: Path, mon
     monkeypatch.setattr(os, "umask", touched)
     write_atomically(tmp_path / "ours", b"")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path) -> None:
+    (tmp_path / "abc").write_bytes(b"abc")
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2, appendix B.1
+    assert file_digest(tmp_path / "abc") == file_digest(b"abc") == known

@@ -1,5 +1,6 @@
 """ONNX models made by skl2onnx, against the scikit-learn models they were made from."""
 
+import hashlib
 import sys
 
 import numpy as np
@@ -66,6 +67,8 @@ def test_a_path_bytes_and_a_session_are_the_same_model(numbers, tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    assert Model(path).file_digest == Model(data).file_digest == hashlib.sha256(data).hexdigest()
+    assert Model(session).file_digest is None
     goals = [Goal(m, numbers.layout, target="good", probe=numbers.probe) for m in (str(path), path, data, session)]
     assert len({goal.fingerprint() for goal in goals}) == 1
     probability = model.predict_proba(numbers.array)[:, 1]

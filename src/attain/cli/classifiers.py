@@ -13,6 +13,7 @@ import numpy as np
 
 from attain.cli.exits import RUNS_CODE
 from attain.core.errors import AttainError, FileError, MissingExtraError, ModelError, listed
+from attain.core.files import file_digest
 from attain.models import Model, probe_rows
 from attain.models.reader import Reader
 from attain.tables import Layout
@@ -46,6 +47,13 @@ def load_classifier(
     else:
         known = ", ".join((*_READERS, ".skops", *_PICKLES))
         raise FileError(f"--model must be a file ending with {known}, or module:object, got {text!r}")
+    wrapped = _wrapped(model, classes)
+    if Path(text).is_file():
+        wrapped.file_digest = file_digest(text)
+    return wrapped
+
+
+def _wrapped(model: Any, classes: Sequence[str] | None) -> Model:
     if isinstance(model, Model):
         if classes:
             raise ModelError(

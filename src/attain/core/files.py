@@ -1,7 +1,8 @@
-"""Writing files completely or not at all."""
+"""Writing files completely or not at all, and what identifies a file."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from pathlib import Path
@@ -40,3 +41,11 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
             raise
     except OSError as error:
         raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
+
+
+def file_digest(file: str | bytes | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, given by its path or as its bytes, in hexadecimal."""
+    if isinstance(file, bytes):
+        return hashlib.sha256(file).hexdigest()
+    with open(file, "rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

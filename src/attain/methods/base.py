@@ -31,6 +31,7 @@ from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.menu import Menu, as_columns
 from attain.methods.parameters import check_fields, integer, number
+from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
 from attain.methods.ranges.finding import find_ranges
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.methods.search.slack import DRAWS, Slack
@@ -65,6 +66,7 @@ class _Learned(BaseEstimator):
     book_: RuleBook
     observed_: tuple[np.ndarray, np.ndarray]
     drawn_seed_: int
+    _digests: LearnedDigests | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -140,7 +142,7 @@ class Explainer(_Learned, ABC):
         self.space_ = MeasuringSpace.fit(table.schema, table.values)
         self.observed_ = _observed_range(table)
         self.drawn_seed_ = int(np.random.default_rng().integers(2**32))
-        self._contexts = Contexts()
+        self._contexts, self._digests = Contexts(), None
 
     def save(self, path: str | os.PathLike[str], reference: Literal["rows", "none"] = "rows") -> None:
         """Writes the fitted explainer into one file, atomically; `attain.load` reads it.
@@ -269,14 +271,14 @@ class Explainer(_Learned, ABC):
 
     def _explain(
         self,
-        goal: GoalLike,
+        goal: Goal,
         X: Frame,
         n: int,
         constraints: Constraints | Mapping[str, Any] | None,
         errors: Errors,
         slack: float | None,
         ranges: bool,
-        others: Sequence[GoalLike] = (),
+        others: Sequence[Goal] = (),
     ) -> Counterfactuals:
         check_integer("n", n, 1)
         rough = None if slack is None else self._slack(goal, slack)
@@ -298,10 +300,23 @@ class Explainer(_Learned, ABC):
         if ranges:
             found = find_ranges(problem, answers.rows, answers.owners, self.percentiles_, self._product_score(goal))
         result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
-        result = replace(result, intervals=found)
+        asked = {"n": int(n), "slack": slack, "ranges": ranges, "errors": errors}
+        result = replace(result, intervals=found, settings=self._settings_of(goal, others, constraints, asked))
         if interrupted:
             raise Interrupted(result)
         return result
+
+    def _settings_of(
+        self,
+        goal: Goal,
+        others: Sequence[Goal],
+        constraints: Constraints | Mapping[str, Any] | None,
+        asked: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """`Counterfactuals.settings`; the digests of what `fit` learned are computed once."""
+        if self._digests is None:
+            self._digests = learned_digests(self)
+        return call_settings(self, self._digests, self._seed, goal, others, constraints, asked)
 
     def menu(
         self,

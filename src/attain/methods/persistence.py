@@ -6,6 +6,7 @@ to be passed as `trusted`. Every name is checked before anything is built.
 
 from __future__ import annotations
 
+import hashlib
 import inspect as signatures
 import json
 import math
@@ -65,22 +66,14 @@ def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> No
     """Writes a fitted explainer into one file."""
     if reference not in ("rows", "none"):
         raise AttainError(f"reference must be 'rows' or 'none', got {reference!r}")
-    name = class_name(type(explainer))
     keeps_rows = reference == "rows" and explainer.rows_are_real_
     if not keeps_rows:
         check_needs_no_rows(explainer)
     table = explainer.table_
-    facts, arrays = explainer._learned()
-    state = {
-        "class": name,
-        "parameters": {key: _packed(key, value) for key, value in _parameters(explainer).items()},
-        "library": table.layout.library.name,
-        "columns": list(table.layout.columns),
-        "dtypes": {key: table.layout.library.dtype_text(dtype) for key, dtype in table.layout.dtypes.items()},
-        "labels": None if explainer.labels_ is None or not keeps_rows else list(explainer.labels_),
-        "laws": [asdict(law) for law in explainer.laws_],
-        "learned": facts,
-    }
+    state, arrays = _fitted_state(explainer)
+    state["parameters"] = {key: _packed(key, value) for key, value in _parameters(explainer).items()}
+    if not keeps_rows:
+        state["labels"] = None
     try:
         text = json.dumps(state, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -91,7 +84,7 @@ def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> No
     container.write(
         path,
         container.Contents(
-            {"explainer": name, "training_rows": keeps_rows, "rows": len(table), "versions": versions()},
+            {"explainer": state["class"], "training_rows": keeps_rows, "rows": len(table), "versions": versions()},
             {_STATE: text, _SCHEMA: table.schema.to_toml()},
             {
                 "table": table.values if kept else marginals(table.values, table.schema),
@@ -99,6 +92,53 @@ def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> No
             },
         ),
     )
+
+
+def _fitted_state(explainer: Savable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What `fit` learned besides the schema and the matrix, as JSON and arrays."""
+    layout = explainer.table_.layout
+    facts, arrays = explainer._learned()
+    state = {
+        "class": class_name(type(explainer)),
+        "library": layout.library.name,
+        "columns": list(layout.columns),
+        "dtypes": {key: layout.library.dtype_text(dtype) for key, dtype in layout.dtypes.items()},
+        "labels": None if explainer.labels_ is None else list(explainer.labels_),
+        "laws": [asdict(law) for law in explainer.laws_],
+        "learned": facts,
+    }
+    return state, arrays
+
+
+def fitted_digest(explainer: Savable) -> str | None:
+    """A hash of everything that `fit` learned, the same after saving and loading; None where it cannot be saved."""
+    try:
+        state, arrays = _fitted_state(explainer)
+    except AttainError:  # an autoencoder of the user's own may have no state to save
+        return None
+    return data_digest((state, explainer.table_.schema.to_toml()), {**arrays, "table": explainer.table_.values})
+
+
+def data_digest(facts: Any, arrays: Mapping[str, np.ndarray]) -> str:
+    """A hash of JSON and arrays."""
+    digest = hashlib.blake2b(digest_size=32)
+    digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def described_parameters(explainer: Savable) -> dict[str, Any]:
+    """The parameters in plain JSON; one that cannot be saved is named by its class."""
+    return {key: _description(key, value) for key, value in _parameters(explainer).items()}
+
+
+def _description(name: str, value: Any) -> Any:
+    try:
+        return _described(_packed(name, value))
+    except AttainError:
+        return class_name(type(value))
 
 
 def check_needs_no_rows(explainer: Savable) -> None:

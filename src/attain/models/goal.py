@@ -174,7 +174,12 @@ class Goal(GoalLike):
         self._judge_kinds = (self._guide,) if self._decisive else self._decide_kinds
         answers: Answers = {kind: self._try(kind) for kind in self._decide_kinds}
         self._lowest = float(self._met_and_score(answers)[1].min())
-        self._fingerprint = self._hashed(answers)
+        self._fingerprint = self._hashed(answers, self.target, self.probability, self.margin)
+
+    @property
+    def answers_digest(self) -> str:
+        """A hash of the answers about the probe that score rows, to six decimals, whatever the target."""
+        return self._hashed({self._guide: self._try(self._guide)})
 
     @property
     def rows_asked(self) -> int:
@@ -269,9 +274,9 @@ class Goal(GoalLike):
             self._tried[kind] = first
         return self._tried[kind]
 
-    def _hashed(self, answers: Answers) -> str:
+    def _hashed(self, answers: Answers, *request: object) -> str:
         digest = blake2b(digest_size=16)
-        digest.update(repr((self.target, self.probability, self.margin, self.classes)).encode())
+        digest.update(repr((*request, self.classes)).encode())
         for kind, answer in answers.items():
             rounded = np.round(np.asarray(answer, dtype=np.float64), 6) + 0.0  # turns -0.0 into 0.0
             digest.update(f"{kind}{rounded.shape}".encode())

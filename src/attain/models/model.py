@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from threading import Lock
@@ -10,6 +11,7 @@ from typing import Any, TypeVar, get_args
 import numpy as np
 
 from attain.core.errors import AttainError, ModelError
+from attain.core.files import file_digest
 from attain.core.frames import library_names
 from attain.models.adapter import Accepts, Adapter, AnswerKind, Label, Options, Returns, plain_classes
 from attain.models.answers import as_array
@@ -63,6 +65,9 @@ class Model:
     ----------
     calls, rows
         How often the model was called so far, and with how many rows in all; safe when several threads use the model.
+    file_digest
+        The SHA-256 of the file that the model was read from, in hexadecimal: known for ONNX files, None for others,
+        and set by the command line.
     """
 
     def __init__(
@@ -89,6 +94,7 @@ class Model:
         self._count = RowCounter()
         self.options = Options(accepts, _distinct(classes), returns)
         self.adapter = adapter_for(model, self.options)
+        self.file_digest = file_digest(model) if isinstance(model, str | bytes | os.PathLike) else None
 
     @classmethod
     def of(cls, model: Any) -> Model:

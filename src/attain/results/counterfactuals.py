@@ -64,6 +64,11 @@ class Counterfactuals(Record):
         What to know when reading these answers, as sentences.
     statuses
         The members of `Status` as a tuple, for code.
+    settings
+        What the answers follow from, as JSON: `versions`; `method`, its `parameters`, `seed` and `explainer_digest`,
+        which is the same after saving and loading; what was asked, by the names of `explain`; of the `model` its
+        library, class and classes, `answers_digest` (of its scores of up to 256 training rows, to six decimals) and
+        `file_digest` (SHA-256, where it was read from a file); and of the `training` data rows, columns and digest.
     """
 
     @cached_property

@@ -56,6 +56,8 @@ class Record:
     """The laws that answers keep, unless a person breaks one already."""
     intervals: Ranges | None = field(default=None, repr=False)
     """The ranges round the options, where they were asked for."""
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What these answers follow from, as JSON: see `Counterfactuals.settings`."""
 
     def __len__(self) -> int:
         return len(self.table)

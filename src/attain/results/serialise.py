@@ -65,6 +65,7 @@ def to_json(result: Record) -> str:
         "changes": [{name: _plain(cell[name]) for name in CHANGES} for cell in result.changed_cells()],
         "unreadable": {str(position): sentence for position, sentence in result.unreadable.items()},
         "intervals": None if result.intervals is None else result.intervals.state(),
+        "settings": result.settings,
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
@@ -78,7 +79,7 @@ def read_fields(text: str) -> dict[str, Any]:
         schema = Schema.from_toml(content["schema"])
         width = len(schema)
         return {
-            **{name: content[name] for name in ("method", "target", "probability", "rows_asked")},
+            **{name: content[name] for name in ("method", "target", "probability", "rows_asked", "settings")},
             "table": Table.read(_frame(content), schema, errors="status"),
             "statuses": tuple(Status[name] for name in content["status"]),
             "rows": _read_matrix(content["rows"], width),
