@@ -23,7 +23,18 @@ ROOMS += ["results", "methods", "metrics", "datasets", "testing", "cli"]
 ONLY = {"datasets": {"core", "schema"}}
 """Rooms that may import from these alone."""
 
-SHARED = {"base", "context", "figures", "latent", "menu", "parameters", "persistence", "provenance", "ranges"}
+SHARED = {
+    "base",
+    "context",
+    "figures",
+    "importance",
+    "latent",
+    "menu",
+    "parameters",
+    "persistence",
+    "provenance",
+    "ranges",
+}
 SHARED |= {"relaxed", "search"}
 """Parts of `attain.methods` that are not a method."""
 

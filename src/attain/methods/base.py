@@ -29,6 +29,7 @@ from attain.core.frames import Frame, one_row
 from attain.core.progress import track
 from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
+from attain.methods.importance.changes import find_importances
 from attain.methods.menu import Menu, as_columns
 from attain.methods.parameters import check_fields, integer, number
 from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
@@ -223,6 +224,7 @@ class Explainer(_Learned, ABC):
         errors: Errors = "status",
         slack: float | None = None,
         ranges: bool = False,
+        importance: bool = False,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
@@ -252,6 +254,9 @@ class Explainer(_Learned, ABC):
             executions, drawn at random, that hold; a row without such an answer gets one that holds as it is.
         ranges
             Whether the ranges in which each change may lie are found too; see `Counterfactuals.ranges`.
+        importance
+            Whether it is found how much each change matters; see `Counterfactuals.importance`. The model is asked about
+            2^m + m rows for m changes, or 256 (m + 1) + m for more than 12, which are not charged to the budget.
 
         Raises
         ------
@@ -259,7 +264,7 @@ class Explainer(_Learned, ABC):
             After Ctrl-C; its `result` has the answers found until then.
         """
         return self._explain(
-            self._request(model, target, probability, errors), X, n, constraints, errors, slack, ranges
+            self._request(model, target, probability, errors), X, n, constraints, errors, slack, ranges, importance
         )
 
     def _request(self, model: Any, target: Any, probability: float | None, errors: Errors = "status") -> Goal:
@@ -278,6 +283,7 @@ class Explainer(_Learned, ABC):
         errors: Errors,
         slack: float | None,
         ranges: bool,
+        importance: bool,
         others: Sequence[Goal] = (),
     ) -> Counterfactuals:
         check_integer("n", n, 1)
@@ -299,9 +305,14 @@ class Explainer(_Learned, ABC):
         found = None
         if ranges:
             found = find_ranges(problem, answers.rows, answers.owners, self.percentiles_, self._product_score(goal))
+        importances = None
+        if importance:
+            typicality = partial(self._typicality, inspected)
+            importances = find_importances(problem, answers.rows, answers.owners, typicality)
         result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
-        asked = {"n": int(n), "slack": slack, "ranges": ranges, "errors": errors}
-        result = replace(result, intervals=found, settings=self._settings_of(goal, others, constraints, asked))
+        asked = {"n": int(n), "slack": slack, "ranges": ranges, "importance": importance, "errors": errors}
+        settings = self._settings_of(goal, others, constraints, asked)
+        result = replace(result, intervals=found, importances=importances, settings=settings)
         if interrupted:
             raise Interrupted(result)
         return result

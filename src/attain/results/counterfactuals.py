@@ -14,6 +14,7 @@ from attain.core.frames import Frame
 from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results.html import notebook
+from attain.results.importance import IMPORTANCE
 from attain.results.ranges import RANGES
 from attain.results.record import CHANGES, LAW_CHANGES, Record
 from attain.results.sentences import person_sentences
@@ -48,6 +49,11 @@ class Counterfactuals(Record):
         lie, the others as suggested, or the other `levels` that do as well; and the sides `box_low` and `box_high` of a
         box in which all changes may vary at once. `box_failing` is an upper bound (95 %) on the share of the box that
         does not hold: 0 where it is proven that all of it does.
+    importance
+        With `explain(..., importance=True)`, one row per changed feature: `gain`, the share of the score gained that is
+        due to it (its Shapley value among the changes), and `per_point`, the same per percentile point moved; whether
+        it is needed for the decision, only to stay typical, or by a rule or law, all other changes carried out.
+        Features that follow others have no gain of their own.
     status
         How each person's search ended: the names of `Status`.
     reasons
@@ -96,6 +102,11 @@ class Counterfactuals(Record):
     def ranges(self) -> Frame:
         entries = self.range_entries()
         return self.table.layout.library.make({name: [entry[name] for entry in entries] for name in RANGES})
+
+    @cached_property
+    def importance(self) -> Frame:
+        entries = self.importance_entries()
+        return self.table.layout.library.make({name: [entry[name] for entry in entries] for name in IMPORTANCE})
 
     @cached_property
     def status(self) -> Any:

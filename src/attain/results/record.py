@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from attain.core.errors import AttainError
+from attain.results.importance import Importances
 from attain.results.ranges import Ranges
 from attain.results.reasons import why_nothing_is_free
 from attain.results.status import Status, Typicality
@@ -58,6 +59,8 @@ class Record:
     """The ranges round the options, where they were asked for."""
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What these answers follow from, as JSON: see `Counterfactuals.settings`."""
+    importances: Importances | None = field(default=None, repr=False)
+    """How much each change matters, where it was asked for."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -168,18 +171,36 @@ class Record:
         none = np.zeros(len(own), dtype=bool)
         return none if timing is None else np.asarray(timing.waiting(self.rows, own).any(axis=1))
 
-    def law_cells(self) -> list[dict[str, Any]]:
-        """One dictionary for each changed cell and law that the option would break without the change."""
+    @cached_property
+    def _breaks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The changed cells, by option and column, and the rules and laws each keeps its option from breaking."""
         own = self.table.values[self.owners]
         options, columns = np.nonzero(~unchanged(own, self.rows))
         undone = self.rows[options]
         undone[np.arange(len(options)), columns] = own[options, columns]
-        first = len(self.table.schema.rules)
-        needed = ~self._book.kept(undone)[:, first:] & self._book.kept(self.rows)[options, first:]
+        needed = ~self._book.kept(undone) & self._book.kept(self.rows)[options]
         # where one column follows others, the law asks for its change, not for theirs
-        equations = np.array([rule.determines is not None for rule in self._book.rules[first:]], dtype=bool)
+        equations = np.array([rule.determines is not None for rule in self._book.rules], dtype=bool)
         follows = np.array([name in self.following for name in self.table.schema.names])
-        needed &= ~equations | follows[columns][:, None]
+        needed &= ~(equations & self._book.is_law) | follows[columns][:, None]
+        return options, columns, needed
+
+    @property
+    def needed_by_law(self) -> np.ndarray:
+        """Which changed cells (m, d) a rule or law asks for, or follow from others, as clocks that nobody waits for."""
+        options, columns, needed = self._breaks
+        result = np.zeros(self.rows.shape, dtype=bool)
+        result[options, columns] = needed.any(axis=1)
+        follows, timing, own = np.zeros_like(result), self._book.timing, self.table.values[self.owners]
+        follows[:, [one.column for one in self._book.derivations]] = True
+        if timing is not None:
+            follows[:, list(timing.clocks)] = ~timing.waiting(self.rows, own)
+        return result | (follows & ~unchanged(own, self.rows))
+
+    def law_cells(self) -> list[dict[str, Any]]:
+        """One dictionary for each changed cell and law that the option would break without the change."""
+        options, columns, broken = self._breaks
+        needed = broken[:, self._book.is_law]
         return [
             {
                 "person": self.table.labels[int(self.owners[options[cell]])],
@@ -197,6 +218,12 @@ class Record:
         if found is None:
             raise AttainError("ranges were not asked for; call explain(..., ranges=True)")
         return [self._range(found, r) for r in range(len(found.option))]
+
+    def importance_entries(self) -> list[dict[str, Any]]:
+        """One dictionary for each changed feature of each option, with the columns of `importance`."""
+        if self.importances is None:
+            raise AttainError("importance was not asked for; call explain(..., importance=True)")
+        return self.importances.entries(self)
 
     def _range(self, found: Ranges, r: int) -> dict[str, Any]:
         i, feature = int(found.option[r]), self.table.schema.features[int(found.column[r])]

@@ -169,13 +169,14 @@ class Guarded(LatentExplainer):
         errors: Errors = "status",
         slack: float | None = None,
         ranges: bool = False,
+        importance: bool = False,
         robust: Sequence[Any] | Refit | None = None,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
         Parameters
         ----------
-        model, X, target, probability, n, constraints, errors, slack, ranges
+        model, X, target, probability, n, constraints, errors, slack, ranges, importance
             As for every method; see `Explainer.explain`.
         robust
             Asks for answers that other models accept, too: a list of fitted models, or a function of (X, y, seed) that
@@ -195,7 +196,7 @@ class Guarded(LatentExplainer):
                 self._seed,
                 self._settings.refits,
             )
-        return self._explain(goal, X, n, constraints, errors, slack, ranges, others)
+        return self._explain(goal, X, n, constraints, errors, slack, ranges, importance, others)
 
     def certificate(
         self,
