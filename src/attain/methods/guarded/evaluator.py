@@ -15,6 +15,9 @@ from attain.methods.search.pool import Pool, first_of_each, rank_within
 from attain.methods.search.problem import Problem
 from attain.population.guard import Guard, Limits
 
+_UNLAWFUL = 1e3
+"""Added to the cost where the pool is sorted: candidates that break a law, as their owner does, come last."""
+
 
 def slices(n: int, cells: int, most: int) -> Iterator[slice]:
     """Consecutive parts of n items of `cells` cells each, such that no part of several items has more than `most`."""
@@ -88,7 +91,7 @@ class CandidateEvaluator:
     relaxation
         The relaxation that each row is at, (rows,): a position in `limits`.
     pool
-        The cheapest candidates of each row within the limits of its relaxation.
+        The cheapest candidates of each row within the limits of its relaxation, those that break no law first.
     """
 
     problem: Problem
@@ -143,7 +146,9 @@ class CandidateEvaluator:
             lacking[some] = np.maximum(least[some] - self.guard.density(found.rows[some]), 0.0)
             found = replace(found, excess=found.excess + np.round(lacking / self.settings.density_scale, 9))
         within = np.flatnonzero(found.excess <= 0)
-        self.pool.add(found.rows[within], found.owners[within], found.cost[within])
+        rows, owners = found.rows[within], found.owners[within]
+        unlawful = self.problem.region.breaks_law(rows, owners)
+        self.pool.add(rows, owners, found.cost[within] + _UNLAWFUL * unlawful)
         return found
 
     def improvements(

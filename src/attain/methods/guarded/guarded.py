@@ -75,8 +75,8 @@ class Guarded(LatentExplainer):
         to find. With `n` options it is `n` times as much.
     easiest
         For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
-        values (of columns with more than 1,024, those at even ranks): it is one of the starts, and its total shift
-        stands beside each answer as `easiest_shift`, so that the price of faithfulness can be read.
+        values (of columns with more than 1,024, those at even ranks): its total shift stands beside each answer as
+        `easiest_shift`, so that the price of faithfulness can be read. Where there is no other start, it is one.
     budget
         The most rows the model is asked about for each row explained.
     margin

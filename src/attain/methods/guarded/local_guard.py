@@ -1,8 +1,8 @@
 """The guard for many candidates of each row: fast, because only real rows near that row are looked at.
 
 Neighbours of a candidate x are searched in a shortlist: the s real rows nearest to its owner, and the s nearest to the
-owner's cheapest start. Its distances to neighbours can therefore only be too large, never too small. The final answers
-are put to the guard itself.
+owner's cheapest start that passes the guard. Its distances to neighbours can therefore only be too large, never too
+small. The final answers are put to the guard itself.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ class GuardedSearch:
     def search(self, problem: Problem, latent_of: LatentOf, easiest: Answers | None = None) -> GuardedAnswers:
         """The best answers of each row; rows without any are those that no start could be found for.
 
-        `easiest` are further rows to start from. Where changes take time, answers that take less are searched for by
-        themselves: a search that starts with waiting would pay for it with every clock.
+        `easiest` are rows to start from where there are no others. Where changes take time, answers that take less are
+        searched for by themselves: a search that starts with waiting would pay for it with every clock.
         """
         found = [self._search(problem, latent_of, easiest)]
         longest = problem.region.max_months
@@ -139,16 +139,19 @@ class GuardedSearch:
         near = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
         starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near), self.accepted)
         parts = [starts.near_real_rows()]
-        further = [] if latent is None else [latent_starts(evaluator, latent)]
-        if easiest is not None:
-            region = evaluator.problem.region
-            further.append((region.final_form(easiest.rows, easiest.owners), easiest.owners))
-        for rows, owners in further:
+        if latent is not None:
+            rows, owners = latent_starts(evaluator, latent)
             flips = evaluator.flips(rows, owners)
             parts.append((rows[flips], owners[flips]))
         parts.append(self._fewer(evaluator, *(np.concatenate(part) for part in zip(*parts, strict=True))))
-        found = np.concatenate([owners for _, owners in parts])
-        parts.append(starts.climb(np.setdiff1d(np.arange(len(evaluator.problem)), found)))
+        short = np.setdiff1d(np.arange(len(evaluator.problem)), np.concatenate([owners for _, owners in parts]))
+        if easiest is not None and short.size:
+            some = easiest.subset(short)
+            rows, owners = evaluator.problem.region.final_form(some.rows, short[some.owners]), short[some.owners]
+            flips = evaluator.flips(rows, owners)
+            parts.append((rows[flips], owners[flips]))
+            short = np.setdiff1d(short, owners[flips])
+        parts.append(starts.climb(short))
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
 
     def _fewer(
@@ -164,9 +167,13 @@ class GuardedSearch:
         return fewer[flips], owners[flips]
 
     def _local_guard(self, rows: np.ndarray, owners: np.ndarray, evaluator: CandidateEvaluator) -> LocalGuard:
-        """The guard near each row, and near its cheapest start."""
+        """The guard near each row, and near its cheapest start among those that pass, or else the most typical one.
+
+        Near the cheapest start of all there may be nothing that passes.
+        """
         space = self.guard.reference.space
-        order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
+        passed = np.minimum(self._p_value(rows), self.rates[0])
+        order = np.lexsort((evaluator.objective.cost(rows, owners), -passed, owners))
         first = order[rank_within(owners[order]) == 0]
         places = np.repeat(space.transform(evaluator.problem.region.factuals)[:, None, :], 2, axis=1)
         places[owners[first], 1] = space.transform(rows[first])
@@ -183,7 +190,8 @@ class GuardedSearch:
     def _answers(self, evaluator: CandidateEvaluator, ways: Candidates) -> GuardedAnswers:
         """The best candidates of each row, judged by the guard itself; for several options, also where others ended."""
         pool, single = evaluator.pool, evaluator.problem.options == 1
-        rows, owners, cost = pool.rows, pool.owners, pool.distances
+        rows, owners = pool.rows, pool.owners
+        cost = evaluator.objective.cost(rows, owners)
         if not single:
             rows, cost = np.concatenate((rows, ways.rows)), np.concatenate((cost, ways.cost))
             owners = np.concatenate((owners, ways.owners))

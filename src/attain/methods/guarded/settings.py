@@ -154,7 +154,7 @@ class GuardedSettings:
     """The cost of a unit of excess over the guard's limits: larger than any change, so that a candidate first becomes
     typical, then easy. (–)"""
     shortlist: int = 160
-    """Real rows near a row, and near its cheapest start, among which candidates are measured. (T)"""
+    """Real rows near a row, and near its cheapest start that passes, among which candidates are measured. (T)"""
 
     # the easiest answer, and the certificate
     easiest_values: int = 1024
