@@ -16,7 +16,10 @@ def blocks(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
-def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blocks_of_a_page_run_one_after_the_other(
+    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("attain.density.estimator._STEPS", 1)  # train as short as possible: whether it runs is tested
     names: dict[str, Any] = _readers_own_data() if page.name == "README.md" else {}
     for number, block in enumerate(blocks(page), start=1):

@@ -161,7 +161,7 @@ def test_running_fit_again_from_its_config_gives_the_same_bytes(files: Path, cap
     assert attain.load("other.attain").step == 0.2
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json", "xlsx"])
 def test_running_explain_again_from_its_config_gives_the_same_bytes(ending: str, files: Path, capsys: Any) -> None:
     out = f"o.{ending}"
     assert main([*EXPLAIN, "--n", "2", "--out", out, "--changes", "c.csv", "--probability", "0.6"]) == 0
@@ -210,6 +210,13 @@ def test_few_people_get_sentences_and_many_a_table(files: Path, capsys: Any, mon
 def test_json_output_holds_the_whole_result(files: Path) -> None:
     assert main([*EXPLAIN, "--out", "o.json"]) == 0
     assert digest(Counterfactuals.from_json((files / "o.json").read_text())) == digest(direct())
+
+
+def test_features_have_their_labels_and_units_in_the_header_where_asked(files: Path) -> None:
+    assert main([*EXPLAIN, "--out", "o.csv", "--labels"]) == 0
+    names = [f"{f.title} ({f.unit})" if f.unit else f.title for f in people.schema()]
+    assert set(names) <= set(pd.read_csv("o.csv").columns)
+    assert any("(€)" in name for name in names)
 
 
 def test_csv_and_parquet_in_and_out_hold_the_same(files: Path) -> None:
@@ -302,7 +309,7 @@ REFUSED = {
     "no explainer": (["explain", "no.attain", *EXPLAIN[2:], "--out", "o.csv"], "there is no file 'no.attain'"),
     "no people": (["explain", "e.attain", "no.csv", *EXPLAIN[3:], "--out", "o.csv"], "there is no file 'no.csv'"),
     "no folder": ([*EXPLAIN, "--out", "none/o.csv"], "does not exist"),
-    "no format": ([*EXPLAIN, "--out", "o.xlsx"], "has an unknown file extension"),
+    "no format": ([*EXPLAIN, "--out", "o.ods"], "has an unknown file extension"),
     "no constraints": ([*EXPLAIN, "--out", "o.csv", "--constraints", "c.toml"], "'c.toml' could not be read"),
     "no target": ([*EXPLAIN[:-1], "maybe", "--out", "o.csv"], "is not among the model's classes: 'granted', 'refused'"),
     "no method": (

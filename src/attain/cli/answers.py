@@ -1,4 +1,4 @@
-"""Answers to evaluate: the JSON file that `attain explain` writes, or a table of answers from any other tool."""
+"""Answers in files: those that `attain explain` writes, and tables of answers from any other tool."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attain.cli.frames import columns_of, read_any, read_people
+from attain.cli.frames import EXCEL, columns_of, read_any, read_people, written
 from attain.core.errors import AttainError, DataError, FileError, listed
+from attain.core.files import write_atomically
 from attain.core.names import free_name
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.exports import made
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import Table
@@ -38,6 +40,21 @@ class TableOfAnswers:
 def is_json(path: str) -> bool:
     """Whether a file contains a whole result, by its ending."""
     return path.lower().endswith(".json")
+
+
+def write_answers(path: str, result: Counterfactuals, separator: str | None = None, labels: bool = False) -> None:
+    """Writes the whole result as JSON or Excel, or one row for each option, by the file's ending."""
+    if is_json(path):
+        write_atomically(path, result.to_json().encode())
+    elif path.lower().endswith(EXCEL):
+        result.to_excel(path, labels=labels)
+    else:
+        written(path, made(result, "answers", labels), separator)
+
+
+def write_changes(path: str, result: Counterfactuals, separator: str | None = None) -> None:
+    """Writes the paper's Table 1: one row for each changed cell."""
+    written(path, made(result, "changes"), separator)
 
 
 def read_whole(path: str) -> Counterfactuals:
@@ -65,12 +82,13 @@ def read_table(
 
     The first of several rows for a person counts: it is the best option. A row of missing cells means no answer, like
     a missing row, and so does any status but FOUND where the file has statuses. Numbers outside the schema's bounds
-    are read too, so that they can be counted as violations.
+    are read too, so that they can be counted as violations. Escaped texts of CSV files are read as they were.
     """
     schema, loose = people.schema, _loosened(people.schema)
-    columns = columns_of(path, separator)
+    columns = columns_of(path, separator, escaped=True)
     person = index if index is not None else free_name("person", schema.names)
-    frame = read_people(path, loose, index=person if person in columns else None, separator=separator).frame
+    named = person if person in columns else None
+    frame = read_people(path, loose, index=named, separator=separator, escaped=True).frame
     read = Table.read(frame, loose, path, errors="status")
     numbered = isinstance(frame.index, pd.RangeIndex)
     rows = _in_order(path, frame, people) if numbered else _matched(path, list(frame.index), people.labels)

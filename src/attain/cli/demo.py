@@ -35,7 +35,7 @@ def run(given: argparse.Namespace) -> None:
 
     from attain.cli.terminal import say, width
     from attain.core.errors import AttainError
-    from attain.core.files import check_writable, write_atomically
+    from attain.core.files import check_writable
     from attain.datasets import load_german
     from attain.results.sentences import person_sentences
     from attain.results.text import LEGEND, comparison, description, summary
@@ -72,7 +72,7 @@ def run(given: argparse.Namespace) -> None:
     say(summary(result))
     say(f"\n{first} beside {' and '.join(others)}:")
     print(comparison(results, width()))
-    write_atomically(given.out, result.frame.to_csv().encode())
+    result.to_csv(given.out)
     say(f"\n{time.perf_counter() - started:.0f} s in total. Written: {given.out}")
 
 

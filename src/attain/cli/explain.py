@@ -33,7 +33,8 @@ number of the option, the status, a sentence that
 says what to change, the features, the figures. A
 person without an answer has one row with their
 own record, and the sentence says why. If OUT ends
-with .json, it has the whole result.
+with .json, it has the whole result; with .xlsx,
+all its tables, one sheet each.
 
 {EXIT_CODES}
 example:
@@ -50,7 +51,8 @@ def register(commands: Any) -> None:
     command.add_argument("people", metavar="PEOPLE", help="a CSV or Parquet file with one row per person")
     add_model(command, "a model file or module:object; see below")
     command.add_argument("--target", required=True, metavar="T", help="the desired class, as the model names it")
-    command.add_argument("--out", required=True, metavar="OUT", help="output file: .csv, .parquet or .json")
+    command.add_argument("--out", required=True, metavar="OUT", help="output file: .csv, .xlsx, .parquet or .json")
+    command.add_argument("--labels", action="store_true", help="call features by their labels and units in OUT")
     command.add_argument("--changes", metavar="FILE", help="also write one row per changed cell: .csv or .parquet")
     command.add_argument("--n", type=int, default=1, help="number of options for each person (default 1)")
     command.add_argument("--probability", type=float, metavar="P", help="require this probability of the target")
@@ -74,16 +76,16 @@ def register(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Explains, writes and reports; returns the exit code."""
+    from attain.cli.answers import write_answers, write_changes
     from attain.cli.classifiers import find_target, known_classes, read_model
     from attain.cli.config import write_config
     from attain.cli.constraints import read_constraints
-    from attain.cli.frames import check_ending, read_people
-    from attain.cli.results import write_answers, write_changes
+    from attain.cli.frames import EXCEL, check_ending, read_people
     from attain.cli.terminal import note
     from attain.core.errors import Interrupted
     from attain.methods.persistence import load
 
-    check_ending(given.out, also=(".json",))
+    check_ending(given.out, also=(".json", EXCEL))
     if given.changes is not None:
         check_ending(given.changes)
     explainer = load(given.explainer)
@@ -112,7 +114,7 @@ def run(given: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     if result.unreadable:
         note(f"{len(result.unreadable)} of {len(result)} records cannot be read; {given.out} says why: UNREADABLE")
-    write_answers(given.out, result, given.separator)
+    write_answers(given.out, result, given.separator, given.labels)
     if given.changes is not None:
         write_changes(given.changes, result, given.separator)
     _report(given, result, model, seconds, write_config(given.out, given))

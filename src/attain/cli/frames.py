@@ -17,10 +17,12 @@ import pandas as pd
 from attain.core.errors import DataError, FileError, MissingExtraError, listed
 from attain.core.files import check_writable, write_atomically
 from attain.core.names import repeated
+from attain.core.spreadsheets import csv_bytes, excel_module, unescaped
 from attain.schema import Feature, Schema
 
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
 _PARQUET: Final = (".parquet", ".pq")
+EXCEL: Final = ".xlsx"
 MISSING: Final = frozenset(
     [
         *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
@@ -50,6 +52,8 @@ def check_ending(path: str, also: Sequence[str] = ()) -> None:
     check_writable(path)
     if _ending(path) in _PARQUET:
         _parquet_module()
+    if _ending(path) == EXCEL:
+        excel_module()
 
 
 def read_people(
@@ -60,12 +64,14 @@ def read_people(
     label: str | None = None,
     separator: str | None = None,
     categories: bool = False,
+    escaped: bool = False,
 ) -> People:
     """The schema's columns of a file, each with the dtype that fits its values; other columns are ignored.
 
-    With `categories`, columns of levels get the categorical dtype that XGBoost and LightGBM require.
+    With `categories`, columns of levels get the categorical dtype that XGBoost and LightGBM require. With `escaped`,
+    texts in CSV files are read as they were before `written` escaped them.
     """
-    columns = columns_of(path, separator)
+    columns = columns_of(path, separator, escaped)
     for flag, name in (("--index", index), ("--label", label)):
         if name is not None and name in schema:
             raise DataError(f"{flag} names {name!r}, which is a feature of the schema; remove it from one of the two")
@@ -82,7 +88,8 @@ def read_people(
         whole = _parquet(path, index)
         frame, labels = whole[chosen], None if label is None else whole[label]
     else:
-        cells = _csv(path, separator, [*chosen, *(name for name in (index, label) if name is not None)])
+        wanted = [*chosen, *(name for name in (index, label) if name is not None)]
+        cells = _csv(path, separator, wanted, escaped)
         frame = pd.DataFrame({name: _converted(cells[name], partial(_column, feature=schema[name])) for name in chosen})
         labels = None if label is None else _converted(cells[label], _names).rename(label)
         if index is not None:
@@ -121,14 +128,15 @@ def read_any(path: str, *, index: str | None = None, separator: str | None = Non
     return pd.DataFrame(made), remarks
 
 
-def columns_of(path: str, separator: str | None = None) -> list[str]:
-    """The column names of a file, which exist and are distinct."""
+def columns_of(path: str, separator: str | None = None, escaped: bool = False) -> list[str]:
+    """The column names of a file, which exist and are distinct; with `escaped`, as they were before `written`."""
     ending = _ending(path)
     if ending not in (*_SEPARATORS, *_PARQUET):
         raise FileError(f"{path!r} has an unknown file extension; use one of {', '.join((*_SEPARATORS, *_PARQUET))}")
     if not Path(path).is_file():
         raise FileError(f"there is no file {path!r}")
     columns = _parquet_columns(path) if ending in _PARQUET else _csv_header(path, _separator(path, separator))
+    columns = list(map(unescaped, columns)) if escaped and ending not in _PARQUET else columns
     if not columns:
         raise FileError(f"{path!r} is empty; it must have columns, and their names in the first line")
     if twice := repeated(columns):
@@ -137,17 +145,17 @@ def columns_of(path: str, separator: str | None = None) -> list[str]:
 
 
 def written(path: str, frame: pd.DataFrame, separator: str | None = None) -> None:
-    """Writes a frame without its index, in the format of the file extension."""
-    buffer = io.BytesIO()
+    """Writes a frame without its index, in the format of the file extension; texts in CSV files are escaped."""
     if _ending(path) in _PARQUET:
+        buffer = io.BytesIO()
         _parquet_module()
         # a column of Parquet has one type, and a table of changes has numbers beside strings
         mixed = [name for name in frame.columns if frame[name].dtype == object and not _is_plain(frame[name])]
         frame = frame.assign(**{str(name): frame[name].map(str, na_action="ignore").astype("str") for name in mixed})
         frame.to_parquet(buffer, engine="pyarrow", index=False)
+        write_atomically(path, buffer.getvalue())
     else:
-        frame.to_csv(buffer, sep=_separator(path, separator), index=False, lineterminator="\n", encoding="utf-8")
-    write_atomically(path, buffer.getvalue())
+        write_atomically(path, csv_bytes(frame, _separator(path, separator)))
 
 
 def _ending(path: str) -> str:
@@ -186,8 +194,14 @@ def _unreadable(path: str, error: Exception) -> FileError:
     return FileError(f"{path!r} cannot be read as CSV: {text}")
 
 
-def _csv(path: str, separator: str | None, columns: Sequence[str]) -> dict[str, pd.Categorical[Any]]:
+def _csv(
+    path: str, separator: str | None, columns: Sequence[str], escaped: bool = False
+) -> dict[str, pd.Categorical[Any]]:
     """The cells of some columns as strings, read in one pass; every row must be as wide as the header."""
+    if escaped:
+        written_as = dict(zip(columns_of(path, separator, True), columns_of(path, separator), strict=True))
+        cells = _csv(path, separator, [written_as[name] for name in columns])
+        return {name: _unescaped(cells[written_as[name]]) for name in columns}
     try:
         import pyarrow.csv
     except ImportError:
@@ -206,6 +220,11 @@ def _csv(path: str, separator: str | None, columns: Sequence[str]) -> dict[str, 
         width = _WIDTH.search(str(error))
         raise _uneven(path, *map(int, width.groups())) if width else _unreadable(path, error) from None
     return {name: pd.Categorical(table[name].to_pandas()) for name in columns}
+
+
+def _unescaped(cells: pd.Categorical[Any]) -> pd.Categorical[Any]:
+    words = np.array([unescaped(word) for word in cells.categories], dtype=object)
+    return pd.Categorical(words[cells.codes])
 
 
 def _csv_without_arrow(path: str, separator: str, columns: Sequence[str]) -> dict[str, pd.Categorical[Any]]:

@@ -19,6 +19,7 @@ from attain.core.drawing import save
 from attain.core.errors import AttainError, ModelError
 from attain.core.files import write_atomically
 from attain.core.page import Block, Heading, Paragraph, Picture, TableBlock, write
+from attain.core.spreadsheets import csv_bytes
 from attain.core.text import wrapped
 from attain.metrics.context import AnswerMatrix
 from attain.metrics.evaluation import Background, Evaluation
@@ -100,7 +101,7 @@ class MethodComparison:
         """Writes `comparison.csv`, `trade-off.png`, `trade-off.svg` and `index.html`; needs the extra `report`."""
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-        write_atomically(place / "comparison.csv", self.table.to_csv(float_format="%.8g").encode())
+        write_atomically(place / "comparison.csv", csv_bytes(self.table.reset_index(), float_format="%.8g"))
         content: list[Block] = [Paragraph(self._introduction()), *blocks(self.lines, full=False), Paragraph(NOTE)]
         if self.evaluations:
             save(trade_off([("", self.lines, key) for key in (INLIERS, CONNECTED)]), place, "trade-off")

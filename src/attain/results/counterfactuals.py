@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.core.names import free_name
 from attain.core.text import plain
+from attain.results import exports
 from attain.results.html import notebook
 from attain.results.importance import IMPORTANCE
 from attain.results.ranges import RANGES
@@ -166,6 +168,35 @@ class Counterfactuals(Record):
     def to_json(self) -> str:
         """The whole result as JSON, which `Counterfactuals.from_json` reads."""
         return to_json(self)
+
+    def to_csv(
+        self, path: str | PathLike[str], table: str = "answers", *, labels: bool = False, separator: str = ","
+    ) -> None:
+        """Writes a table as CSV. No text in it can be taken for a formula; numbers stay numbers.
+
+        A text that begins with `=`, `+`, `-`, `@`, a tab or a line break, or has one of the first four after a
+        separator, gets an apostrophe before it. `attain evaluate` reads the answers as they were.
+
+        Parameters
+        ----------
+        path
+            The file, which is replaced.
+        table
+            "answers": one row for each option, and one with their own record for each person without an answer;
+            "changes", "ranges", "law_changes" or "figures": the frame of that name; "settings": a row for each.
+        labels
+            Whether features are called by their labels and units in the header of the answers.
+        separator
+            The character between cells.
+        """
+        exports.to_csv(self, path, table, labels, separator)
+
+    def to_excel(self, path: str | PathLike[str], *, labels: bool = False) -> None:
+        """Writes an Excel file with all tables that `to_csv` can write, one sheet each; needs the extra `report`.
+
+        No text can be taken for a formula, as in `to_csv`. The same result gives the same bytes.
+        """
+        exports.to_excel(self, path, labels)
 
     @classmethod
     def from_json(cls, text: str) -> Counterfactuals:

@@ -1,0 +1,158 @@
+"""A result as tables for spreadsheets: CSV and Excel."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+import numpy as np
+import pandas as pd
+
+from attain.core.checks import check_choice
+from attain.core.files import write_atomically
+from attain.core.frames import Frame, library_named
+from attain.core.names import free_name
+from attain.core.spreadsheets import csv_bytes, excel_bytes
+from attain.results.ranges import RANGES
+from attain.results.record import CHANGES, LAW_CHANGES, Record
+from attain.results.sentences import option_sentences
+
+if TYPE_CHECKING:
+    from attain.results.counterfactuals import Counterfactuals
+
+Table: TypeAlias = "Callable[[Counterfactuals], pd.DataFrame]"
+
+
+def to_csv(
+    result: Counterfactuals, path: str | os.PathLike[str], table: str, labels: bool, separator: str = ","
+) -> None:
+    """Writes one of the tables."""
+    check_choice("table", table, TABLES)
+    write_atomically(path, csv_bytes(made(result, table, labels), separator))
+
+
+def to_excel(result: Counterfactuals, path: str | os.PathLike[str], labels: bool) -> None:
+    """Writes all tables that the result has, each as a sheet."""
+    write_atomically(path, excel_bytes({name: made(result, name, labels) for name in _present(result)}))
+
+
+def made(result: Counterfactuals, table: str, labels: bool = False) -> pd.DataFrame:
+    """One of the tables as a pandas frame, whatever library the result is of."""
+    frame = TABLES[table](result)
+    return frame.rename(columns=_headings(result, frame.columns)) if labels and table == "answers" else frame
+
+
+def flattened(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested settings as pairs of a dotted name and a value."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from flattened(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _answers(result: Counterfactuals) -> pd.DataFrame:
+    """One row for each option, and one with their own record for each person without an answer.
+
+    Person, option (empty where there is none), status, sentence, level, the features, the figures of the option.
+    """
+    table = result.table
+    without = np.setdiff1d(np.arange(len(table)), result.owners)
+    owners = np.concatenate([result.owners, without])
+    rows = np.concatenate([result.rows, table.values[without]])
+    order = np.argsort(owners, kind="stable")
+    owners, rows, answered = owners[order], rows[order], order < len(result.owners)
+    features = _as_pandas(result, table.take(owners, rows)).reset_index(drop=True)
+    figures = {name: np.asarray(values)[owners] for name, values in result.person_figures.items()}
+    for name, values in result.option_figures.items():
+        figures[name] = np.full(len(owners), np.nan)
+        figures[name][answered] = values[order[answered]]
+    option = pd.array(np.full(len(owners), pd.NA), dtype="Int64")
+    option[answered] = result.ranks[order[answered]]
+    sentences = [*option_sentences(result), *(result.reason(i) for i in without)]
+    taken = set(features.columns)
+    leading: dict[str, Any] = {
+        _person_column(result): [table.labels[i] for i in owners],
+        free_name("option", taken): option,
+        free_name("status", taken): [result.statuses[i].name for i in owners],
+        free_name("sentence", taken): [sentences[k] for k in order],
+    }
+    if any(result.levels):
+        leading[free_name("level", taken)] = [[*result.levels, *[None] * len(without)][k] for k in order]
+    named_figures = {free_name(name, taken): values for name, values in figures.items()}
+    return pd.concat([pd.DataFrame(leading), features, pd.DataFrame(named_figures)], axis=1)
+
+
+def _figures(result: Counterfactuals) -> pd.DataFrame:
+    figures = {**result.person_figures, **{name: result.of_best(name) for name in result.option_figures}}
+    return _frame({free_name("person", figures): list(result.table.labels), **figures})
+
+
+def _settings(result: Counterfactuals) -> pd.DataFrame:
+    pairs = [
+        (name, value if isinstance(value, str | bool | int | float | None) else json.dumps(value, ensure_ascii=False))
+        for name, value in flattened(result.settings)
+    ]
+    return pd.DataFrame(pairs, columns=["setting", "value"], dtype=object)
+
+
+def _long(entries: Callable[[Counterfactuals], list[dict[str, Any]]], names: Sequence[str]) -> Table:
+    """A table in long form, with lists of levels as text."""
+
+    def frame(result: Counterfactuals) -> pd.DataFrame:
+        found = entries(result)
+        columns = {_person_column(result) if name == "person" else name: [e[name] for e in found] for name in names}
+        return _frame({name: [_joined(cell) for cell in cells] for name, cells in columns.items()})
+
+    return frame
+
+
+def _joined(cell: Any) -> Any:
+    return ", ".join(cell) if isinstance(cell, list) else cell
+
+
+TABLES: Final[Mapping[str, Table]] = {
+    "answers": _answers,
+    "changes": _long(Record.changed_cells, CHANGES),
+    "ranges": _long(Record.range_entries, RANGES),
+    "law_changes": _long(Record.law_cells, LAW_CHANGES),
+    "figures": _figures,
+    "settings": _settings,
+}
+"""How each table is made."""
+_FIELDS: Final = {"ranges": "intervals", "law_changes": "laws", "settings": "settings"}
+"""The field of a result without which it does not have a table."""
+
+
+def _present(result: Counterfactuals) -> list[str]:
+    return [name for name in TABLES if name not in _FIELDS or getattr(result, _FIELDS[name])]
+
+
+def _as_pandas(result: Counterfactuals, frame: Frame) -> pd.DataFrame:
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    opened = result.table.layout.library.read(frame)
+    return _frame({name: opened[name].to_list() for name in opened.columns})
+
+
+def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
+    return cast(pd.DataFrame, library_named("pandas").make(columns))
+
+
+def _person_column(result: Counterfactuals) -> str:
+    """The name of the index, or else `person`."""
+    own = getattr(getattr(result.table.source, "index", None), "name", None)
+    return own if isinstance(own, str) and own else free_name("person", result.table.schema.names)
+
+
+def _headings(result: Counterfactuals, columns: Iterable[str]) -> dict[str, str]:
+    """The features' names with their labels and units: `Credit amount (€)`."""
+    schema, taken = result.table.schema, set(columns) - set(result.table.schema.names)
+    headings: dict[str, str] = {}
+    for name in schema.names:
+        unit = f" ({schema[name].unit})" if schema[name].unit else ""
+        headings[name] = free_name(f"{schema[name].title}{unit}", taken)
+        taken.add(headings[name])
+    return headings
