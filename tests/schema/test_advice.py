@@ -13,7 +13,7 @@ from attain.datasets import load_german
 from attain.schema import Feature, Schema
 from attain.schema.advice import advise, columns_to_decide
 from attain.schema.text import advice_text
-from attain.schema.vocabulary import words_of
+from attain.schema.vocabulary import counted, window_of, words_of
 from attain.testing import people
 
 RANDOM = np.random.default_rng(0)
@@ -105,11 +105,16 @@ def test_names_say_what_people_do_not_choose_what_is_past_and_what_is_a_clock(na
             for n in ("DebtRatio", "credit_amount", "RevolvingUtilizationOfUnsecuredLines", "Restschuld")
         ),
         *((n, "decrease") for n in ("NetFractionRevolvingBurden", "NumInqLast6M", "NumberRealEstateLoansOrLines")),
+        *((n, "decrease") for n in ("TradesOpenedLast12Months", "Anfragen_letzte_6_Monate", "num_open_loans")),
+        *((n, "increase") for n in ("NumTotalTrades", "total_acc", "Anzahl_Karten_insgesamt", "total_loans")),
+        *((n, None) for n in ("total_trade_value", "satisfactory", "num_cards", "open_accounts")),
         *((n, None) for n in ("hours-per-week", "housing", "duration", "incoming", "credibility", "job")),
     ],
 )
 def test_names_say_which_way_a_person_can_be_asked_to_go(name: str, way: str | None) -> None:
-    assert topics(AMOUNTS, name) == ({} if way is None else {"direction": {"direction": way}})
+    found = topics(AMOUNTS, name)
+    found.pop("pace", None)
+    assert found == ({} if way is None else {"direction": {"direction": way}})
 
 
 @pytest.mark.parametrize("name", ["ExternalRiskEstimate", "credit_score", "FICO", "schufa", "decile_score"])
@@ -329,7 +334,7 @@ def test_a_preset_follows_what_is_obvious() -> None:
 
 def test_hand_made_schemas_need_no_advice_about_people() -> None:
     german = load_german()
-    assert {item.about for item in german.schema.advise(german.X)} <= {"direction"}
+    assert {item.about for item in german.schema.advise(german.X)} <= {"direction", "pace"}
     assert columns_to_decide(german.schema) == {}
 
 
@@ -380,3 +385,140 @@ def test_a_number_that_identifies_people_is_no_clock() -> None:
     frame = pd.DataFrame({"days_since": np.arange(500)})
     feature = Schema.infer(frame, preset="lending", laws=False)["days_since"]
     assert (feature.immutable, feature.clock) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "thing"),
+    [
+        *(("NumTotalTrades", "trade"), ("NumberRealEstateLoansOrLines", "loan"), ("existing_credits", "credit")),
+        *(("NumInqLast6M", "inq"), ("open_acc", "acc"), ("PercentInstallTrades", "trade"), ("cards", "card")),
+        *(("Anzahl_Konten", "konte"), ("anzahl_kredite", "kredit"), ("Kreditkarten", "kreditkarte")),
+        *(("credit_amount", None), ("loan", None), ("has_credit_card", None), ("checking_account", None)),
+        *(("loans_amount", None), ("deadlines", None), ("online", None), ("hours", None), ("credit_limit", None)),
+    ],
+)
+def test_names_say_what_is_counted(name: str, thing: str | None) -> None:
+    assert counted(name) == thing
+
+
+@pytest.mark.parametrize(
+    ("name", "months"),
+    [
+        *(("NumInqLast6M", 6), ("NumInqLast6Mexcl7days", 6), ("inq_last_6mths", 6), ("acc_open_past_24mths", 24)),
+        *(("AnfragenLetzte12Monate", 12), ("cards_last_2_years", 24), ("loans_last_365_days", 12), ("trades", None)),
+    ],
+)
+def test_names_say_over_how_many_months_is_counted(name: str, months: float | None) -> None:
+    assert window_of(name) == months
+
+
+MONTHS = RANDOM.integers(12, 300, 400)
+PEOPLE = pd.DataFrame(
+    {
+        "months_since_oldest_account": MONTHS,
+        "num_accounts": RANDOM.binomial(MONTHS, RANDOM.choice([0.1, 0.3], 400)),
+        "percent_savings_accounts": RANDOM.integers(0, 101, 400),
+        "age": RANDOM.integers(18, 80, 400),
+        "num_cards": RANDOM.integers(0, 9, 400),
+        "inquiries_last_6_months": RANDOM.choice([0, 0, 3, 3, 4], 400),
+        "accounts_with_balance": RANDOM.integers(0, 9, 400),
+    }
+)
+
+
+def paces(frame: pd.DataFrame) -> dict[str, Any]:
+    """What is advised about the pace of each column."""
+    schema = Schema.infer(frame, laws=False)
+    return {item.column: item for item in schema.advise(frame) if item.about == "pace"}
+
+
+def two_digits(number: float) -> float:
+    return float(f"{number:.2g}")
+
+
+def test_counts_get_the_pace_of_the_fastest_people() -> None:
+    found = paces(PEOPLE)
+    rates = PEOPLE[["num_accounts", "num_cards"]].div(MONTHS, axis=0).quantile(0.95).map(two_digits)
+    assert found["num_accounts"].changes == {"pace": rates["num_accounts"]}
+    assert found["num_cards"].changes == {"pace": rates["num_cards"]}
+    assert f"gained {rates['num_accounts']} a month or more, by months_since" in found["num_accounts"].reason
+    # a share of one half of N accounts moves by 50 / N points with one more
+    share = 50 * rates["num_accounts"] / PEOPLE["num_accounts"].median()
+    assert found["percent_savings_accounts"].changes == {"pace": two_digits(share)}
+    assert found["inquiries_last_6_months"].changes == {"pace": 0.5}
+    assert set(found) == {"num_accounts", "num_cards", "percent_savings_accounts", "inquiries_last_6_months"}
+
+
+def test_without_a_clock_of_the_record_it_has_grown_since_people_were_of_age() -> None:
+    frame = PEOPLE[["age", "num_cards"]]
+    grown = PEOPLE["age"] > 18
+    rate = (PEOPLE["num_cards"] / (12 * (PEOPLE["age"] - 18)))[grown].quantile(0.95)
+    assert paces(frame)["num_cards"].changes == {"pace": two_digits(rate)}
+    assert "since they were 18, by age" in paces(frame)["num_cards"].reason
+    asked = paces(frame[["num_cards"]])["num_cards"]
+    assert (asked.changes, asked.python, asked.toml) == ({}, "", "")
+    assert "by pace" in asked.reason
+    schema = Schema.infer(frame, laws=False)
+    for decided in ({"pace": 0.1}, {"immutable": True}, {"range": (-1, 1)}):
+        assert not any(item.about == "pace" for item in schema.change("num_cards", **decided).advise(frame))
+
+
+def test_a_count_that_would_set_a_clock_back_is_held() -> None:
+    frame = PEOPLE.assign(months_since_last_account_opened=MONTHS // 2)
+    schema = Schema.infer(frame, laws=False, preset="lending")
+    assert set(schema.immutable) == {"age", "num_accounts", "percent_savings_accounts"}
+    assert "months_since_last_account_opened back to 0" in paces(frame)["num_accounts"].reason
+    assert schema["num_cards"].pace is not None
+
+
+def test_a_preset_limits_time_where_columns_have_a_pace() -> None:
+    schema = Schema.infer(PEOPLE[["age", "num_cards"]], laws=False, preset="lending")
+    assert (schema.clocks, len(schema.paced), schema.max_months) == ((), 1, 24)
+
+
+UNITS = pd.DataFrame({"income": RANDOM.integers(1000, 9000, 600).astype(float), "debt_ratio": RANDOM.random(600)})
+
+
+def with_units(absent: np.ndarray, code: float, factor: float) -> pd.DataFrame:
+    """Where `absent`, income has a code and the ratio is larger by a factor."""
+    frame = UNITS.copy()
+    frame.loc[absent, "debt_ratio"] *= factor
+    frame.loc[absent, "income"] = code
+    return frame.assign(cards=AMOUNTS[RANDOM.integers(0, 500, 600)])
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "factor", "condition"),
+    [
+        (100, np.nan, 2000, "income is missing"),
+        (100, np.nan, 0.001, "income is missing"),
+        (100, -9, 2000, "income = -9"),
+        (100, np.nan, 10, None),
+        (20, np.nan, 2000, None),
+        (590, np.nan, 2000, None),
+    ],
+)
+def test_numbers_on_another_scale_are_held_where_another_column_has_none(
+    rows: int, code: float, factor: float, condition: str | None
+) -> None:
+    frame = with_units(np.arange(600) < rows, code, factor)
+    schema = Schema.infer(frame, laws=False)
+    found = [item for item in schema.advise(frame) if item.about == "units"]
+    assert [(item.column, dict(item.changes)) for item in found] == (
+        [] if condition is None else [("debt_ratio", {"immutable_if": condition})]
+    )
+    for item in found:
+        assert f"({rows:,} rows)" in item.reason
+        decided = eval(item.python, {"schema": schema})
+        assert item not in decided.advise(frame)
+        assert Schema.from_toml(decided.to_toml()) == decided
+
+
+def test_codes_and_missing_cells_are_named_together_and_of_several_columns_the_one_that_tells_most() -> None:
+    absent = np.arange(600) < 200
+    frame = with_units(absent, np.nan, 2000)
+    frame.loc[:79, "income"] = -9
+    frame.loc[80:119, "income"] = -8
+    frame["of the rest"] = np.where(np.arange(600) < 60, np.nan, 1.0 + AMOUNTS[:100].repeat(6))
+    item = next(item for item in Schema.infer(frame, laws=False).advise(frame) if item.about == "units")
+    assert item.changes == {"immutable_if": "income is missing or income in (-9, -8)"}

@@ -57,6 +57,11 @@ def read_columns(
     return values
 
 
+def ordinary_numbers(feature: Feature, cells: np.ndarray) -> np.ndarray:
+    """The cells of a column of the matrix (n,), NaN for special codes."""
+    return np.where(np.isin(cells, list(feature.special)), math.nan, cells)
+
+
 class Rows(NamedTuple):
     """Rows of a frame that may hold cells which their features do not take.
 

@@ -57,6 +57,26 @@ _LESS: Final = re.compile(
     r"|inquir(y|ies)|inq|(credit|loan|existing) (amount|credits?)|instal?lment rate|\w*schulden?|\w*kredit\w*"
     r"|\w*darlehen|auslastung|belastung|ratenh[öo]he|restschuld)\b"
 )
+_COUNTED: Final = re.compile(
+    r"\b(trade|account|acct|acc|line|loan|card|credit|mortgage|contract|polic|inquir|enquir|inq|\w*kredit|\w*karte"
+    r"|konte|darlehen|\w*vertr[aä]g|police|anfrage)(s|ies|en|e|n|)\b"
+)
+"""Things that people have one by one, and that are counted."""
+_NUMBER_OF: Final = re.compile(r"\b(num|number|count|counts|cnt|nb|nr|no|n|total|tot|anzahl|zahl|insgesamt)\b")
+_MONEY: Final = re.compile(
+    r"\b(amounts?|amt|sum|values?|limits?|rates?|ratio|duration|term|betrag|h[öo]he|summe|rate)\b"
+)
+_OWED: Final = re.compile(r"\b(balances?|bal|utili[sz]ation|util|burden|owing|saldo|auslastung)\b")
+_TOTAL: Final = re.compile(r"\b(total|tot|satisfactory|lifetime|opened|insgesamt|gesamt\w*)\b")
+_PRESENT: Final = re.compile(r"\b(open|active|current|existing|outstanding|offene?r?|aktive?r?|laufende?r?)\b")
+_SHARE: Final = re.compile(r"\b(percent\w*|pct|perc|shares?|fraction|frac|proportion|anteil|prozent\w*|quote)\b")
+_WINDOW: Final = re.compile(r"\b(?:last|past|recent|letzten?|letzter) (\d+) ([dwmyjt])")
+_WINDOWS: Final = {"d": 12 / 365, "t": 12 / 365, "w": 12 / 52, "m": 1.0, "y": 12.0, "j": 12.0}
+"""The months of a day, Tag, week, month, year and Jahr."""
+_RECORD: Final = re.compile(
+    r"\b(oldest|earliest|first|file|history|tenure|customer|client|account|[äa]lteste\w*|erste\w*|kunde\w*|konto)\b"
+)
+_LATEST: Final = re.compile(r"\b(most recent|last|latest|newest|letzte\w*|j[üu]ngste\w*|neueste\w*)\b")
 _WORD: Final = re.compile(r"[A-ZÄÖÜ]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|\d+")
 _IDENTIFIER: Final = re.compile(r"\b(id|ids|uuid|guid|key|index|rownum|ssn|iban|serial|\w*nummer|\w+nr)\b")
 _UNKNOWN: Final = re.compile(
@@ -107,9 +127,16 @@ def topic_of(name: str) -> tuple[Literal["choice", "clock", "past", "score"], st
     return None
 
 
-def direction_of(name: str) -> tuple[Literal["increase", "decrease"], str] | None:
-    """Which way a person can be asked to go, by the words of a column's name, with the reason."""
+def direction_of(name: str, counts: bool = False) -> tuple[Literal["increase", "decrease"], str] | None:
+    """Which way a person can be asked to go, by the words of a column's name, with the reason.
+
+    `counts` says that the column holds numbers of things, as `counted` takes it to.
+    """
     words = words_of(name)
+    if counts and _WINDOW.search(words):
+        return "decrease", "Nobody should be told to open or to ask for more: it falls as months pass."
+    if counts and _TOTAL.search(words) and not (_PRESENT.search(words) or _OWED.search(words)):
+        return "increase", "It counts all that there have been, and never falls."
     if _LESS.search(words):
         return "decrease", "Nobody should be told to owe more."
     if _MORE.search(words):
@@ -124,6 +151,53 @@ def units_a_month(name: str, unit: str | None) -> float | None:
             if pattern.search(words):
                 return rate
     return None
+
+
+def counted(name: str) -> str | None:
+    """The things that a column counts, by its name: "trade" of `NumTotalTrades`; None where it counts none.
+
+    One of them, as in `credit_amount`, is not counted; a number of them is, as in `num_inq`, and so are several.
+    """
+    words = words_of(name)
+    if _MONEY.search(words):
+        return None
+    several = any(pattern.search(words) for pattern in (_NUMBER_OF, _SHARE, _WINDOW, _PRESENT))
+    return next((match[1] for match in _COUNTED.finditer(words) if several or match[2]), None)
+
+
+def begins_anew(clock: str, thing: str) -> bool:
+    """Whether a clock, by its name, shows the time since the last of some things, so that a new one sets it to 0."""
+    words, found = words_of(clock), topic_of(clock)
+    things = {match[1] for match in _COUNTED.finditer(words)}
+    return found is not None and found[0] == "clock" and thing in things and _LATEST.search(words) is not None
+
+
+def window_of(name: str) -> float | None:
+    """The months that a column counts over: 6 of `NumInqLast6M`; None where it counts all."""
+    found = _WINDOW.search(words_of(name))
+    return None if found is None else round(int(found[1]) * _WINDOWS[found[2]], 2)
+
+
+def is_owed(name: str) -> bool:
+    """Whether a column counts, or measures, what is owed, such as accounts with a balance: it falls as that is paid."""
+    return _OWED.search(words_of(name)) is not None
+
+
+def is_share(name: str) -> bool:
+    """Whether a column's name has a word such as `percent` or `Anteil`."""
+    return _SHARE.search(words_of(name)) is not None
+
+
+def dates_a_record(name: str) -> bool:
+    """Whether a column is a clock that says how long a person's record has grown: months since the oldest account."""
+    words, found = words_of(name), topic_of(name)
+    return found is not None and found[0] == "clock" and bool(_RECORD.search(words)) and not _LATEST.search(words)
+
+
+def is_an_age(name: str) -> bool:
+    """Whether a column is a person's age, by its name; a date of birth is not."""
+    words = words_of(name)
+    return re.search(r"\b(age|alter|lebensalter)\b", words) is not None and not _THINGS.search(words)
 
 
 def names_an_identifier(name: str) -> bool:

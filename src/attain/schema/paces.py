@@ -1,0 +1,168 @@
+"""How fast counts change, read from data: those that build up over years, and those of the last few months."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from attain.core.text import number
+from attain.schema.feature import Feature
+from attain.schema.reading import ordinary_numbers
+from attain.schema.schema import Schema
+from attain.schema.vocabulary import (
+    begins_anew,
+    counted,
+    dates_a_record,
+    is_an_age,
+    is_owed,
+    is_share,
+    topic_of,
+    units_a_month,
+    window_of,
+)
+
+_LARGEST: Final = 1000
+"""Integers up to this count something; larger ones are amounts."""
+_FASTEST: Final = 0.95
+"""The quantile of people's rates that is a pace: 5 % were as fast, or faster."""
+_ADULT: Final = 18
+"""The age at which people begin to have what is counted."""
+_YEAR: Final = 12
+"""Records that are younger, in months, say little about how fast they grow."""
+_FEWEST: Final = 30
+"""Rows that a pace is read from, at least."""
+FIXED: Final[Mapping[str, Any]] = {"immutable": True}
+"""What decides about a count that cannot change while clocks advance."""
+
+
+class Pace(NamedTuple):
+    """How fast a column changes: the properties of the feature that say so, where the data do, and the reason."""
+
+    reason: str
+    changes: Mapping[str, Any]
+
+
+class _Age(NamedTuple):
+    """How long each person's record has grown, in months (n,), and which column says so."""
+
+    source: str
+    months: np.ndarray
+
+
+def is_count(feature: Feature, values: np.ndarray) -> bool:
+    """Whether a column counts things that people have, by its name, and holds non-negative integers."""
+    if counted(feature.name) is None or is_share(feature.name) or topic_of(feature.name) is not None:
+        return False
+    if not feature.ordered or not all(isinstance(level, int) for level in feature.levels):
+        return False
+    known = _numbers(feature, values)
+    known = known[~np.isnan(known)]
+    return bool(len(known) and (known == np.floor(known)).all() and known.min() >= 0 and known.max() < _LARGEST)
+
+
+def pace_of(schema: Schema, values: np.ndarray, j: int) -> Pace | None:
+    """How fast a column of counts, or a share of what one counts, can change; None for other columns.
+
+    `values` (n, d) are the rows of a frame. What is paid off, such as accounts with a balance, has no pace here.
+    """
+    feature = schema.features[j]
+    thing, count = counted(feature.name), is_count(feature, values[:, j])
+    share = feature.kind == "interval" and is_share(feature.name)
+    if thing is None or is_owed(feature.name) or not (count or share):
+        return None
+    months = window_of(feature.name)
+    if months is not None:
+        return _passing(feature, values[:, j], months) if count else None
+    clock = next((name for name in schema.names if begins_anew(name, thing)), None)
+    if clock is not None:
+        return Pace(f"Each new one would set {clock} back to 0, so waiting and a new one exclude each other.", FIXED)
+    return _growing(schema, values, j) if count else _share(schema, values, j, thing)
+
+
+def _numbers(feature: Feature, cells: np.ndarray) -> np.ndarray:
+    """The cells as numbers (n,): NaN where there is none, and levels that are numbers as these."""
+    if feature.numeric:
+        return ordinary_numbers(feature, cells)
+    levels = np.array(feature.levels, dtype=np.float64)
+    return np.where(np.isnan(cells), math.nan, levels[np.nan_to_num(cells).astype(np.intp)])
+
+
+def _record_age(schema: Schema, values: np.ndarray) -> _Age | None:
+    """How long records have grown: by the clock of the record that has run longest, or else since people were 18."""
+    clocks, ages = [], []
+    for j, feature in enumerate(schema):
+        rate = feature.clock or units_a_month(feature.name, feature.unit)
+        cells = _numbers(feature, values[:, j]) if feature.numeric else np.empty(0)
+        if np.isnan(cells).all():
+            continue
+        if dates_a_record(feature.name) and rate is not None:
+            clocks.append(_Age(f"by {feature.name}", cells / rate))
+        elif is_an_age(feature.name) and _ADULT < np.nanmedian(cells) < 100:
+            ages.append(_Age(f"since they were {_ADULT}, by {feature.name}", _YEAR * (cells - _ADULT)))
+    return max(clocks or ages, key=lambda age: float(np.nanmedian(age.months)), default=None)
+
+
+def _growing(schema: Schema, values: np.ndarray, j: int) -> Pace | None:
+    """A count that builds up one by one: as fast as the fastest people gained."""
+    rate, source = _rate(schema, values, j)
+    if rate is None:
+        return Pace("It changes one by one, over months: say how many a month a person can gain or lose, by pace.", {})
+    reason = (
+        f"It changes one by one, over months: the fastest {round(100 * (1 - _FASTEST))} % of people gained "
+        f"{number(rate)} a month or more, {source}."
+    )
+    return Pace(reason, {"pace": rate}) if rate > 0 else None
+
+
+def _rate(schema: Schema, values: np.ndarray, j: int) -> tuple[float | None, str]:
+    """How many of what column j counts the fastest people gained in a month, and which column that is measured by."""
+    age = _record_age(schema, values)
+    if age is None:
+        return None, ""
+    grown = age.months >= _YEAR
+    rates = _numbers(schema.features[j], values[:, j])[grown] / age.months[grown]
+    rates = rates[~np.isnan(rates)]
+    return (_rounded(np.quantile(rates, _FASTEST)), age.source) if len(rates) >= _FEWEST else (None, "")
+
+
+def _passing(feature: Feature, cells: np.ndarray, months: float) -> Pace | None:
+    """A count of the last months: it falls as they pass, from the middle one of those who have any to 0."""
+    some = _numbers(feature, cells)
+    some = some[some > 0]
+    if not len(some):
+        return None
+    middle = float(np.median(some))
+    rate = _rounded(middle / months)
+    reason = (
+        f"It counts the last {number(months)} months, so it falls only as they pass: {number(middle)}, the median of "
+        f"people who have any, in {number(months)} months are {number(rate)} a month."
+    )
+    return Pace(reason, {"pace": rate})
+
+
+def _share(schema: Schema, values: np.ndarray, j: int, thing: str) -> Pace | None:
+    """A share of what another column counts: one more of N moves a share of one half by 1 / 2N."""
+    totals = [
+        (float(np.nanmedian(_numbers(other, values[:, k]))), k)
+        for k, other in enumerate(schema)
+        if counted(other.name) == thing and is_count(other, values[:, k])
+    ]
+    median, k = max(totals, default=(0.0, -1))
+    rate = _rate(schema, values, k)[0] if median > 0 else None
+    high = schema.features[j].bounds[1]
+    if not rate or high is None:
+        return None
+    pace = _rounded(high * rate / (2 * median))
+    reason = (
+        f"It is a share of what {schema.names[k]} counts: where that is {number(median)}, the median, and "
+        f"{number(rate)} are gained a month, a share of one half moves by {number(pace)} a month."
+    )
+    return Pace(reason, {"pace": pace})
+
+
+def _rounded(rate: float) -> float:
+    """Two significant digits."""
+    return float(f"{rate:.2g}")
