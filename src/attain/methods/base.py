@@ -34,6 +34,7 @@ from attain.methods.menu import Menu, as_columns
 from attain.methods.parameters import check_fields, integer, number
 from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
 from attain.methods.ranges.finding import find_ranges
+from attain.methods.search.clock import Clock
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.methods.search.slack import DRAWS, Slack
 from attain.models import Goal, GoalLike, Model, probe_rows
@@ -50,6 +51,8 @@ from attain.schema.advice import columns_to_decide
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, Layout, Region, RuleBook, Table, desired_labels, read_labels
 
+_SEARCHED_IN_VAIN = (Status.OUT_OF_REACH, Status.NO_CHANGE_FOUND, Status.SHELLS_SPENT, Status.BUDGET_SPENT)
+"""The statuses of rows for which no answer was found, though there may be one."""
 _BROKEN_RULE = 0.01
 """A rule that a larger share of the training rows breaks is named in a note: it is perhaps not what was meant."""
 
@@ -225,6 +228,7 @@ class Explainer(_Learned, ABC):
         slack: float | None = None,
         ranges: bool = False,
         importance: bool = False,
+        timeout: float | None = None,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
@@ -257,6 +261,11 @@ class Explainer(_Learned, ABC):
         importance
             Whether it is found how much each change matters; see `Counterfactuals.importance`. The model is asked about
             2^m + m rows for m changes, or 256 (m + 1) + m for more than 12, which are not charged to the budget.
+        timeout
+            The most seconds that the model may take for one row's search in all. A row for which it is slower, or on
+            which it hangs, gets the status TIME_SPENT, unless an answer was found before; all others are answered as
+            without it. Calls then run in threads, and one that hangs is left behind: Python cannot stop it. None, the
+            default, waits however long it takes.
 
         Raises
         ------
@@ -264,15 +273,31 @@ class Explainer(_Learned, ABC):
             After Ctrl-C; its `result` has the answers found until then.
         """
         return self._explain(
-            self._request(model, target, probability, errors), X, n, constraints, errors, slack, ranges, importance
+            self._request(model, target, probability, errors, timeout),
+            X,
+            n,
+            constraints,
+            errors,
+            slack,
+            ranges,
+            importance,
         )
 
-    def _request(self, model: Any, target: Any, probability: float | None, errors: Errors = "status") -> Goal:
+    def _request(
+        self,
+        model: Any,
+        target: Any,
+        probability: float | None,
+        errors: Errors = "status",
+        timeout: float | None = None,
+    ) -> Goal:
         """A model and what is asked of it, after checking that this explainer is ready."""
         self._check_fitted()
         self._check_parameters()
         check_choice("errors", errors, get_args(Errors))
-        return self._goal(model, target, probability, tolerant=errors == "status")
+        if timeout is not None:
+            check_number("timeout", timeout, above=0)
+        return self._goal(model, target, probability, tolerant=errors == "status", timeout=timeout)
 
     def _explain(
         self,
@@ -294,12 +319,13 @@ class Explainer(_Learned, ABC):
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
         if table.layout.unseen:
             goal, *others = (asked.with_unseen(table.layout.unseen) for asked in (goal, *others))
-        ledger = Ledger(len(table), self.budget)
+        ledger = Ledger(len(table), self.budget, Clock.of(goal, len(table)))
         met, score, unreadable = _judged(goal, table, ledger)
-        outcome = _outset(region, met, unreadable)
+        outcome = _outset(region, met, unreadable, ledger.late)
         problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
         answers, interrupted = self._run(replace(problem, slack=rough), outcome)
         answers, after = _checked(problem, outcome, answers)
+        _tell_late(outcome, ledger)
         if rough is not None:
             answers = _with_slack_figure(problem, answers, rough)
         found = None
@@ -311,6 +337,7 @@ class Explainer(_Learned, ABC):
             importances = find_importances(problem, answers.rows, answers.owners, typicality)
         result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
         asked = {"n": int(n), "slack": slack, "ranges": ranges, "importance": importance, "errors": errors}
+        asked["timeout"] = goal.timeout
         settings = self._settings_of(goal, others, constraints, asked)
         result = replace(result, intervals=found, importances=importances, settings=settings)
         if interrupted:
@@ -376,7 +403,7 @@ class Explainer(_Learned, ABC):
 
     def _answered(self, problem: Problem) -> Answers:
         """The answers of all rows of a problem, after the last check."""
-        outcome = _outset(problem.region, np.zeros(len(problem), dtype=bool), ())
+        outcome = _outset(problem.region, np.zeros(len(problem), dtype=bool), (), problem.ledger.late)
         answers, interrupted = self._run(problem, outcome)
         if interrupted:
             raise KeyboardInterrupt
@@ -394,7 +421,15 @@ class Explainer(_Learned, ABC):
             raise AttainError("this explainer was saved without its training rows, so it has no reference")
         return self._context(goal).reference(goal)
 
-    def _goal(self, model: Any, target: Any, probability: float | None, *, tolerant: bool = True) -> Goal:
+    def _goal(
+        self,
+        model: Any,
+        target: Any,
+        probability: float | None,
+        *,
+        tolerant: bool = True,
+        timeout: float | None = None,
+    ) -> Goal:
         return Goal(
             Model.of(model),
             self.layout_,
@@ -403,6 +438,7 @@ class Explainer(_Learned, ABC):
             margin=self.margin,
             probe=probe_rows(self.table_.values),
             tolerant=tolerant,
+            timeout=timeout,
         )
 
     def _context(self, goal: GoalLike) -> ModelContext:
@@ -594,16 +630,15 @@ def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
 def _judged(goal: GoalLike, table: Table, ledger: Ledger) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
     """Which rows meet the goal, and their score, (n,) each; and why the others cannot be read, which have no score."""
     readable = table.readable
-    judged = goal.decide(table.values[readable])
-    ledger.charge(readable)
+    judged = ledger.decide(goal, table.values[readable], readable)
     met, score = np.zeros(len(table), dtype=bool), np.full(len(table), math.nan)
     met[readable], score[readable] = judged.met, judged.score
-    failures = {int(readable[i]): sentence for i, sentence in judged.failures.items()}
-    score[list(failures)] = math.nan
+    score[readable[list(judged.failures)]] = math.nan
+    failures = {int(readable[i]): judged.failures[i] for i in judged.failures.keys() - set(judged.slow)}
     return met, score, dict(sorted({**table.refused, **failures}.items()))
 
 
-def _outset(region: Region, met: np.ndarray, unreadable: Collection[int]) -> list[Status | None]:
+def _outset(region: Region, met: np.ndarray, unreadable: Collection[int], late: np.ndarray) -> list[Status | None]:
     """The status of rows whose outcome is known before any search; None for the others."""
     nothing_free = np.asarray(region.frozen.all(axis=1))
     stuck_rule = np.zeros(len(region), dtype=bool)
@@ -614,6 +649,7 @@ def _outset(region: Region, met: np.ndarray, unreadable: Collection[int]) -> lis
     return [
         Status.UNREADABLE if i in unreadable
         else Status.ALREADY_DESIRED if met[i]
+        else Status.TIME_SPENT if late[i]
         else Status.NOTHING_FREE if nothing_free[i]
         else Status.RULES_CONFLICT if stuck_rule[i]
         else None
@@ -656,8 +692,7 @@ def _checked(problem: Problem, outcome: list[Status | None], answers: Answers) -
     """The last check: final form again, every rule again, the model's own decision. At most n options for each row."""
     region, owners = problem.region, answers.owners
     rows = region.final_form(answers.rows, owners)
-    decided = problem.goal.decide(rows)
-    problem.ledger.charge(owners)
+    decided = problem.ledger.decide(problem.goal, rows, owners)
     good = region.allows(rows, owners) & decided.met & region.changed(rows, owners).any(axis=1)
     order = np.lexsort((answers.sort_key, owners))
     order = order[good[order]]
@@ -675,6 +710,13 @@ def _checked(problem: Problem, outcome: list[Status | None], answers: Answers) -
         if status is Status.FOUND and i not in answered:
             outcome[i] = Status.OUT_OF_REACH
     return kept, decided.score[order]
+
+
+def _tell_late(outcome: list[Status | None], ledger: Ledger) -> None:
+    """Says of rows without an answer whose time is spent that it is: the search of these did not end by itself."""
+    for i in np.flatnonzero(ledger.late):
+        if outcome[i] in _SEARCHED_IN_VAIN:
+            outcome[i] = Status.TIME_SPENT
 
 
 def _undecided(region: Region, answers: Answers, inferred: bool) -> tuple[str, ...]:

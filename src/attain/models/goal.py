@@ -17,6 +17,7 @@ from attain.models.adapter import AnswerKind, Answers, Label
 from attain.models.answers import decision, lead, winning_lead
 from attain.models.model import Model
 from attain.models.reader import Reader
+from attain.models.watch import SlowModelError
 
 if TYPE_CHECKING:
     from attain.tables import Layout
@@ -43,12 +44,15 @@ class Judgement(NamedTuple):
         How many models were asked about the row.
     failures
         The rows that the model fails on, by position, each with a sentence that says how. They do not meet the goal.
+    slow
+        Those of them for whose owners the model takes too long, in order.
     """
 
     met: np.ndarray
     score: np.ndarray
     asked: np.ndarray
     failures: Mapping[int, str] = MappingProxyType({})
+    slow: tuple[int, ...] = ()
 
 
 class GoalLike(Protocol):
@@ -59,6 +63,8 @@ class GoalLike(Protocol):
     target: Label
     probability: float | None
     margin: float
+    lowest: float
+    """The score of rows that the model does not say anything about: the lowest of the probe."""
 
     @property
     def most_questions(self) -> int:
@@ -73,12 +79,19 @@ class GoalLike(Protocol):
         """
         ...
 
-    def judge(self, rows: np.ndarray) -> Judgement:
-        """Whether each row meets the goal, with as few calls as the probe allows; for searches."""
+    def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
+        """Whether each row meets the goal, with as few calls as the probe allows; for searches.
+
+        With a timeout, a model that is too slow is too slow for all rows with the same number in `owners`, (n,).
+        """
         ...
 
-    def decide(self, rows: np.ndarray) -> Judgement:
+    def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
         """Whether each row meets the goal, by the model's own decision and the score; for the last check."""
+        ...
+
+    def usual_seconds(self, rows: int) -> float:
+        """How long it usually takes to judge so many rows; 0 without a timeout."""
         ...
 
     def fingerprint(self) -> str:
@@ -102,6 +115,12 @@ class GoalLike(Protocol):
     @property
     def classes(self) -> tuple[Label, ...]:
         return self.reader.classes
+
+    @property
+    def timeout(self) -> float | None:
+        """The most seconds that the model may take longer than usual; None for any time."""
+        watch = self.reader.watch
+        return None if watch is None else watch.timeout
 
     @property
     def labels_only(self) -> bool:
@@ -141,6 +160,9 @@ class Goal(GoalLike):
     tolerant
         Whether rows that the model fails on are judged: as not meeting the goal, with the lowest score of the probe.
         If not, they raise a `ModelError`. A model that fails on all of the probe raises one in any case.
+    timeout
+        How many seconds longer than usual the model may take for one row, or for all rows of one owner; None for any
+        time. Rows that take longer are failures, tolerant or not.
     """
 
     most_questions = 1
@@ -155,11 +177,12 @@ class Goal(GoalLike):
         margin: float = 1e-6,
         probe: np.ndarray,
         tolerant: bool = False,
+        timeout: float | None = None,
     ) -> None:
         _check_numbers(probability, margin, probe)
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
-        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant)
+        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant, timeout=timeout)
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
         self.reader.on_the_probe(self._learn)
@@ -173,7 +196,7 @@ class Goal(GoalLike):
         self._decisive = not own or self._agrees(self._guide)
         self._judge_kinds = (self._guide,) if self._decisive else self._decide_kinds
         answers: Answers = {kind: self._try(kind) for kind in self._decide_kinds}
-        self._lowest = float(self._met_and_score(answers)[1].min())
+        self.lowest = float(self._met_and_score(answers)[1].min())
         self._fingerprint = self._hashed(answers, self.target, self.probability, self.margin)
 
     @property
@@ -185,23 +208,29 @@ class Goal(GoalLike):
     def rows_asked(self) -> int:
         return self.reader.count.rows
 
-    def judge(self, rows: np.ndarray) -> Judgement:
-        return self._judgement(rows, self._judge_kinds)
+    def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
+        return self._judgement(rows, self._judge_kinds, owners)
 
-    def decide(self, rows: np.ndarray) -> Judgement:
-        return self._judgement(rows, self._decide_kinds)
+    def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
+        return self._judgement(rows, self._decide_kinds, owners)
+
+    def usual_seconds(self, rows: int) -> float:
+        watch = self.reader.watch
+        return 0.0 if watch is None else watch.usual(rows)
 
     def fingerprint(self) -> str:
         return self._fingerprint
 
-    def _judgement(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> Judgement:
-        met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), self._lowest)
-        failures: dict[int, str] = {}
+    def _judgement(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...], owners: np.ndarray | None) -> Judgement:
+        met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), self.lowest)
+        failures: dict[int, ModelError] = {}
         if len(rows):
-            taken, answers, failures = self.reader.read_each(rows, kinds)
+            taken, answers, failures = self.reader.read_each(rows, kinds, owners)
             if len(taken):
                 met[taken], score[taken] = self._met_and_score(answers)
-        return Judgement(met, score, np.ones(len(rows), dtype=np.int64), failures)
+        sentences = {position: str(error) for position, error in failures.items()}
+        slow = (position for position, error in failures.items() if isinstance(error, SlowModelError))
+        return Judgement(met, score, np.ones(len(rows), dtype=np.int64), sentences, tuple(sorted(slow)))
 
     def _met_and_score(self, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
         decided = answers["labels"] == self._position if "labels" in answers else True
@@ -293,7 +322,7 @@ class JointGoal(GoalLike):
     def __init__(self, first: GoalLike, others: Sequence[GoalLike]) -> None:
         self._goals = (first, *others)
         self.reader, self.target = first.reader, first.target
-        self.probability, self.margin = first.probability, first.margin
+        self.probability, self.margin, self.lowest = first.probability, first.margin, first.lowest
 
     @property
     def most_questions(self) -> int:
@@ -303,11 +332,14 @@ class JointGoal(GoalLike):
     def rows_asked(self) -> int:
         return sum(goal.rows_asked for goal in self._goals)
 
-    def judge(self, rows: np.ndarray) -> Judgement:
-        return _jointly([goal.judge for goal in self._goals], rows)
+    def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
+        return _jointly([goal.judge for goal in self._goals], rows, owners)
 
-    def decide(self, rows: np.ndarray) -> Judgement:
-        return _jointly([goal.decide for goal in self._goals], rows)
+    def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
+        return _jointly([goal.decide for goal in self._goals], rows, owners)
+
+    def usual_seconds(self, rows: int) -> float:
+        return sum(goal.usual_seconds(rows) for goal in self._goals)
 
     def fingerprint(self) -> str:
         return "+".join(goal.fingerprint() for goal in self._goals)
@@ -317,15 +349,18 @@ class JointGoal(GoalLike):
         return np.mean([other.judge(rows).met for other in self._goals[1:]], axis=0)
 
 
-def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarray) -> Judgement:
-    met, score, asked, failures = judges[0](rows)
+def _jointly(
+    judges: Sequence[Callable[[np.ndarray, np.ndarray | None], Judgement]], rows: np.ndarray, owners: np.ndarray | None
+) -> Judgement:
+    met, score, asked, failures, slow = judges[0](rows, owners)
     met, asked = met.copy(), asked.copy()
     for judge in judges[1:]:
         left = np.flatnonzero(met)
-        judged = judge(rows[left])
+        judged = judge(rows[left], None if owners is None else owners[left])
         met[left] = judged.met
         asked[left] += judged.asked
-    return Judgement(met, score, asked, failures)
+        slow += tuple(left[list(judged.slow)].tolist())
+    return Judgement(met, score, asked, failures, tuple(sorted(slow)))
 
 
 def _check_numbers(probability: object, margin: object, probe: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from attain.core.errors import ModelError, listed
 from attain.models.adapter import AnswerKind, Answers, Label
 from attain.models.answers import checked, seen_classes
 from attain.models.model import Model, RowCounter
+from attain.models.watch import SlowModelError, Watch
 
 if TYPE_CHECKING:
     from attain.tables import Layout
@@ -20,24 +21,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def by_halves(ask: Callable[[np.ndarray], T], rows: np.ndarray) -> tuple[list[tuple[np.ndarray, T]], dict[int, str]]:
+def by_halves(
+    ask: Callable[[np.ndarray], T], rows: np.ndarray, owners: np.ndarray | None = None
+) -> tuple[list[tuple[np.ndarray, T]], dict[int, ModelError]]:
     """`ask(rows)`; where that raises a `ModelError`, of either half, down to single rows: at most 2n − 1 calls.
 
+    Where it raises a `SlowModelError`, of the rows of either half of the owners, (n,), by default one for each row:
+    a row on which the model hangs is not looked for among those of its owner, each of which may take as long.
+
     Returns the parts that succeeded, each as the positions of its rows and what `ask` returned, in order; and by
-    position the sentence of each row that fails by itself.
+    position the error of each row that fails by itself, or whose owner is too slow.
     """
+    owners = np.arange(len(rows)) if owners is None else owners
     parts: list[tuple[np.ndarray, T]] = []
-    failures: dict[int, str] = {}
+    failures: dict[int, ModelError] = {}
     waiting = [np.arange(len(rows))]
     while waiting:
         at = waiting.pop()
         try:
             parts.append((at, ask(rows[at])))
         except ModelError as error:
-            if len(at) == 1:
-                failures[int(at[0])] = str(error)
-            else:
-                waiting += [at[len(at) // 2 :], at[: len(at) // 2]]
+            slow = isinstance(error, SlowModelError)
+            of = np.unique(owners[at] if slow else at)
+            if len(of) == 1:
+                failures |= dict.fromkeys(at.tolist(), error)
+                continue
+            first = (owners[at] if slow else at) < of[len(of) // 2]
+            waiting += [at[~first], at[first]]
     return parts, failures
 
 
@@ -55,12 +65,17 @@ class Reader:
         Rows of the matrix, at least one.
     tolerant
         Whether `read_each` finds the rows that the model fails on. If not, it raises like `read`.
+    timeout
+        How many seconds longer than usual a call may take; `read_each` then finds the rows that take so long.
     """
 
-    def __init__(self, model: Model, layout: Layout, probe: np.ndarray, *, tolerant: bool = False) -> None:
+    def __init__(
+        self, model: Model, layout: Layout, probe: np.ndarray, *, tolerant: bool = False, timeout: float | None = None
+    ) -> None:
         self.model = model
         self.layout = layout
         self.tolerant = tolerant
+        self.watch = None if timeout is None else Watch(timeout, self.title)
         self.count = RowCounter()
         self.failed = 0
         """How many rows `read_each` found that the model fails on."""
@@ -71,12 +86,15 @@ class Reader:
         self._positions = None if self._columns is None else [position[name] for name in self._columns]
         self.probe = probe
         """The rows of the probe that the model takes."""
+        self.on_the_probe(self._time)
         self.on_the_probe(self._settle)
         if len(self.classes) < 2 and self._closed:
             raise ModelError(f"{self.title} has only the class {listed(self.classes)}; there is no decision to flip")
 
     def on_the_probe(self, learn: Callable[[], None]) -> None:
         """Calls `learn`, which asks about the probe; if tolerant, again without rows that the model fails on."""
+        if self.watch is not None:
+            self.watch.learning = True
         try:
             learn()
         except ModelError:
@@ -85,6 +103,14 @@ class Reader:
                 raise
             self.probe = taken
             learn()
+        finally:
+            if self.watch is not None:
+                self.watch.learning = False
+
+    def _time(self) -> None:
+        """Asks about a single row, which shows how long many may take."""
+        if self.watch is not None:
+            self._ask(self.model.adapter.kinds[:1], self.probe[:1])
 
     def _settle(self) -> None:
         """Learns what the model does not say about itself."""
@@ -118,10 +144,16 @@ class Reader:
         Rows with unseen levels are asked about by themselves: they may change the dtype of a column.
         """
         wanted = tuple(kinds)
+        return self._within_time(lambda: self._read(rows, wanted), rows)
+
+    def _within_time(self, call: Callable[[], T], rows: np.ndarray) -> T:
+        return call() if self.watch is None else self.watch.run(call, len(rows))
+
+    def _read(self, rows: np.ndarray, wanted: tuple[AnswerKind, ...]) -> Answers:
         unseen = self.layout.has_unseen(rows)
         if unseen.any() and not unseen.all():
             order = np.argsort(np.argsort(unseen, kind="stable"), kind="stable")
-            seen, others = self.read(rows[~unseen], wanted), self.read(rows[unseen], wanted)
+            seen, others = self._read(rows[~unseen], wanted), self._read(rows[unseen], wanted)
             return {kind: np.concatenate((seen[kind], others[kind]))[order] for kind in wanted}
         adapter = self._adapter
         raw = self.model.ask(adapter, wanted, rows, self.batch, self.count)
@@ -131,20 +163,26 @@ class Reader:
             answers[kind] = checked(kind, raw[kind], classes, self.title, closed=self._closed)
         return answers
 
-    def read_each(self, rows: np.ndarray, kinds: Iterable[AnswerKind]) -> tuple[np.ndarray, Answers, dict[int, str]]:
-        """The positions of the rows that the model takes, its answers about these, and a sentence for each other one.
+    def read_each(
+        self, rows: np.ndarray, kinds: Iterable[AnswerKind], owners: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Answers, dict[int, ModelError]]:
+        """The positions of the rows that the model takes, its answers about these, and an error for each other one.
 
-        A model that fails on a row of the probe, too, has stopped to work, and its error is raised.
+        With a timeout, all rows of an owner for which the model takes too long have a `SlowModelError`, tolerant or
+        not. A model that fails on a row of the probe, too, has stopped to work, and its error is raised.
         """
         wanted = tuple(kinds)
         try:
             return np.arange(len(rows)), self.read(rows, wanted), {}
-        except ModelError:
-            if not self.tolerant:
+        except ModelError as error:
+            if not (self.tolerant or isinstance(error, SlowModelError)):
                 raise
         self.read(self.probe[:1], wanted)
-        parts, failures = by_halves(lambda some: self.read(some, wanted), rows)
-        self.failed += len(failures)
+        parts, failures = by_halves(lambda some: self.read(some, wanted), rows, owners)
+        broken = [error for error in failures.values() if not isinstance(error, SlowModelError)]
+        if broken and not self.tolerant:
+            raise broken[0]
+        self.failed += len(broken)
         taken = np.concatenate([np.empty(0, dtype=np.intp), *(at for at, _ in parts)])
         answers = {kind: np.concatenate([answer[kind] for _, answer in parts]) for kind in wanted} if parts else {}
         return taken, answers, failures
@@ -165,7 +203,7 @@ class Reader:
 
         The array has the model's `columns`; it must not be empty.
         """
-        return self.model.gradient(self._adapter, array, k, self.count)
+        return self._within_time(lambda: self.model.gradient(self._adapter, array, k, self.count), array)
 
     @property
     def columns(self) -> np.ndarray:
@@ -174,7 +212,8 @@ class Reader:
         return positions if self._positions is None else positions[self._positions]
 
     def _ask(self, kinds: tuple[AnswerKind, ...], rows: np.ndarray) -> dict[AnswerKind, np.ndarray]:
-        return self.model.ask(self.model.adapter, kinds, rows, self.batch, self.count)
+        model = self.model
+        return self._within_time(lambda: model.ask(model.adapter, kinds, rows, self.batch, self.count), rows)
 
     def _shown_classes(self, kind: AnswerKind, first: Answers) -> tuple[Label, ...]:
         answer = first.get(kind, first.get("output"))

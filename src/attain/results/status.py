@@ -22,6 +22,7 @@ class Status(Enum):
     SHELLS_SPENT = "No change that leads to the requested decision was found within the distance that was searched."
     NO_RECOURSE = "No allowed change leads to the requested decision; this is certain."
     BUDGET_SPENT = "The search reached its limit before it found a change that leads to the requested decision."
+    TIME_SPENT = "The search ran out of time before it found a change that leads to the requested decision."
     UNREADABLE = "This record cannot be read and must be corrected first."
     INTERRUPTED = "The search was interrupted before it reached this record."
 
@@ -43,6 +44,7 @@ _REMEDIES = {
     Status.NO_CHANGE_FOUND: "Looser constraints may allow one.",
     Status.SHELLS_SPENT: "Raise `max_shells` to search further.",
     Status.BUDGET_SPENT: "Raise `budget` to search longer.",
+    Status.TIME_SPENT: "Raise `timeout` to wait longer.",
     Status.UNREADABLE: "`reasons` says what is wrong with each record.",
 }
 

@@ -13,7 +13,7 @@ import hashlib
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cache
@@ -29,12 +29,15 @@ from sklearn.exceptions import NotFittedError
 from attain.core.errors import Interrupted, ModelError
 from attain.methods.base import Explainer
 from attain.methods.persistence import load
+from attain.models.watch import SlowModelError
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.testing import people
 from attain.testing.rules import broken_rules
 
 _BUDGET = 3_000
+_OLD = 95
+"""An age that nobody has by chance."""
 
 
 @cache
@@ -385,7 +388,10 @@ class ExplainerSuite:
 
     def test_a_model_that_fails_on_some_rows_costs_these_people_only(self) -> None:
         X = _refused(self._model, 6)
-        model = _Failing(self._model, set(X["debt_ratio"].iloc[[1, 4]]))
+        ratios = X["debt_ratio"].iloc[[1, 4]]
+        model = _Failing(
+            self._model, lambda asked: asked["debt_ratio"].isin(ratios), ValueError("cannot take this one")
+        )
         result = self._fitted().explain(model, X, target=people.DESIRED, n=2)
         assert [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE] == [1, 4]
         assert "raised ValueError" in result.reasons.iloc[1]
@@ -398,6 +404,23 @@ class ExplainerSuite:
             assert "cannot take this one" in str(error)
         else:
             raise AssertionError("errors='raise' did not raise the model's error")
+
+    def test_a_model_that_is_too_slow_for_one_person_costs_this_person_only(self) -> None:
+        X = _refused(self._model, 6)
+        X.loc[X.index[1], "age"] = _OLD
+        X = X[self._model.predict(X) == people.REFUSED]
+        slow = X["age"] == _OLD
+        # what a call that was given up raises, so that nobody has to wait for it; the record itself is answered
+        own = X.loc[slow, ["debt", "income", "score"]].iloc[0]
+        model = _Failing(
+            self._model,
+            lambda asked: (asked["age"] == _OLD) & (asked[own.index] != own).any(axis=1),
+            SlowModelError("took too long"),
+        )
+        result = self._fitted().explain(model, X, target=people.DESIRED, n=2, timeout=1e6)
+        assert [status is Status.TIME_SPENT for status in result.statuses] == slow.tolist()
+        others = self._fitted().explain(self._model, X[~slow], target=people.DESIRED, n=2)
+        assert digest(result, np.flatnonzero(~slow)) == digest(others)
 
     def test_one_person_may_be_a_dictionary_or_a_series(self) -> None:
         X = _refused(self._model, 1)
@@ -469,10 +492,10 @@ class _Constant:
 
 
 class _Failing:
-    """A classifier that raises an error when it is asked about rows with certain debt ratios, alone or among others."""
+    """A classifier that raises an error when it is asked about certain rows, alone or among others."""
 
-    def __init__(self, model: Any, ratios: set[float]) -> None:
-        self._model, self._ratios = model, ratios
+    def __init__(self, model: Any, fails: Callable[[pd.DataFrame], pd.Series], error: Exception) -> None:
+        self._model, self._fails, self._error = model, fails, error
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -489,8 +512,8 @@ class _Failing:
         return self._model.decision_function(self._checked(X))
 
     def _checked(self, X: Any) -> Any:
-        if not self._ratios.isdisjoint(X["debt_ratio"]):
-            raise ValueError("cannot take this one")
+        if self._fails(X).any():
+            raise self._error
         return X
 
 

@@ -170,13 +170,14 @@ class Guarded(LatentExplainer):
         slack: float | None = None,
         ranges: bool = False,
         importance: bool = False,
+        timeout: float | None = None,
         robust: Sequence[Any] | Refit | None = None,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
         Parameters
         ----------
-        model, X, target, probability, n, constraints, errors, slack, ranges, importance
+        model, X, target, probability, n, constraints, errors, slack, ranges, importance, timeout
             As for every method; see `Explainer.explain`.
         robust
             Asks for answers that other models accept, too: a list of fitted models, or a function of (X, y, seed) that
@@ -184,13 +185,13 @@ class Guarded(LatentExplainer):
             share of these models under which an answer is valid; a row without an answer valid under all of them gets
             one that is valid under `model`.
         """
-        goal = self._request(model, target, probability, errors)
+        goal = self._request(model, target, probability, errors, timeout)
         others: list[Goal] = []
         if robust is not None:
             layout, values = self.layout_, self.table_.values
             others = other_goals(
                 robust,
-                lambda other: self._goal(other, target, probability, tolerant=errors == "status"),
+                lambda other: self._goal(other, target, probability, tolerant=errors == "status", timeout=timeout),
                 lambda drawn: layout.frame(values[drawn]),
                 self.labels_,
                 self._seed,

@@ -105,7 +105,7 @@ def _played(
         part = versions[start : start + len(game.coalitions)]
         part[:, cells] = np.where(game.coalitions, row[cells], part[:, cells])
     versions = region.derived(versions, factuals)
-    met, score = problem.goal.judge(versions)[:2]
+    met, score = problem.goal.judge(versions, np.repeat(owners, sizes))[:2]
     gains = [game.values(worth) for game, worth in zip(games, np.split(score, starts[1:]), strict=True)]
     without = np.concatenate([start + np.arange(cells.sum()) for start, cells in zip(starts, chosen, strict=True)])
     return np.concatenate(gains), met[without], versions[without]

@@ -45,7 +45,7 @@ def _affordable(problem: Problem, changed: np.ndarray, owners: np.ndarray, score
         price += changed @ np.array(values) + TRIED * GROWING
     total = np.concatenate(([0], np.cumsum(price)))
     own = total[1:] - total[np.searchsorted(owners, owners)]
-    return np.asarray(own <= (problem.ledger.budget - problem.ledger.spent)[owners])
+    return np.asarray(own <= problem.ledger.left[owners])
 
 
 def _ranges(

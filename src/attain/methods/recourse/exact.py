@@ -49,7 +49,7 @@ class ExactRecourse:
                 need = score.threshold - own[i] + nudge * max(1.0, abs(own[i]), abs(score.threshold))
                 program = actions.program(i, score, float(need))
                 # every item is asked about now, and again in the last check
-                affordable = min(problem.options, int(ledger.budget - ledger.spent[i]) // 2)
+                affordable = min(problem.options, int(ledger.left[i]) // 2)
                 if certainly_none(program):
                     status[i] = Status.NO_RECOURSE
                 elif affordable < 1:

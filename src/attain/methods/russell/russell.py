@@ -102,7 +102,7 @@ class Russell(Explainer):
         found: list[tuple[int, _Nearest]] = []
         for i in range(len(problem)):
             # every option is asked about here, and again in the last check
-            affordable = min(problem.options, int(ledger.budget - ledger.spent[i]) // 2)
+            affordable = min(problem.options, int(ledger.left[i]) // 2)
             if affordable < 1:
                 status[i] = Status.BUDGET_SPENT
                 continue

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from attain.methods.search.clock import Clock, Judge
 from attain.methods.search.pool import first_of_each
 from attain.methods.search.slack import Slack
-from attain.models import GoalLike
+from attain.models import GoalLike, Judgement
 from attain.results.status import Status
 from attain.tables import Region
 
@@ -24,26 +25,59 @@ class Ledger:
         The number of owners: rows that are being explained.
     budget
         The largest number of rows that may be asked about for each owner.
+    clock
+        The seconds of each owner, where they are limited; who has none left has no rows left either.
     """
 
-    def __init__(self, n_rows: int, budget: int) -> None:
+    def __init__(self, n_rows: int, budget: int, clock: Clock | None = None) -> None:
         self.budget = budget
         self.spent = np.zeros(n_rows, dtype=np.int64)
+        self._clock, self._people = clock, np.arange(n_rows)
         self._parent: tuple[Ledger, np.ndarray] | None = None
 
     def subset(self, owners: np.ndarray, budget: int | None = None) -> Ledger:
         """The ledger of some owners; what is charged to it is charged here too."""
-        part = Ledger(len(owners), self.budget if budget is None else budget)
+        part = Ledger(len(owners), self.budget if budget is None else budget, self._clock)
         part.spent[:] = self.spent[owners]
+        part._people = self._people[owners]
         part._parent = (self, owners)
         return part
+
+    @property
+    def late(self) -> np.ndarray:
+        """The owners whose time is spent, (n,)."""
+        return np.zeros(len(self.spent), dtype=bool) if self._clock is None else self._clock.over[self._people]
+
+    @property
+    def left(self) -> np.ndarray:
+        """How many rows may still be asked about for each owner, (n,)."""
+        return np.where(self.late, 0, np.maximum(self.budget - self.spent, 0))
+
+    def judge(self, goal: GoalLike, rows: np.ndarray, owners: np.ndarray) -> Judgement:
+        """What the goal says of rows, charged to their owners whatever the budget says.
+
+        Rows of owners whose time is spent are not asked about, and do not meet the goal.
+        """
+        return self._judged(goal, goal.judge, rows, owners, ~self.late[owners])
+
+    def decide(self, goal: GoalLike, rows: np.ndarray, owners: np.ndarray) -> Judgement:
+        """What the goal decides about rows in the end, charged to their owners, even if their time is spent."""
+        return self._judged(goal, goal.decide, rows, owners, np.ones(len(rows), dtype=bool))
+
+    def _judged(
+        self, goal: GoalLike, judge: Judge, rows: np.ndarray, owners: np.ndarray, chosen: np.ndarray
+    ) -> Judgement:
+        clock = self._clock
+        judged = judge(rows, None) if clock is None else clock.judged(goal, judge, rows, self._people[owners], chosen)
+        self.charge(owners, judged.asked)
+        return judged
 
     def affordable(self, owners: np.ndarray, reserve: int | np.ndarray = 0, price: int = 1) -> np.ndarray:
         """Which of these rows can still be asked about, at `price` each, if every owner keeps `reserve` rows back.
 
         Earlier rows come first.
         """
-        left = np.maximum(self.budget - self.spent - reserve, 0) // price
+        left = np.maximum(self.left - reserve, 0) // price
         order = np.argsort(owners, kind="stable")
         grouped = owners[order]
         nth = np.empty(len(owners), dtype=np.int64)
@@ -131,9 +165,8 @@ class Problem:
         return replace(self, region=self.region.subset(owners), ledger=self.ledger.subset(owners))
 
     def ask(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which rows meet the goal, and how clearly; charged to their owners, whatever the budget says."""
-        judged = self.goal.judge(rows)
-        self.ledger.charge(owners, judged.asked)
+        """Which rows meet the goal, and how clearly; see `Ledger.judge`."""
+        judged = self.ledger.judge(self.goal, rows, owners)
         met = judged.met
         if self.slack is not None:
             exact, met = np.flatnonzero(met), np.zeros(len(met), dtype=bool)
@@ -196,7 +229,7 @@ class Problem:
     def spent(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
         """Whose budget is spent but for the reserve; `reserve` as in `evaluate`."""
         reserve = self.options if reserve is None else reserve
-        return np.asarray(self.ledger.spent + reserve >= self.ledger.budget)
+        return np.asarray(self.ledger.left <= reserve)
 
     def statuses(
         self, answered: np.ndarray, spent: np.ndarray | None = None, otherwise: Status = Status.OUT_OF_REACH
