@@ -54,6 +54,7 @@ def test_they_hold_what_was_asked_and_of_whom(fitted: Any) -> None:
         "ranges": False,
         "importance": False,
         "errors": "status",
+        "timeout": None,
     }
     assert asked.items() <= found.items()
     assert found["constraints"] == {

@@ -337,7 +337,7 @@ class Explainer(_Learned, ABC):
             importances = find_importances(problem, answers.rows, answers.owners, typicality)
         result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
         asked = {"n": int(n), "slack": slack, "ranges": ranges, "importance": importance, "errors": errors}
-        asked["timeout"] = goal.timeout
+        asked |= {"timeout": goal.timeout}
         settings = self._settings_of(goal, others, constraints, asked)
         result = replace(result, intervals=found, importances=importances, settings=settings)
         if interrupted:
