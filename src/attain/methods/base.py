@@ -30,6 +30,7 @@ from attain.core.progress import track
 from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.importance.changes import find_importances
+from attain.methods.importance.contributions import compared_with, find_contributions
 from attain.methods.menu import Menu, as_columns
 from attain.methods.parameters import check_fields, integer, number
 from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
@@ -45,6 +46,7 @@ from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.importance import Attributions
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.advice import columns_to_decide
@@ -228,6 +230,7 @@ class Explainer(_Learned, ABC):
         slack: float | None = None,
         ranges: bool = False,
         importance: bool = False,
+        contributions: bool = False,
         timeout: float | None = None,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
@@ -261,6 +264,10 @@ class Explainer(_Learned, ABC):
         importance
             Whether it is found how much each change matters; see `Counterfactuals.importance`. The model is asked about
             2^m + m rows for m changes, or 256 (m + 1) + m for more than 12, which are not charged to the budget.
+        contributions
+            Whether it is found what each input contributes to the decision that was made; see
+            `Counterfactuals.contributions`. Linear models and tree ensembles with two classes are not asked for it, any
+            other model about at most 200 rows for each person and input, which are not charged to the budget.
         timeout
             The most seconds that the model may take for one row's search in all. A row for which it is slower, or on
             which it hangs, gets the status TIME_SPENT, unless an answer was found before; all others are answered as
@@ -272,16 +279,8 @@ class Explainer(_Learned, ABC):
         Interrupted
             After Ctrl-C; its `result` has the answers found until then.
         """
-        return self._explain(
-            self._request(model, target, probability, errors, timeout),
-            X,
-            n,
-            constraints,
-            errors,
-            slack,
-            ranges,
-            importance,
-        )
+        goal = self._request(model, target, probability, errors, timeout)
+        return self._explain(goal, X, n, constraints, errors, slack, ranges, importance, contributions)
 
     def _request(
         self,
@@ -309,10 +308,16 @@ class Explainer(_Learned, ABC):
         slack: float | None,
         ranges: bool,
         importance: bool,
+        contributions: bool,
         others: Sequence[Goal] = (),
     ) -> Counterfactuals:
         check_integer("n", n, 1)
         rough = None if slack is None else self._slack(goal, slack)
+        if contributions and not self.rows_are_real_:
+            raise AttainError(
+                "contributions compare with real people, but this explainer was saved without its training rows; save "
+                "it with reference='rows'"
+            )
         table = Table.read(one_row(X), self.schema_, errors=errors)
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
@@ -335,14 +340,26 @@ class Explainer(_Learned, ABC):
         if importance:
             typicality = partial(self._typicality, inspected)
             importances = find_importances(problem, answers.rows, answers.owners, typicality)
+        attributions = self._attributions(goal, region, ~np.isnan(score), context) if contributions else None
         result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
-        asked = {"n": int(n), "slack": slack, "ranges": ranges, "importance": importance, "errors": errors}
-        asked |= {"timeout": goal.timeout}
+        more = {"ranges": ranges, "importance": importance, "contributions": contributions}
+        asked = {"n": int(n), "slack": slack, **more, "errors": errors, "timeout": goal.timeout}
         settings = self._settings_of(goal, others, constraints, asked)
-        result = replace(result, intervals=found, importances=importances, settings=settings)
+        result = replace(result, intervals=found, importances=importances, attributions=attributions, settings=settings)
+        if attributions is not None and not attributions.people:
+            nobody = "No training row has the desired decision, so there are no contributions."
+            result = replace(result, notes=(*result.notes, nobody))
         if interrupted:
             raise Interrupted(result)
         return result
+
+    def _attributions(self, goal: Goal, region: Region, scored: np.ndarray, context: ModelContext) -> Attributions:
+        others = compared_with(self.table_.values, context.met(goal), self._seed)
+        find = partial(find_contributions, goal, region, np.flatnonzero(scored), others, ~_fixed(region), self._seed)
+        try:
+            return find(self._product_score(goal))
+        except StructureError:
+            return find(None)
 
     def _settings_of(
         self,

@@ -208,6 +208,13 @@ class Goal(GoalLike):
     def rows_asked(self) -> int:
         return self.reader.count.rows
 
+    @property
+    def scale(self) -> str:
+        """What the score is, in words."""
+        if self.probability is not None:
+            return "probability"
+        return {"labels": "decision", "probabilities": "lead in probability"}.get(self._guide, "lead in score")
+
     def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
         return self._judgement(rows, self._judge_kinds, owners)
 

@@ -16,7 +16,7 @@ from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results import exports
 from attain.results.html import notebook
-from attain.results.importance import IMPORTANCE
+from attain.results.importance import CONTRIBUTIONS, IMPORTANCE
 from attain.results.ranges import RANGES
 from attain.results.record import CHANGES, LAW_CHANGES, Record
 from attain.results.sentences import person_sentences
@@ -56,6 +56,12 @@ class Counterfactuals(Record):
         due to it (its Shapley value among the changes), and `per_point`, the same per percentile point moved; whether
         it is needed for the decision, only to stay typical, or by a rule or law, all other changes carried out.
         Features that follow others have no gain of their own.
+    contributions
+        With `explain(..., contributions=True)`, why the decision was made: for each person one row per scored input,
+        immutable ones too. `contribution` is its Shapley value for the person's score, against real people who have the
+        desired decision: negative where it speaks against the person. `error` is the half-width of its 95 % interval
+        over other such people, `rank` is 1 for the input that speaks most against the person, and `free` says whether
+        it may change. `attributions` says on which scale.
     status
         How each person's search ended: the names of `Status`.
     reasons
@@ -109,6 +115,11 @@ class Counterfactuals(Record):
     def importance(self) -> Frame:
         entries = self.importance_entries()
         return self.table.layout.library.make({name: [entry[name] for entry in entries] for name in IMPORTANCE})
+
+    @cached_property
+    def contributions(self) -> Frame:
+        entries = self.contribution_entries()
+        return self.table.layout.library.make({name: [entry[name] for entry in entries] for name in CONTRIBUTIONS})
 
     @cached_property
     def status(self) -> Any:

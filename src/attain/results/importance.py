@@ -17,6 +17,8 @@ IMPORTANCE: Final = (
     *("needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
 )
 """The columns of `Counterfactuals.importance`."""
+CONTRIBUTIONS: Final = ("person", "feature", "label", "value", "contribution", "error", "rank", "free")
+"""The columns of `Counterfactuals.contributions`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class Importances:
         The position of the option among all, and of the feature, (r,).
     gain
         The share of the score gained that is due to this change, (r,): its Shapley value. NaN for a cell that follows
-        others, whose part is in their gain.
+        others, whose part is in their gain, and where the model fails on a record on the way.
     for_decision
         Whether the decision does not flip without this change, all others carried out, (r,): 0 or 1.
     to_stay_typical
@@ -69,6 +71,71 @@ class Importances:
             "needed_for_decision": bool(self.for_decision[r]),
             "needed_to_stay_typical": None if math.isnan(self.to_stay_typical[r]) else bool(self.to_stay_typical[r]),
             "needed_by_law": by_law,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Attributions:
+    """For each of p people, what each of c scored inputs contributes to their score.
+
+    Those are missing whose record cannot be read, or with whom the model fails on a record composed of two.
+
+    Attributes
+    ----------
+    scale
+        What the score is, in words: "lead in probability", "log-odds", …
+    people
+        How many real people with the desired decision the person is compared with.
+    person, column
+        The positions of the people, (p,), and of the inputs, (c,).
+    contribution
+        The Shapley value of the input, (p, c): negative where it speaks against the desired decision.
+    error
+        The half-width of its 95 % interval over other people to compare with, (p, c).
+    free
+        Whether the input may change, (p, c).
+    """
+
+    scale: str
+    people: int
+    person: np.ndarray
+    column: np.ndarray
+    contribution: np.ndarray
+    error: np.ndarray
+    free: np.ndarray
+
+    def state(self) -> dict[str, Any]:
+        """For JSON; `restore` reads it."""
+        listed = {name: getattr(self, name).tolist() for name in ("person", "column", "contribution", "free")}
+        error = [[_plain(cell) for cell in row] for row in self.error.tolist()]
+        return {"scale": self.scale, "people": self.people, **listed, "error": error}
+
+    @classmethod
+    def restore(cls, state: Mapping[str, Any]) -> Attributions:
+        person, column = (np.array(state[name], dtype=np.intp) for name in ("person", "column"))
+        shape = len(person), len(column)
+        contribution, error = (np.array(state[name], dtype=float).reshape(shape) for name in ("contribution", "error"))
+        free = np.array(state["free"], dtype=bool).reshape(shape)
+        return cls(state["scale"], state["people"], person, column, contribution, error, free)
+
+    def entries(self, record: Record) -> list[dict[str, Any]]:
+        """One dictionary for each person and input, with the columns of `contributions`; most against first."""
+        order = np.argsort(self.contribution, axis=1, kind="stable")
+        return [
+            self._entry(record, p, int(c), rank + 1) for p, ranked in enumerate(order) for rank, c in enumerate(ranked)
+        ]
+
+    def _entry(self, record: Record, p: int, c: int, rank: int) -> dict[str, Any]:
+        position, feature = int(self.person[p]), record.table.schema.features[self.column[c]]
+        return {
+            "person": record.table.labels[position],
+            "feature": feature.name,
+            "label": feature.title,
+            "value": record.table.layout.value(feature.name, float(record.table.values[position, self.column[c]])),
+            "contribution": float(self.contribution[p, c]),
+            "error": _plain(float(self.error[p, c])),
+            "rank": rank,
+            "free": bool(self.free[p, c]),
         }
 
 

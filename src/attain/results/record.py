@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from attain.core.errors import AttainError
-from attain.results.importance import Importances
+from attain.results.importance import Attributions, Importances
 from attain.results.ranges import Ranges
 from attain.results.reasons import why_nothing_is_free
 from attain.results.status import Status, Typicality
@@ -61,6 +61,8 @@ class Record:
     """What these answers follow from, as JSON: see `Counterfactuals.settings`."""
     importances: Importances | None = field(default=None, repr=False)
     """How much each change matters, where it was asked for."""
+    attributions: Attributions | None = field(default=None, repr=False)
+    """What each scored input contributes, where it was asked for."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -224,6 +226,12 @@ class Record:
         if self.importances is None:
             raise AttainError("importance was not asked for; call explain(..., importance=True)")
         return self.importances.entries(self)
+
+    def contribution_entries(self) -> list[dict[str, Any]]:
+        """One dictionary for each person and scored input, with the columns of `contributions`, most against first."""
+        if self.attributions is None:
+            raise AttainError("contributions were not asked for; call explain(..., contributions=True)")
+        return self.attributions.entries(self)
 
     def _range(self, found: Ranges, r: int) -> dict[str, Any]:
         i, feature = int(found.option[r]), self.table.schema.features[int(found.column[r])]

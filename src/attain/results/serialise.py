@@ -15,7 +15,7 @@ import pandas as pd
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_named
-from attain.results.importance import Importances
+from attain.results.importance import Attributions, Importances
 from attain.results.ranges import Ranges
 from attain.results.record import CHANGES, Record
 from attain.results.sentences import person_sentences
@@ -68,6 +68,7 @@ def to_json(result: Record) -> str:
         "intervals": None if result.intervals is None else result.intervals.state(),
         "settings": result.settings,
         "importances": None if result.importances is None else result.importances.state(),
+        "attributions": None if result.attributions is None else result.attributions.state(),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
@@ -94,6 +95,7 @@ def read_fields(text: str) -> dict[str, Any]:
             "unreadable": {int(position): sentence for position, sentence in content["unreadable"].items()},
             "intervals": None if content["intervals"] is None else Ranges.restore(content["intervals"]),
             "importances": None if content["importances"] is None else Importances.restore(content["importances"]),
+            "attributions": None if content["attributions"] is None else Attributions.restore(content["attributions"]),
         }
     except AttainError:
         raise

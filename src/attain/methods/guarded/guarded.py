@@ -170,6 +170,7 @@ class Guarded(LatentExplainer):
         slack: float | None = None,
         ranges: bool = False,
         importance: bool = False,
+        contributions: bool = False,
         timeout: float | None = None,
         robust: Sequence[Any] | Refit | None = None,
     ) -> Counterfactuals:
@@ -177,7 +178,7 @@ class Guarded(LatentExplainer):
 
         Parameters
         ----------
-        model, X, target, probability, n, constraints, errors, slack, ranges, importance, timeout
+        model, X, target, probability, n, constraints, errors, slack, ranges, importance, contributions, timeout
             As for every method; see `Explainer.explain`.
         robust
             Asks for answers that other models accept, too: a list of fitted models, or a function of (X, y, seed) that
@@ -197,7 +198,7 @@ class Guarded(LatentExplainer):
                 self._seed,
                 self._settings.refits,
             )
-        return self._explain(goal, X, n, constraints, errors, slack, ranges, importance, others)
+        return self._explain(goal, X, n, constraints, errors, slack, ranges, importance, contributions, others)
 
     def certificate(
         self,

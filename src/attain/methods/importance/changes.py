@@ -98,7 +98,8 @@ def _played(
     region = problem.region
     games = [_Game.of(int(cells.sum()), row, problem.seed) for row, cells in zip(rows, chosen, strict=True)]
     sizes = np.array([len(game.coalitions) for game in games])
-    factuals = region.factuals[np.repeat(owners, sizes)]
+    whose = np.repeat(owners, sizes)
+    factuals = region.factuals[whose]
     versions = factuals.copy()
     starts = np.cumsum(sizes) - sizes
     for row, cells, game, start in zip(rows, chosen, games, starts, strict=True):

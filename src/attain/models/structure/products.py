@@ -23,7 +23,8 @@ from scipy.special import logit
 
 from attain.models.goal import GoalLike, probe_rows
 from attain.models.structure.encoding import StructureError, once
-from attain.models.structure.linear import LinearScore, linear_score
+from attain.models.structure.linear import LinearScore, decision_scores, linear_score
+from attain.models.structure.tree_shapley import TreePairs
 from attain.models.structure.trees import Boxes, Ensemble, boxes, read_ensemble
 
 _CHECKED_ROWS: Final = 256
@@ -80,9 +81,14 @@ class ProductScore(Protocol):
     doubt
         A row meets the goal where the score is at least 0, and does not where it is below −`doubt`: rounding decides
         between.
+    scale
+        What the score is, in words.
     """
 
     doubt: float
+
+    @property
+    def scale(self) -> str: ...
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """The score of each row, less the threshold, (n,)."""
@@ -94,6 +100,14 @@ class ProductScore(Protocol):
 
     def axes(self, row: np.ndarray, cells: Mapping[int, np.ndarray]) -> Axes:
         """A row (d,) and a list of cells for each of some columns."""
+        ...
+
+    def shapley(self, goal: GoalLike, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """The exact Shapley values of the score of each row (n, d) against each of some others (B, d), (n, B, d).
+
+        The columns are the players: those of a coalition have the row's cells, the rest the other's. `goal` is that of
+        the call: its rows may have levels that the schema does not have.
+        """
         ...
 
 
@@ -118,6 +132,7 @@ class LinearProducts(ProductScore):
 
     linear: LinearScore
     doubt: float = 2 * _ROUNDING
+    scale: str = "decision function"
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(self.linear.score(rows) - self.linear.threshold - _ROUNDING)
@@ -129,6 +144,16 @@ class LinearProducts(ProductScore):
         weights = {j: self.linear.weight(j, np.append(row[j], some)) for j, some in cells.items()}
         gains = {j: weight[1:] - weight[0] for j, weight in weights.items()}
         return _LinearAxes(float(self.score(row[None])[0]), gains)
+
+    def shapley(self, goal: GoalLike, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        own, theirs = (
+            np.column_stack([self.linear.weight(j, cells) for j, cells in enumerate(some.T)]) for some in (rows, others)
+        )
+        for i, j in np.argwhere(np.isnan(own)):  # a level that the schema does not have: the model itself knows it
+            pair = rows[[i, i]]
+            pair[1, j] = others[0, j]
+            own[i, j] = theirs[0, j] - np.diff(decision_scores(goal, pair))[0]
+        return np.asarray(own[:, None, :] - theirs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +236,18 @@ class TreeProducts(ProductScore):
     @cached_property
     def _boxes(self) -> Boxes:
         return boxes(self.ensemble.nodes)
+
+    @property
+    def scale(self) -> str:
+        return "lead in probability" if self.ensemble.nodes.votes else "log-odds"
+
+    def shapley(self, goal: GoalLike, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        ensemble, found = self.ensemble, self._boxes
+        if not found.conditions:
+            return np.zeros((len(rows), len(others), rows.shape[1]))
+        encoded = ensemble.encode(others)
+        pairs = TreePairs(found, self.worth[found.leaf], ensemble.sources, rows.shape[1], encoded)
+        return pairs.values(ensemble.encode(rows, goal.reader))
 
     def axes(self, row: np.ndarray, cells: Mapping[int, np.ndarray]) -> Axes:
         rows = np.repeat(row[None], 1 + sum(len(some) for some in cells.values()), axis=0)
