@@ -29,6 +29,7 @@ SHARED = {
     "figures",
     "importance",
     "latent",
+    "latent_plane",
     "menu",
     "parameters",
     "persistence",

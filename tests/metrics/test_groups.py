@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from attain.core.errors import DataError
-from attain.metrics.groups import bands, recourse_gap
+from attain.core.groups import bands
+from attain.metrics.groups import recourse_gap
 
 NAN = float("nan")
 SHIFTS = np.array([0.2, 0.4, 0.6, 1.0, 3.0, 2.0])

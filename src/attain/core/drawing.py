@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+import numpy as np
+
 from attain.core.errors import MissingExtraError
 from attain.core.files import write_atomically
+from attain.core.text import plain
 
 COLOURS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -18,12 +22,31 @@ COLOURS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )  # fmt: skip
 """Okabe and Ito's palette, which colour-blind readers can tell apart."""
+FAINT: Final = "#5f6670"
+"""For text that is read second: dark enough for small print."""
+TRACK: Final = "#dfe3e8"
+"""For lines that values lie on."""
+LOOKS: Final = tuple(
+    zip(
+        (COLOURS[name] for name in ("blue", "vermilion", "green", "purple", "orange", "black", "grey")),
+        "osD^vPX",
+        ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))),
+        strict=True,
+    )
+)
+"""Colour, marker and line of the first, second, … of several series; each of the three tells them apart."""
+
 _STYLE: Final[Any] = {
         "font.family": "DejaVu Sans", "font.size": 9.0, "axes.titlesize": 10.0, "axes.labelsize": 9.0,
         "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e6e6e6",
         "grid.linewidth": 0.6, "axes.axisbelow": True, "legend.frameon": False, "lines.linewidth": 1.6,
         "svg.hashsalt": "attain", "svg.fonttype": "none", "figure.dpi": 100.0, "savefig.dpi": 160.0,
 }  # fmt: skip
+_HEADLINE: Final = "headline"
+"""Marks a title and the text below it."""
+_METADATA: Final[Mapping[str, Any]] = MappingProxyType(
+    {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+)
 
 
 def style() -> Any:
@@ -47,10 +70,100 @@ def panels(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float
     return figure, axes
 
 
+def detached(width: float, height: float) -> Any:
+    """The axes of a new figure that pyplot does not keep: for files and pages."""
+    return panels(width=width, height=height)[1][0, 0]
+
+
+def shown(width: float, height: float) -> Any:
+    """The axes of a new figure of pyplot, which a notebook shows at the end of its cell."""
+    with style():
+        from matplotlib import pyplot
+
+        return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def finished(ax: Any) -> Any:
+    """The axes, with every text literal, so that a column called `$x_1$` is no formula, and the title flush left.
+
+    The figure is laid out for that, but not rendered.
+    """
+    from matplotlib.text import Annotation, Text
+
+    for text in ax.findobj(Text):
+        text.set_parse_math(False)
+    figure = ax.get_figure(root=True)
+    figure.draw_without_rendering()
+    names = ax.yaxis.get_tightbbox()
+    left = min(ax.bbox.x0, ax.bbox.x0 if names is None else names.x0) - ax.bbox.x0
+    for text in ax.findobj(lambda artist: artist.get_gid() == _HEADLINE):
+        if isinstance(text, Annotation):
+            text.xyann = (left * 72 / figure.dpi, text.xyann[1])
+        else:
+            text.set_x(left / ax.bbox.width)
+    return ax
+
+
+def label(text: object, width: int, lines: int = 1) -> str:
+    """A name on at most so many lines of at most `width` characters; what does not fit is cut off, with an ellipsis."""
+    return "\n".join(textwrap.wrap(plain(text), width, max_lines=lines, placeholder="…"))
+
+
+def headline(ax: Any, title: str, about: str = "") -> None:
+    """A title in bold, and what is to be known about it below in smaller print; `finished` puts them flush left."""
+    lines = about.count("\n") + 1 if about else 0
+    ax.set_title(title, loc="left", fontweight="bold", color=COLOURS["black"], pad=8 + 11 * lines, gid=_HEADLINE)
+    if about:
+        place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 7), "textcoords": "offset points"}
+        look = {"fontsize": 8, "color": FAINT, "linespacing": 1.25}
+        ax.annotate(about, **place, **look, va="bottom", annotation_clip=False, gid=_HEADLINE)
+
+
+def mark(name: str, **look: Any) -> Any:
+    """An entry of a legend: a marker, or a line where `ls` is given."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **{"ls": "", "mew": 0, "label": name, **look})
+
+
+def legend_below(ax: Any, entries: Sequence[Any], loc: str, columns: int, points: float) -> None:
+    """A legend so many points below the axes, flush with a side of theirs: `loc` is "upper left" or "upper right"."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ax.transAxes + ScaledTranslation(0, -points / 72, ax.get_figure(root=True).dpi_scale_trans)
+    place = {"loc": loc, "bbox_to_anchor": (int(loc.endswith("right")), 0), "bbox_transform": below, "ncols": columns}
+    look = {"fontsize": 8, "labelcolor": FAINT, "handletextpad": 0.5, "columnspacing": 1.5}
+    ax.legend(handles=entries, **place, **look, borderpad=0, borderaxespad=0)
+
+
+def spread(places: Sequence[float], apart: float, low: float, high: float) -> np.ndarray:
+    """Where labels go: as near as possible to these places, in their order, at least `apart`, and within the limits.
+
+    Where there is too little room for that, they are as far apart as the limits allow.
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    wanted = np.asarray(places, dtype=np.float64)
+    if not len(wanted):
+        return wanted
+    order = np.argsort(wanted, kind="stable")
+    steps = np.arange(len(wanted)) * min(apart, (high - low) / max(len(wanted) - 1, 1))
+    # least squares with steps of at least `apart` is isotonic regression of what the steps leave
+    fitted = IsotonicRegression(y_min=low, y_max=high - steps[-1]).fit_transform(steps, wanted[order] - steps)
+    result = np.empty(len(wanted))
+    result[order] = fitted + steps
+    return result
+
+
+def written(figure: Any, ending: str = "png") -> bytes:
+    """The figure as PNG or SVG, with the same bytes for the same numbers."""
+    content = BytesIO()
+    with style():
+        figure.savefig(content, format=ending, metadata=_METADATA[ending])
+    return content.getvalue()
+
+
 def save(figure: Any, folder: Path, name: str) -> None:
     """Writes NAME.png and NAME.svg into the folder."""
-    with style():
-        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-            content = BytesIO()
-            figure.savefig(content, format=ending, metadata=metadata)
-            write_atomically(folder / f"{name}.{ending}", content.getvalue())
+    for ending in _METADATA:
+        write_atomically(folder / f"{name}.{ending}", written(figure, ending))

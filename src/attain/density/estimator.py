@@ -19,6 +19,7 @@ from attain.density import compiled, state
 from attain.density.autoencoder import Codes, State
 from attain.density.columns import Columns
 from attain.density.mixture import Estimator, Mixture
+from attain.density.plots import DensityPlots
 from attain.density.tiles import TILE, in_tiles
 from attain.density.training import Plan, Trained, train
 from attain.schema import Schema
@@ -160,6 +161,12 @@ class MixtureEstimator(BaseEstimator):
             _BOUND_TILE,
         )
         return bound.astype(np.float64) + self.columns_.log_base(values), error.astype(np.float64)
+
+    @property
+    def plot(self) -> DensityPlots:
+        """Plots of the fitted model: `plot.history()`, `plot.distances(X)`, `plot.distribution(X, feature)`."""
+        self._check_fitted()
+        return DensityPlots(self)
 
     @property
     def history(self) -> dict[str, list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -11,9 +11,12 @@ from sklearn.base import clone
 from attain.core.errors import AttainError, FileError
 from attain.density.autoencoder import Autoencoder, Codes
 from attain.methods.base import Explainer
+from attain.methods.latent_plane import MOST_SHOWN, plane_of, spaced
 from attain.methods.search.latent_space import DecodeVjp, Latent
 from attain.methods.search.moves import Scale, fewest_changes
+from attain.models import GoalLike
 from attain.population.reference import Reference
+from attain.results.plots.latent import Plane
 from attain.schema import Schema
 from attain.tables import Region, without_unseen
 
@@ -139,6 +142,46 @@ class LatentExplainer(Explainer):
             return np.nan_to_num(in_codes, posinf=0.0, neginf=0.0)
 
         return pulled_back
+
+    def latent_plane(
+        self, model: Any, factuals: np.ndarray, options: np.ndarray, *, target: Any, probability: float | None = None
+    ) -> Plane:
+        """Real people, rows and decision regions in a plane of the latent space, for `result.plot.latent_map`.
+
+        Where the latent space has two dimensions and `factuals` one row, the regions are decisions about decoded rows
+        that keep this row's immutable features. Otherwise a point has the decisions about real people nearby in the
+        plane, which is that of the two leading principal components of the training rows' codes.
+
+        Parameters
+        ----------
+        model, target, probability
+            As in `explain`.
+        factuals, options
+            Rows of the matrix, (p, d) and (m, d).
+        """
+        goal = self._request(model, target, probability)
+        if self.autoencoder_ is None:
+            raise AttainError(f"this {type(self).__name__} has no latent space; fit it with autoencoder='chvae'")
+        if not self.rows_are_real_:
+            raise AttainError("this explainer was saved without its training rows, so there are no people to show")
+        chosen = spaced(len(self.table_), MOST_SHOWN)
+        people, accepted = self.table_.values[chosen], self._context(goal).met(goal)[chosen]
+        every = np.concatenate([people, factuals, options])
+        codes = self.autoencoder_.encode(without_unseen(self.schema_, every)).z.astype(np.float64)
+        return plane_of(codes, len(factuals), accepted, self._decided(goal, factuals) if len(factuals) == 1 else None)
+
+    def _decided(self, goal: GoalLike, factual: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Which codes (n, k) decode to a row with the desired decision, for one row's immutable features."""
+        own = self.autoencoder_.encode(without_unseen(self.schema_, factual))
+
+        def decided(z: np.ndarray) -> np.ndarray:
+            rows = np.repeat(factual, len(z), axis=0)
+            rows[:, self.schema_.free_columns] = self.autoencoder_.decode(
+                Codes(z, np.repeat(own.context, len(z), axis=0))
+            )
+            return goal.judge(rows).met
+
+        return decided
 
     def _density_rank(self, rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
         """The rank of each answer's density, given its immutable features, among real rows of the desired class."""

@@ -5,6 +5,7 @@ answer is measured by itself. `found` marks the rows that have one; by default t
 modules differ: `likeness` and `two_sample` have figures of all answers together.
 """
 
+from attain.core.groups import bands
 from attain.core.intervals import Interval, mean_interval, mean_intervals, share_interval
 from attain.metrics import measures
 from attain.metrics.comparison import MethodComparison, compare_methods
@@ -12,7 +13,7 @@ from attain.metrics.context import AnswerMatrix, EvaluationContext
 from attain.metrics.density import log_density
 from attain.metrics.distances import distance, gower_distance, latent_distance, mad_distance
 from attain.metrics.evaluation import Background, Evaluation, evaluate
-from attain.metrics.groups import RecourseGap, bands, recourse_gap
+from attain.metrics.groups import RecourseGap, recourse_gap
 from attain.metrics.justification import justified
 from attain.metrics.laws import possible
 from attain.metrics.likeness import correlation, spread

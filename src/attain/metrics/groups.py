@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +13,7 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
+from attain.core.groups import MISSING, in_reading_order
 from attain.core.intervals import (
     CONFIDENCE,
     NOTHING,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from attain.metrics.evaluation import Evaluation
 
 GAP_MEASURES: Final = ("found", "total_shift", "max_shift")
-MISSING: Final = "missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +83,7 @@ def recourse_gap(
     gaps: list[dict[str, Any]] = []
     for name, column in columns.items():
         known = ~np.isnan(column)
-        names = sorted(set(plain[known].tolist()), key=_in_reading_order)
+        names = sorted(set(plain[known].tolist()), key=in_reading_order)
         members = np.array([[label == group for label in plain[known].tolist()] for group in names], dtype=np.bool_)
         own = column[known]
         for group, inside in zip(names, members, strict=True):
@@ -104,22 +102,6 @@ def recourse_gap(
     )
 
 
-def bands(values: ArrayLike, number: int = 4) -> list[str | None]:
-    """Numbers as bands of about equal size, such as `18 to 29`; None for missing ones."""
-    column = np.asarray(values, dtype=np.float64)
-    present = column[~np.isnan(column)]
-    if not len(present):
-        return [None] * len(column)
-    edges = np.unique(np.quantile(present, np.linspace(0, 1, number + 1)[1:-1], method="inverted_cdf"))
-    place = np.searchsorted(edges, column, side="left")
-    names = {}
-    for band in set(place[~np.isnan(column)].tolist()):
-        inside = column[place == band]
-        low, high = np.nanmin(inside), np.nanmax(inside)
-        names[band] = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    return [None if np.isnan(value) else names[band] for value, band in zip(column, place.tolist(), strict=True)]
-
-
 def _columns(values: Evaluation | Mapping[str, ArrayLike], measures: Sequence[str]) -> dict[str, FloatArray]:
     if isinstance(values, Mapping):
         return {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
@@ -132,12 +114,6 @@ def _columns(values: Evaluation | Mapping[str, ArrayLike], measures: Sequence[st
 def _is_share(values: Evaluation | Mapping[str, ArrayLike], name: str, column: FloatArray) -> bool:
     """Whether a column holds zeros and ones: as its measure says, or else by looking at it."""
     return bool(np.isin(column, (0.0, 1.0)).all()) if isinstance(values, Mapping) else values.measures[name].share
-
-
-def _in_reading_order(label: object) -> list[tuple[float, str]]:
-    """So that `9 to 17` comes before `18 to 30`."""
-    parts = re.split(r"(\d+(?:\.\d+)?)", str(label))
-    return [(float(part), "") if place % 2 else (math.inf, part) for place, part in enumerate(parts) if part]
 
 
 def _row(measure: str, content: dict[str, Any], interval: Interval) -> dict[str, Any]:

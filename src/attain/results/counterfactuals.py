@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results import exports
 from attain.results.html import notebook
 from attain.results.importance import CONTRIBUTIONS, IMPORTANCE
+from attain.results.pictures import Plots
 from attain.results.ranges import RANGES
 from attain.results.record import CHANGES, LAW_CHANGES, Record
 from attain.results.sentences import person_sentences
@@ -48,9 +48,9 @@ class Counterfactuals(Record):
         law. `laws` are those that answers keep.
     ranges
         With `explain(..., ranges=True)`, one row per changed feature: the interval from `low` to `high` in which it may
-        lie, the others as suggested, or the other `levels` that do as well; and the sides `box_low` and `box_high` of a
-        box in which all changes may vary at once. `box_failing` is an upper bound (95 %) on the share of the box that
-        does not hold: 0 where it is proven that all of it does.
+        lie, the others as suggested, and the percentiles of its ends, or the other `levels` that do as well; and the
+        sides `box_low` and `box_high` of a box in which all changes may vary at once. `box_failing` is an upper bound
+        (95 %) on the share of the box that does not hold: 0 where it is proven that all of it does.
     importance
         With `explain(..., importance=True)`, one row per changed feature: `gain`, the share of the score gained that is
         due to it (its Shapley value among the changes), and `per_point`, the same per percentile point moved; whether
@@ -161,10 +161,12 @@ class Counterfactuals(Record):
         width
             The number of columns that the text may have; None is the width of the terminal.
         """
-        positions = [i for i, label in enumerate(self.table.labels) if label == person]
-        if not positions:
-            raise DataError(f"no row has the label {person!r}; the labels are {listed(self.table.labels)}")
-        return "\n\n".join(description(self, i, width) for i in positions)
+        return "\n\n".join(description(self, i, width) for i in self.positions(person))
+
+    @property
+    def plot(self) -> Plots:
+        """Plots of these answers: `result.plot.changes(person)` and others, each of which returns Matplotlib axes."""
+        return Plots(self)
 
     def __repr__(self) -> str:
         found = f"{self.found.sum()} of {len(self)} people have an answer"

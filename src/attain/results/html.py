@@ -1,36 +1,48 @@
-"""A result in a notebook: what changes, with percentiles, and how typical it is. Every value is escaped."""
+"""A result in a notebook: what changes, how typical it is, and a plot for each person. Every value is escaped."""
 
 from __future__ import annotations
 
+import base64
+import warnings
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, Final
 
+from attain.core.drawing import detached, written
+from attain.core.errors import MissingExtraError
 from attain.core.text import plain
+from attain.results.pictures import Plots
 from attain.results.record import Record
 from attain.results.sentences import changed_options
 from attain.results.status import Status
 from attain.results.text import CHANGE_HEADER, points, shown_change, yes_no
 
-_MOST = 20
+_MOST: Final = 20
 """How many people are shown."""
-_STYLE = (
+_DRAWN: Final = 3
+"""How many of them have a plot."""
+_STYLE: Final = (
     "<style>.attain{border-collapse:collapse;font-variant-numeric:tabular-nums}"
     ".attain th,.attain td{padding:.2em .7em;text-align:left;vertical-align:top}"
     ".attain th{border-bottom:1px solid currentColor}"
     ".attain tr.first td{border-top:1px solid rgba(128,128,128,.4)}"
     ".attain td:first-child{white-space:nowrap}"
+    ".attain img{max-width:100%;height:auto}"
     ".attain .muted{opacity:.65}</style>"
 )
-_HEADER = ("person", *CHANGE_HEADER, "total shift", "level", "outlier", "connected")
+_HEADER: Final = ("person", *CHANGE_HEADER, "total shift", "level", "outlier", "connected")
 
 
 def notebook(result: Record) -> str:
-    """The changes of the first people as a table, and the reason where somebody has no answer."""
+    """The changes of the first people as a table, with a plot of the first few, and the reason for no answer."""
     options: dict[int, list[list[dict[str, Any]]]] = {}
     for cells in changed_options(result, range(_MOST)):
         options.setdefault(cells[0]["position"], []).append(cells)
-    rows = "".join(_person(result, i, options.get(i, [])) for i in range(min(len(result), _MOST)))
+    drawn = list(options)[:_DRAWN]
+    rows = "".join(
+        _person(result, i, options.get(i, [])) + (_picture(result, i) if i in drawn else "")
+        for i in range(min(len(result), _MOST))
+    )
     head = "".join(f"<th>{name}</th>" for name in _HEADER)
     more = f"<p class='muted'>… and {len(result) - _MOST} more people</p>" if len(result) > _MOST else ""
     title = f"{result.found.sum()} of {len(result)} people have an answer ({result.method})"
@@ -56,3 +68,19 @@ def _person(result: Record, i: int, options: Sequence[Sequence[dict[str, Any]]])
             rows.append(f"<tr{kind}>" + "".join(f"<td>{escape(text)}</td>" for text in texts) + "</tr>")
             lead, last = [""], [""] * len(last)
     return "".join(rows)
+
+
+def _picture(result: Record, i: int) -> str:
+    """A row with the options of the person at position `i` as a plot; nothing where Matplotlib is not installed."""
+    try:
+        with warnings.catch_warnings():
+            # the table has every text; a font without a glyph is no reason for a warning below it
+            warnings.simplefilter("ignore")
+            figure = Plots(result, detached).at(i).figure
+            image = written(figure)
+    except MissingExtraError:
+        return ""
+    source = f"data:image/png;base64,{base64.b64encode(image).decode()}"
+    text = escape(f"The options of person {plain(result.table.labels[i])}, drawn by percentile", quote=True)
+    picture = f"<img src='{source}' alt='{text}' style='width:{82 * figure.get_figwidth():.0f}px'>"
+    return f"<tr><td></td><td colspan='{len(_HEADER) - 1}'>{picture}</td></tr>"

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 RANGES: Final = (
-    *("person", "option", "feature", "counterfactual", "low", "high", "levels"),
+    *("person", "option", "feature", "counterfactual", "low", "high", "low_percentile", "high_percentile", "levels"),
     *("box_low", "box_high", "box_failing"),
 )
 """The columns of `Counterfactuals.ranges`."""
@@ -27,6 +27,8 @@ class Ranges:
     low, high
         The least and the largest number, or position of an ordered level, for which the answer holds, (r,); NaN where
         the feature has no order.
+    low_percentile, high_percentile
+        Their percentiles, from 0 to 1, (r,).
     levels
         The positions of the other levels for which it holds, for a feature without an order.
     box_low, box_high
@@ -39,6 +41,8 @@ class Ranges:
     column: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    low_percentile: np.ndarray
+    high_percentile: np.ndarray
     levels: tuple[tuple[int, ...], ...]
     box_low: np.ndarray
     box_high: np.ndarray
@@ -63,8 +67,9 @@ class Ranges:
     def restore(cls, state: Mapping[str, Any]) -> Ranges:
         integers = {name: np.array(state[name], dtype=np.intp) for name in ("option", "column")}
         numbers = {
-            name: np.array(state[name], dtype=np.float64)
-            for name in ("low", "high", "box_low", "box_high", "box_failing")
+            name: np.array(values, dtype=np.float64)
+            for name, values in state.items()
+            if name not in ("option", "column", "levels")
         }
         return cls(levels=tuple(tuple(level) for level in state["levels"]), **integers, **numbers)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, DataError, listed
 from attain.results.importance import Attributions, Importances
 from attain.results.ranges import Ranges
 from attain.results.reasons import why_nothing_is_free
@@ -111,6 +111,13 @@ class Record:
         ):
             return f"{status.reason.rstrip('.')}: {why}."
         return status.reason
+
+    def positions(self, person: Any) -> list[int]:
+        """The positions of the rows with this label."""
+        found = [i for i, label in enumerate(self.table.labels) if label == person]
+        if not found:
+            raise DataError(f"no row has the label {person!r}; the labels are {listed(self.table.labels)}")
+        return found
 
     def of_best(self, name: str) -> np.ndarray:
         """A figure of each person's best option (n,); NaN where there is no option or no such figure."""
@@ -242,6 +249,8 @@ class Record:
             "option": int(self.ranks[i]),
             "feature": feature.name,
             **{name: self.table.layout.value(feature.name, float(cell)) for name, cell in cells.items()},
+            "low_percentile": _points(found.low_percentile[r]),
+            "high_percentile": _points(found.high_percentile[r]),
             "levels": [str(feature.levels[level]) for level in found.levels[r]],
             "box_failing": round(float(found.box_failing[r]), 6),
         }

@@ -82,6 +82,8 @@ def _ranges(
         column=which,
         low=low[at, which],
         high=high[at, which],
+        low_percentile=percentiles.of(low)[at, which],
+        high_percentile=percentiles.of(high)[at, which],
         levels=levels(rows, owners, at, which, deciding),
         box_low=box_low[at, which],
         box_high=box_high[at, which],

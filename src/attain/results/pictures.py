@@ -1,0 +1,264 @@
+"""`result.plot`: what a result shows, as numbers and texts for the drawing in `attain.results.plots`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from attain.core.drawing import finished, label, shown
+from attain.core.errors import AttainError, DataError
+from attain.core.frames import Frame
+from attain.core.text import plain
+from attain.results.levers import population
+from attain.results.plots import dumbbells, latent, people, points
+from attain.results.record import Record
+from attain.results.sentences import changed_options, now_and_then, requested
+from attain.results.status import Typicality
+from attain.results.text import points as percentile_points
+from attain.schema.text import months
+
+
+@dataclass(frozen=True)
+class Plots:
+    """Plots of a result. Each takes Matplotlib axes to draw in, or makes a figure, and returns the axes.
+
+    They need Matplotlib: `pip install 'attain[report]'`.
+    """
+
+    result: Record
+    new_axes: Callable[[float, float], Any] = shown
+    """Makes axes of a width and a height, in inches."""
+
+    def changes(self, person: Any, option: int = 1, *, ax: Any = None) -> Any:
+        """One option of one person: each changed feature from its value now to the suggested one, by percentile.
+
+        With `explain(..., ranges=True)` a band shows the range in which the suggestion still holds. A feature without
+        percentiles, such as a categorical one, is shown as text.
+
+        Parameters
+        ----------
+        person
+            The label of the row, as in `describe`.
+        option
+            Which option, from 1.
+        ax
+            Axes to draw in.
+        """
+        position = self._position(person)
+        options = changed_options(self.result, [position])
+        if options and not 1 <= option <= len(options):
+            raise AttainError(f"option must be an integer from 1 to {len(options)}, got {option!r}")
+        chosen = [cells for cells in options if cells[0]["option"] == option]
+        number = f", option {option}" if len(options) > 1 else ""
+        return self._dumbbells(position, f"Person {_name(person)}{number}", chosen, ax)
+
+    def options(self, person: Any, *, ax: Any = None) -> Any:
+        """All options of one person side by side, drawn as in `changes`."""
+        return self.at(self._position(person), ax=ax)
+
+    def at(self, position: int, *, ax: Any = None) -> Any:
+        """`options` of the person at a position."""
+        title = f"Person {_name(self.result.table.labels[position])}"
+        return self._dumbbells(position, title, changed_options(self.result, [position]), ax)
+
+    def shifts(self, *, ax: Any = None) -> Any:
+        """The total against the largest shift of every person's best answer, as in the paper's comparison."""
+        result = self.result
+        total, largest, level = (
+            result.of_best(name)[result.found] for name in ("total_shift", "max_shift", "typicality")
+        )
+        kinds = {str(kind): level == kind for kind in Typicality} | {"answers": np.isnan(level)}
+        ax = ax if ax is not None else self.new_axes(6.4, 4.4)
+        points.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
+        return finished(ax)
+
+    def outliers(self, explainer: Any, model: Any, *, held_out: Frame | None = None, ax: Any = None) -> Any:
+        """The share of answers that are local outliers, over the number of neighbours k that decide about it.
+
+        An answer is one if its local outlier factor exceeds that of 99 % of real people of the desired class.
+
+        Parameters
+        ----------
+        explainer, model
+            Those that the result is of.
+        held_out
+            Real people of the desired class that the explainer has not seen, to be drawn beside the answers.
+        ax
+            Axes to draw in.
+        """
+        from attain.results.curves import outlier_curves
+
+        reference = explainer.reference(model, self.result.target, self.result.probability)
+        about = "local outliers among real people of the desired class; band: 95 % interval"
+        ax = ax if ax is not None else self.new_axes(6.4, 3.6)
+        drawn = outlier_curves(self.result, reference, held_out)
+        points.share_curves(ax, "How many answers are outliers", about, *drawn, {}, "k, neighbours")
+        return finished(ax)
+
+    def connectedness(self, explainer: Any, model: Any, *, held_out: Frame | None = None, ax: Any = None) -> Any:
+        """The share of answers with a real person of the desired class within ε, over ε.
+
+        Parameters as in `outliers`; without `held_out`, the real people are those of the training data, each beside the
+        others. Distances are Euclidean, with numbers in standard deviations.
+        """
+        from attain.results.curves import connected_curves
+
+        reference = explainer.reference(model, self.result.target, self.result.probability)
+        places, curves = connected_curves(self.result, reference, held_out)
+        marks = {f"ε{str(share)[1:]}": value for share, value in reference.epsilon.items() if 0 < value < places[-1]}
+        about = "with a real person of the desired class within ε; band: 95 % interval; dotted: real people's quantiles"
+        ax = ax if ax is not None else self.new_axes(6.4, 3.6)
+        points.share_curves(ax, "How close answers are to real people", about, places, curves, marks, "ε, distance")
+        return finished(ax)
+
+    def latent_map(self, explainer: Any, model: Any, person: Any = None, *, ax: Any = None) -> Any:
+        """Real people and decision regions in the latent space, and the way from a person to each option.
+
+        Where the latent space has more than two dimensions, codes are projected onto their two leading principal
+        components, and a region shows the decisions about real people nearby in that projection. With two
+        dimensions and one person, regions are the decisions about decoded records with this person's immutable
+        features.
+
+        Parameters
+        ----------
+        explainer, model
+            Those that the result is of; the explainer must have an autoencoder.
+        person
+            The label of a row; None shows the best options of all people.
+        ax
+            Axes to draw in.
+        """
+        if not hasattr(explainer, "latent_plane"):
+            raise AttainError(f"{type(explainer).__name__} has no latent space, so there is no map of it")
+        result = self.result
+        position = None if person is None else self._position(person)
+        chosen = result.best if position is None else result.owners == position
+        owners = np.unique(result.owners[chosen]) if position is None else np.array([position])
+        asked = {"target": result.target, "probability": result.probability}
+        plane = explainer.latent_plane(model, result.table.values[owners], result.rows[chosen], **asked)
+        starts = np.searchsorted(owners, result.owners[chosen])
+        routes = [
+            (int(start), k, str(rank)) for k, (start, rank) in enumerate(zip(starts, result.ranks[chosen], strict=True))
+        ]
+        title = f"Person {_name(person)} in the latent space" if person is not None else "Answers in the latent space"
+        about = (
+            "regions: the decisions about decoded records with this person’s immutable features"
+            if plane.decoded
+            else "regions: the decisions about real people nearby in this projection"
+        )
+        ax = ax if ax is not None else self.new_axes(6.4, 5.6)
+        latent.latent_map(ax, title, about, plane, plain(result.target), routes)
+        return finished(ax)
+
+    def overview(self, by: Any = None, *, ax: Any = None) -> Any:
+        """Which features the best answers change, how far and which way, and for which share of people.
+
+        Each point is an answer; the bar has the middle half, the tick is the median.
+
+        Parameters
+        ----------
+        by
+            Groups to be shown beside each other: the name of a column, or an array with one entry for each person.
+            Numbers are cut into bands.
+        ax
+            Axes to draw in.
+        """
+        groups, levers, about = population(self.result, by)
+        ax = ax if ax is not None else self.new_axes(*people.size(len(levers), len(groups), len(groups)))
+        people.shift_lanes(ax, "What answers change, and how far", about, groups, levers)
+        return finished(ax)
+
+    def levers(self, by: Any = None, *, ax: Any = None) -> Any:
+        """For which share of people each feature is among the changes of their best answer.
+
+        With `explain(..., importance=True)`, also how much score its changes gain on average. Parameters as in
+        `overview`.
+        """
+        groups, levers, about = population(self.result, by)
+        ax = ax if ax is not None else self.new_axes(*people.size(len(levers), len(groups), 1))
+        people.share_dots(ax, "Which changes help the most people", about, groups, levers)
+        return finished(ax)
+
+    def _position(self, person: Any) -> int:
+        """The position of the only row with this label."""
+        positions = self.result.positions(person)
+        if len(positions) > 1:
+            raise DataError(f"{len(positions)} rows have the label {person!r}; plots of one person need unique labels")
+        return positions[0]
+
+    def _dumbbells(self, position: int, title: str, options: Sequence[Sequence[Mapping[str, Any]]], ax: Any) -> Any:
+        if not options:
+            ax = ax if ax is not None else self.new_axes(6.6, 1.4)
+            dumbbells.message(ax, f"{title}: no answer", self.result.reason(position))
+            return finished(ax)
+        names = self._names(options)
+        columns = [
+            dumbbells.Column(
+                f"Option {cells[0]['option']}",
+                _facts(cells[0]),
+                {cell["feature"]: self._change(cell) for cell in cells},
+            )
+            for cells in options
+        ]
+        ax = ax if ax is not None else self.new_axes(*dumbbells.size(len(names), len(columns)))
+        wanted = requested(self.result)
+        heading = f"{title}: what leads to {wanted}" if len(options) == 1 else f"{title}: ways to {wanted}"
+        about = _facts(options[0][0]) if len(options) == 1 else ""
+        dumbbells.dumbbells(ax, heading, about, names, columns)
+        return finished(ax)
+
+    def _names(self, options: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:
+        """The titles of all changed features: largest shifts first, those that follow from others last."""
+        largest: dict[str, float] = {}
+        for cell in (cell for cells in options for cell in cells):
+            largest[cell["feature"]] = max(largest.get(cell["feature"], 0.0), cell["shift"] or 0.0)
+        schema, following = self.result.table.schema, self.result.following
+        follows = {
+            name: name in following or schema[name].derived is not None or schema[name].clock is not None
+            for name in largest
+        }
+        order = sorted(largest, key=lambda name: (follows[name], -largest[name]))
+        return {name: f"{schema[name].title}{' (follows)' if follows[name] else ''}" for name in order}
+
+    def _change(self, cell: Mapping[str, Any]) -> dumbbells.Change:
+        feature = self.result.table.schema[cell["feature"]]
+        before, after = now_and_then(cell, feature)
+        start, end = (_or_nan(cell[f"{name}_percentile"]) for name in ("current", "counterfactual"))
+        low, high, others = self._bands.get((cell["position"], cell["option"], cell["feature"]), (None, None, ""))
+        return dumbbells.Change(before, after, start, end, _or_nan(low), _or_nan(high), others)
+
+    @cached_property
+    def _bands(self) -> dict[tuple[int, int, str], tuple[float | None, float | None, str]]:
+        """By position, option and feature: the percentiles between which an option holds, and the other levels."""
+        found = self.result.intervals
+        if found is None:
+            return {}
+        return {
+            (int(self.result.owners[i]), entry["option"], entry["feature"]): (
+                entry["low_percentile"],
+                entry["high_percentile"],
+                ", ".join(map(plain, entry["levels"])),
+            )
+            for i, entry in zip(found.option, self.result.range_entries(), strict=True)
+        }
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _name(person: Any) -> str:
+    return label(person, 40)
+
+
+def _facts(cell: Mapping[str, Any]) -> str:
+    """How typical an option is, how far it is, and how long it takes."""
+    facts = [cell["level"]] if cell["level"] is not None else []
+    facts += [f"total shift {percentile_points(cell['total_shift'])} points"] if cell["total_shift"] is not None else []
+    facts += [f"takes {months(cell['months'])}"] if cell["months"] else []
+    return " · ".join(facts)

@@ -1,0 +1,1 @@
+"""The drawing of results: plain numbers and texts in, Matplotlib axes out."""

@@ -1,0 +1,107 @@
+"""The latent map: real people and decision regions in a plane of the latent space, and the way to each option."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from attain.core.drawing import COLOURS, FAINT, headline, label, legend_below, mark, style
+
+_SHADES: Final = ("#f9d9c6", "#fdefe6", "#e6f1f8", "#c9e1f0")
+"""From no decision for the target to all, in steps of a quarter."""
+
+
+class Plane(NamedTuple):
+    """A plane of a latent space, as an explainer gives it.
+
+    Attributes
+    ----------
+    people, accepted
+        Real people's places (n, 2), and whether the model decides for the target (n,).
+    factuals, options
+        The places of the explained rows (p, 2) and of the options (m, 2).
+    grid, share
+        The sides of a grid (2, g), and at each of its points, (g, g) with one row for each place on the second side,
+        the share of decisions for the target: from 0 to 1; NaN where nobody is near.
+    decoded
+        Whether these are decisions about decoded rows; otherwise they are those about real people nearby.
+    variance
+        The share of the codes' variance along each axis, (2,); None where the plane is the whole latent space.
+    """
+
+    people: np.ndarray
+    accepted: np.ndarray
+    factuals: np.ndarray
+    options: np.ndarray
+    grid: np.ndarray
+    share: np.ndarray
+    decoded: bool
+    variance: np.ndarray | None
+
+
+def latent_map(
+    ax: Any, title: str, about: str, plane: Plane, target: str, routes: Sequence[tuple[int, int, str]]
+) -> None:
+    """Draws a plane, and for each route, given as (factual, option, name), an arrow.
+
+    The names of options are shown where all routes begin at one place.
+    """
+    with style():
+        ax.grid(visible=False)
+        ax.contourf(*plane.grid, plane.share, levels=[-0.01, 0.25, 0.5, 0.75, 1.01], colors=_SHADES, zorder=0)
+        if np.nanmin(plane.share) < 0.5 < np.nanmax(plane.share):
+            ax.contour(*plane.grid, plane.share, levels=[0.5], colors=FAINT, linewidths=1.0, zorder=1)
+        for own, colour, marker in ((~plane.accepted, "vermilion", "x"), (plane.accepted, "blue", "o")):
+            edge = 0.8 if marker == "x" else 0.0
+            ax.plot(*plane.people[own].T, marker, ms=3.2, mew=edge, alpha=0.45, color=COLOURS[colour], zorder=2)
+        single = len(plane.factuals) == 1
+        if single:
+            ax.plot(*plane.factuals[0], "*", ms=16, color=COLOURS["yellow"], mec=COLOURS["black"], mew=1.1, zorder=6)
+        for start, option, name in routes:
+            _route(ax, plane.factuals[start], plane.options[option], name if single else "")
+        _axes(ax, plane)
+        _key(ax, label(target, 24), plane.decoded, single)
+        headline(ax, title, about)
+
+
+def _route(ax: Any, start: np.ndarray, end: np.ndarray, name: str) -> None:
+    """An arrow from where somebody is to an option, with the option's name."""
+    arrow = {"arrowstyle": "-|>", "color": COLOURS["black"], "shrinkA": 0, "lw": 1.3 if name else 0.7}
+    ax.annotate("", tuple(end), tuple(start), arrowprops={**arrow, "shrinkB": 6.5 if name else 0}, zorder=5)
+    if name:
+        ax.plot(*end, "o", ms=12.5, color=COLOURS["black"], mec="white", mew=0.8, zorder=7)
+        look = {"color": "white", "fontsize": 7.5, "fontweight": "bold"}
+        ax.annotate(name, tuple(end), ha="center", va="center_baseline", **look, zorder=8)
+
+
+def _axes(ax: Any, plane: Plane) -> None:
+    names = [f"latent dimension {k + 1}" for k in range(2)]
+    if plane.variance is not None:
+        names = [
+            f"{k} principal component of the codes ({100 * share:.0f} % of variance)"
+            for k, share in zip(("first", "second"), plane.variance, strict=True)
+        ]
+    for axis, name, side in zip((ax.xaxis, ax.yaxis), names, plane.grid, strict=True):
+        axis.set_label_text(name, color=FAINT)
+        axis.axes.set(**{f"{axis.axis_name}lim": (side[0], side[-1])})
+    ax.tick_params(colors=FAINT, labelsize=8)
+
+
+def _key(ax: Any, target: str, decoded: bool, single: bool) -> None:
+    regions = (f"decoded: {target}", "decoded: not") if decoded else (f"nearby: mostly {target}", "nearby: mostly not")
+    entries = [
+        mark(f"real person: {target}", marker="o", ms=5, color=COLOURS["blue"]),
+        mark("real person: not", marker="x", ms=5, mew=1, color=COLOURS["vermilion"]),
+        *(
+            mark(name, marker="s", ms=9, color=shade, mec=FAINT, mew=0.6)
+            for name, shade in zip(regions, (_SHADES[-1], _SHADES[0]), strict=True)
+        ),
+    ]
+    if single:
+        entries += [
+            mark("the person now", marker="*", ms=10, color=COLOURS["yellow"], mec=COLOURS["black"], mew=0.9),
+            mark("options", marker="o", ms=8, color=COLOURS["black"]),
+        ]
+    legend_below(ax, entries, "upper left", 3, 38)

@@ -1,0 +1,399 @@
+"""Plots of results: what is drawn are the numbers of the result, and names from the data are shown as they are."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.text import Text
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import LocalOutlierFactor
+
+from attain import Counterfactuals, Feature, GrowingSpheres, Guarded, Schema, Status
+from attain.core.drawing import detached, save, spread
+from attain.core.errors import AttainError, DataError, MissingExtraError
+from attain.results.importance import Importances
+from attain.results.pictures import Plots
+from attain.results.ranges import Ranges
+from tests.density.outside import ProbabilisticPCA
+from tests.results.handmade import result_of
+
+HOSTILE = "$x_1$ <script>"
+LONG = "a very long name of a column " * 8
+SCHEMA = Schema(
+    (
+        Feature("duration", "count", unit="months"),
+        Feature(HOSTILE, "real"),
+        Feature("housing", "categorical", levels=("rents", "owns", "$y^2$ <b>")),
+        Feature("amount", "positive", label=LONG, unit="DM"),
+    )
+)
+PEOPLE = pd.DataFrame(
+    {"duration": [48, 24, 12], HOSTILE: [0.5, 1.5, -2.0], "housing": "rents", "amount": [1e12, 250.0, 3.0]},
+    index=["Ada", "Bo", "Cy"],
+)
+
+
+def handmade() -> Counterfactuals:
+    """Ada has two options; Bo has one; Cy has none."""
+    options = {
+        0: [{"duration": 24, "housing": "owns", HOSTILE: 1.0}, {"amount": 2e12}],
+        1: [{"duration": 12, "amount": 300.0}],
+    }
+    result = result_of(
+        SCHEMA, PEOPLE, options, total_shift=[1.6, 0.3, 0.5], max_shift=[1.0, 0.3, 0.3], typicality=[0, 1, 2]
+    )
+    before, after = np.full((3, 4), np.nan), np.full((3, 4), np.nan)
+    before[:, [0, 1, 3]] = [[0.9, 0.2, 0.99], [0.9, 0.2, 0.99], [0.4, 0.5, 0.6]]
+    after[:, [0, 1, 3]] = [[0.4, 0.25, 0.99], [0.9, 0.2, 1.0], [0.1, 0.5, 0.8]]
+    shift = np.where(np.isnan(before), 0.0, np.abs(after - before))
+    shift[0, 2] = 1.0
+    return replace(result, percentiles=(before, after, shift))
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+def texts(ax: Any) -> list[str]:
+    """All texts of the axes that are not empty."""
+    return [text.get_text() for text in ax.findobj(Text) if text.get_text().strip()]
+
+
+def points(ax: Any, marker: str) -> np.ndarray:
+    """The places of all markers of a kind, (n, 2)."""
+    found = [line.get_xydata() for line in ax.lines if line.get_marker() == marker]
+    return np.concatenate(found) if found else np.empty((0, 2))
+
+
+def test_changes_go_from_the_current_percentile_to_the_suggested_one() -> None:
+    ax = handmade().plot.changes("Ada")
+    assert isinstance(ax, Axes)
+    # rows by shift: housing (no percentile), duration, then the real feature; amount does not change
+    np.testing.assert_allclose(points(ax, "o"), [[90, 1], [20, 2]])
+    np.testing.assert_allclose(points(ax, "<"), [[40, 1]])
+    np.testing.assert_allclose(points(ax, ">"), [[25, 2]])
+    shown = texts(ax)
+    assert {"48", "24 months", "rents", "→ owns", "duration", "0.5", "1"} <= set(shown)
+    assert ax.get_title(loc="left") == "Person Ada, option 1: what leads to the decision “good”"
+    assert "typical · total shift 160 points" in shown
+    assert not any("range" in text for text in shown)
+    assert {"Person Ada, option 2: what leads to the decision “good”", "unusual · total shift 30 points"} <= set(
+        texts(handmade().plot.changes("Ada", 2))
+    )
+
+
+def test_a_band_shows_the_range_that_still_holds() -> None:
+    nothing = np.full(3, np.nan)
+    ranges = Ranges(
+        option=np.array([0, 0, 0]),
+        column=np.array([0, 1, 2]),
+        low=np.array([6.0, 0.9, np.nan]),
+        high=np.array([30.0, 2.0, np.nan]),
+        low_percentile=np.array([0.1, 0.22, np.nan]),
+        high_percentile=np.array([0.55, 0.6, np.nan]),
+        levels=((), (), (2,)),
+        box_low=nothing,
+        box_high=nothing,
+        box_failing=np.zeros(3),
+    )
+    result = replace(handmade(), intervals=ranges)
+    ax = result.plot.changes("Ada")
+    bands = [line.get_xdata().tolist() for line in ax.lines if line.get_linewidth() == 9]
+    np.testing.assert_allclose(bands, [[10, 55], [22, 60]])
+    assert {"or $y^2$ <b>", "range that still holds"} <= set(texts(ax))
+    assert Counterfactuals.from_json(result.to_json()).ranges["low_percentile"].tolist()[:2] == [10.0, 22.0]
+
+
+def test_options_stand_side_by_side() -> None:
+    ax = handmade().plot.options("Ada")
+    np.testing.assert_allclose(sorted(points(ax, "o")[:, 0]), [20, 90, 99 + 124])
+    assert {"Option 1", "Option 2", "unchanged"} <= set(texts(ax))
+    assert texts(ax).count("unchanged") == 4
+    assert "Option 1" not in texts(handmade().plot.options("Bo"))
+
+
+def test_somebody_without_an_answer_is_told_why() -> None:
+    for ax in (handmade().plot.changes("Cy"), handmade().plot.options("Cy")):
+        assert ax.get_title(loc="left") == "Person Cy: no answer"
+        assert Status.OUT_OF_REACH.reason in texts(ax)
+
+
+def test_people_and_options_that_are_not_there() -> None:
+    plot = handmade().plot
+    with pytest.raises(DataError, match="no row has the label 'Eve'"):
+        plot.changes("Eve")
+    with pytest.raises(AttainError, match="option must be an integer from 1 to 2, got 3"):
+        plot.changes("Ada", 3)
+    twins = result_of(SCHEMA, PEOPLE.set_axis(["Ada", "Ada", "Cy"]), {0: [{"duration": 3}]})
+    with pytest.raises(DataError, match="2 rows have the label 'Ada'"):
+        twins.plot.options("Ada")
+
+
+def test_no_two_texts_overlap() -> None:
+    schema = Schema(tuple(Feature(f"feature {i} {LONG}", "positive", unit="€") for i in range(10)))
+    person = pd.DataFrame({name: [123456789.123] for name in schema.names})
+    option = {name: 987654321.5 + i for i, name in enumerate(schema.names)}
+    result = result_of(schema, person, {0: [option, option, option]}, total_shift=[1.0, 1.0, 1.0])
+    places = np.linspace(0, 1, 10)[None].repeat(3, axis=0)
+    result = replace(result, percentiles=(places, 1 - places, np.abs(1 - 2 * places)))
+    for ax in (result.plot.changes(0), result.plot.options(0)):
+        ax.figure.draw_without_rendering()
+        whole = ax.figure.bbox
+        visible = [t for t in ax.findobj(Text) if t.get_text().strip() and t.get_visible()]
+        boxes = [t.get_window_extent() for t in visible]
+        for i, box in enumerate(boxes):
+            assert whole.x0 - 1 <= box.x0, visible[i]
+            assert box.x1 <= whole.x1 + 1, visible[i]
+            for j in range(i):
+                one, other = box.padded(-1), boxes[j].padded(-1)
+                assert not one.overlaps(other), (visible[i], visible[j])
+
+
+def test_names_are_literal_and_long_ones_are_cut() -> None:
+    result = handmade()
+    figure, own = pyplot.subplots()
+    for ax in (
+        result.plot.changes("Ada"),
+        result.plot.options("Ada"),
+        result.plot.levers(),
+        result.plot.changes("Ada", ax=own),
+    ):
+        assert not any(text.get_parse_math() for text in ax.findobj(Text))
+        assert any(text.startswith("$x_1$") for text in texts(ax))
+        assert all(len(line) < 90 for text in texts(ax) for line in text.splitlines())
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda plot, ax: plot.changes("Ada", ax=ax),
+        lambda plot, ax: plot.options("Ada", ax=ax),
+        lambda plot, ax: plot.shifts(ax=ax),
+        lambda plot, ax: plot.overview(ax=ax),
+        lambda plot, ax: plot.levers(["x", "y", "x"], ax=ax),
+    ],
+)
+def test_axes_that_are_given_are_used(draw: Callable[[Plots, Any], Any]) -> None:
+    ax = detached(5, 4)
+    assert draw(handmade().plot, ax) is ax
+    assert not pyplot.get_fignums()
+    assert draw(handmade().plot, None).figure.number == 1
+
+
+def test_shifts_are_total_against_largest_in_points() -> None:
+    ax = handmade().plot.shifts()
+    np.testing.assert_allclose(points(ax, "o"), [[160, 100]])  # typical: Ada's best
+    np.testing.assert_allclose(points(ax, "D"), [[50, 30]])  # outside: Bo's
+    np.testing.assert_allclose(points(ax, "+"), [[105, 65]])
+    assert "2 answers; mean total shift 105, largest 65 percentile points" in texts(ax)
+    empty = result_of(SCHEMA, PEOPLE, {})
+    assert "no answers" in texts(empty.plot.shifts())
+
+
+def test_the_overview_has_signed_shifts_and_shares() -> None:
+    ax = handmade().plot.overview()
+    # of the best answers: duration changes twice, the others once
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels[0] == "duration"
+    assert len(labels) == 4
+    np.testing.assert_allclose(sorted(points(ax, "o")[:, 0]), [-50, -30, 5, 20])
+    assert {"100 %", "50 %", "→ owns (1)", "the best answers of 2 of 3 people"} <= set(texts(ax))
+
+
+def test_levers_are_the_share_of_each_group_and_the_mean_gain() -> None:
+    result = handmade()
+    np.testing.assert_allclose(points(result.plot.levers(), "o")[:, 0], [100, 50, 50, 50])
+    ax = result.plot.levers([5, 40, 5])
+    np.testing.assert_allclose(points(ax, "o")[:, 0], [100, 100, 100, 0])
+    np.testing.assert_allclose(points(ax, "s")[:, 0], [100, 0, 0, 100])
+    assert {"5 (1)", "40 (1)"} <= set(texts(ax))
+    changed = [(0, 0), (0, 1), (0, 2), (1, 3), (2, 0), (2, 3)]
+    option, column = np.array(changed).T
+    gain = np.array([0.2, 0.1, 0.3, 0.9, 0.4, np.nan])
+    known = Importances(option, column, gain, np.ones(6), np.ones(6))
+    shown = texts(replace(result, importances=known).plot.levers())
+    assert {"+0.30", "+0.10", "mean gain\nin score"} <= set(shown)  # duration: (0.2 + 0.4) / 2
+    assert "+0.90" not in shown  # the second option
+
+
+def test_groups_are_bands_of_numbers_and_small_ones_are_put_together() -> None:
+    people = pd.DataFrame({"duration": np.arange(40.0), HOSTILE: 0.0, "housing": "rents", "amount": 1.0})
+    result = result_of(SCHEMA, people, {i: [{HOSTILE: 1.0}] for i in range(40)})
+    assert {"0 to 9 (10)", "30 to 39 (10)"} <= set(texts(result.plot.levers("duration")))
+    shown = texts(result.plot.overview([f"group {i % 10}" for i in range(40)]))
+    assert {"group 0 (4)", "group 4 (4)", "5 other groups (20)"} <= set(shown)
+    with pytest.raises(DataError, match="one group for each of the 40 people, got 2"):
+        result.plot.levers(["a", "b"])
+    with pytest.raises(DataError, match="by is 'height'"):
+        result.plot.overview("height")
+
+
+def test_nobody_has_an_answer() -> None:
+    empty = result_of(SCHEMA, PEOPLE, {})
+    for ax in (empty.plot.overview(), empty.plot.levers("housing"), empty.plot.shifts()):
+        ax.figure.canvas.draw()
+
+
+REAL = Schema(
+    (
+        *(Feature(name, "real") for name in ("x", "y", "z")),
+        Feature("sex", "categorical", levels=("f", "m"), immutable=True),
+    )
+)
+
+
+def rows(n: int, seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    x, y, z = (random.normal(size=(3, n)) * [[2], [1], [0.2]]).round(3)
+    return pd.DataFrame({"x": x, "y": y, "z": z, "sex": random.choice(["f", "m"], n)})
+
+
+def matrix(frame: pd.DataFrame) -> np.ndarray:
+    return np.column_stack([frame["x"], frame["y"], frame["z"], frame["sex"] == "m"])
+
+
+def decide(X: pd.DataFrame) -> np.ndarray:
+    return np.where(X["x"] + X["y"] > 0.5, "yes", "no")
+
+
+@cache
+def real(units: int | None = 2) -> tuple[Guarded, Counterfactuals]:
+    train = rows(200, 0)
+    autoencoder = None if units is None else ProbabilisticPCA(REAL, units)
+    explainer = Guarded(REAL, autoencoder=autoencoder, laws=None).fit(train, decide(train))
+    people = rows(60, 1)
+    return explainer, explainer.explain(decide, people[decide(people) == "no"].head(12), target="yes", n=2)
+
+
+def test_outliers_are_those_of_scikit_learn() -> None:
+    explainer, result = real(None)
+    held_out = rows(100, 2)
+    held_out = held_out[decide(held_out) == "yes"]
+    ax = result.plot.outliers(explainer, decide, held_out=held_out)
+    reference = explainer.reference(decide, "yes")
+    answers, others, training = ax.lines
+    for line, frame in ((answers, result.frame[result.found]), (others, held_out)):
+        shares = []
+        for k in line.get_xdata():
+            fitted = LocalOutlierFactor(n_neighbors=int(k), contamination=0.01, novelty=True).fit(reference.points)
+            told = fitted.predict(reference.space.transform(matrix(frame)))
+            shares.append(100 * (told == -1).mean())
+        np.testing.assert_allclose(line.get_ydata(), shares)
+    np.testing.assert_allclose(training.get_ydata(), 1.0)
+    assert f"real people, held out ({len(held_out)})" in texts(ax)
+
+
+def test_connectedness_is_the_share_within_a_distance() -> None:
+    explainer, result = real(None)
+    ax = result.plot.connectedness(explainer, decide)
+    reference = explainer.reference(decide, "yes")
+    apart = cdist(reference.points, reference.points)
+    np.fill_diagonal(apart, np.inf)
+    best = result.frame[result.found]
+    distances = {"answers": cdist(reference.space.transform(matrix(best)), reference.points), "real": apart}
+    for line, nearest in zip((line for line in ax.lines if len(line.get_xdata()) > 2), distances.values(), strict=True):
+        expected = 100 * (nearest.min(axis=1)[:, None] <= line.get_xdata() + 1e-12).mean(axis=0)
+        np.testing.assert_allclose(line.get_ydata(), expected, atol=0.6)
+
+
+def test_the_latent_map_decodes_the_plane_of_two_dimensions() -> None:
+    explainer, result = real()
+    person = result.table.labels[int(np.flatnonzero(result.found)[0])]
+    plane = explainer.latent_plane(decide, result.table.values[:1], result.rows[:2], target="yes")
+    assert plane.decoded
+    assert plane.variance is None
+    # the decoder is linear: decoded rows are on the model's own side
+    z = np.stack(np.meshgrid(*plane.grid), axis=-1).reshape(-1, 2)
+    decoded = explainer.autoencoder_.decode(explainer.autoencoder_.encode(np.zeros((len(z), 4)))._replace(z=z))
+    np.testing.assert_array_equal(plane.share.ravel() == 1, decoded[:, :2].sum(axis=1) > 0.5)
+    np.testing.assert_allclose(plane.people, explainer.autoencoder_.encode(explainer.table_.values).z)
+    ax = result.plot.latent_map(explainer, decide, person)
+    shown = texts(ax)
+    assert {"1", "2", "latent dimension 1", "real person: yes", "decoded: not"} <= set(shown)
+    assert len(points(ax, "*")) == 1
+
+
+def test_the_latent_map_projects_more_dimensions() -> None:
+    names = ("x", "y", "u", "v")
+    schema = Schema(tuple(Feature(name, "real") for name in names))
+    random = np.random.default_rng(0)
+    train = pd.DataFrame(random.normal(size=(150, 4)) * (4, 3, 2, 1), columns=names)
+    explainer = Guarded(schema, autoencoder=ProbabilisticPCA(schema, 3), laws=None).fit(train)
+    result = explainer.explain(decide, train[decide(train) == "no"].head(4), target="yes")
+    ax = result.plot.latent_map(explainer, decide)
+    codes = explainer.autoencoder_.encode(explainer.table_.values).z
+    variances = np.sort(np.linalg.eigvalsh(np.cov(codes, rowvar=False)))[::-1]
+    share = 100 * variances[:2] / variances.sum()
+    assert ax.get_xlabel() == f"first principal component of the codes ({share[0]:.0f} % of variance)"
+    assert ax.get_ylabel() == f"second principal component of the codes ({share[1]:.0f} % of variance)"
+    plane = explainer.latent_plane(decide, result.table.values, result.rows, target="yes")
+    assert not plane.decoded
+    np.testing.assert_allclose(plane.people.var(axis=0, ddof=1), variances[:2])
+    near = plane.share[~np.isnan(plane.share)]
+    assert near.min() >= 0
+    assert near.max() <= 1
+
+
+def test_a_latent_space_of_one_dimension_is_a_line() -> None:
+    explainer, result = real(1)
+    ax = result.plot.latent_map(explainer, decide)
+    assert ax.get_xlabel() == "first principal component of the codes (100 % of variance)"
+    ax.figure.canvas.draw()
+
+
+def test_explainers_without_a_latent_space_have_no_map() -> None:
+    explainer, result = real(None)
+    with pytest.raises(AttainError, match="no latent space; fit it with autoencoder='chvae'"):
+        result.plot.latent_map(explainer, decide)
+    with pytest.raises(AttainError, match="GrowingSpheres has no latent space"):
+        result.plot.latent_map(GrowingSpheres(), decide)
+
+
+def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        save(Plots(handmade(), detached).options("Ada").figure, tmp_path / folder, "options")
+        save(Plots(handmade(), detached).overview().figure, tmp_path / folder, "overview")
+    for name in ("options.png", "options.svg", "overview.png", "overview.svg"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    drawn = (tmp_path / "one" / "options.svg").read_text(encoding="utf-8")
+    assert "<script>" not in drawn
+
+
+def test_without_matplotlib_a_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = handmade()
+    assert "<img src='data:image/png;base64," in result._repr_html_()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'attain\[report\]'"):
+        result.plot.changes("Ada")
+    html = result._repr_html_()
+    assert "<img" not in html
+    assert "24 months" in html
+
+
+def test_a_notebook_draws_the_first_people_with_an_answer() -> None:
+    html = handmade()._repr_html_()
+    assert html.count("<img") == 2
+    assert "<script>" not in html
+    assert html.count("<tr") == html.count("</tr>")
+    glyphs = result_of(SCHEMA, PEOPLE.set_axis(["漢字", "🙂", "Cy"]), {0: [{"duration": 3}], 1: [{"duration": 3}]})
+    assert glyphs._repr_html_().count("<img") == 2
+
+
+def test_labels_are_spread_apart_within_limits() -> None:
+    np.testing.assert_allclose(spread([1, 1.5, 9], 1, 0, 10), [0.75, 1.75, 9])
+    np.testing.assert_allclose(spread([9, 1.5, 1], 1, 0, 10), [9, 1.75, 0.75])
+    np.testing.assert_allclose(spread([0, 0], 1, 0, 10), [0, 1])
+    np.testing.assert_allclose(spread([5, 5, 5], 10, 0, 10), [0, 5, 10])
+    assert len(spread([], 1, 0, 1)) == 0
