@@ -9,12 +9,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from attain import metrics
-from attain.core.errors import SchemaError
+from attain.core.errors import AttainError, DataError, SchemaError
 from attain.metrics import AnswerMatrix, Background, measures
 from attain.metrics.measures import Unavailable
+from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
 from attain.schema.laws import Law
 from attain.tables import Table
+from tests.results.handmade import result_of
 
 NAN = float("nan")
 SCHEMA = Schema(
@@ -202,3 +204,15 @@ def test_an_own_measure_names_its_real_people_and_is_not_confused_with_another(a
         summary = known.evaluate(answers, measures=[late(limit)]).summary
         assert summary.loc["late", "real"] == pytest.approx((TRAIN["late"] > limit).mean())
     assert measures.MEASURES["possible"].real is not None
+
+
+def test_a_result_is_taken_instead_of_its_answers() -> None:
+    schema = Schema((Feature("a", "real"), Feature("b", "real")))
+    people = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 0.0, 0.0]})
+    result = result_of(schema, people, {0: [{"b": 1.0}, {"b": -1.0}], 2: [{"b": 2.0}]})
+    np.testing.assert_array_equal(metrics.possible(result, ["a <= b"]), [1, NAN, 0])
+    np.testing.assert_array_equal(metrics.possible(result, ["a <= b"], schema), [1, NAN, 0])
+    with pytest.raises(AttainError, match="pass a result"):
+        metrics.possible(result.answers, ["a <= b"])
+    with pytest.raises(DataError, match="got a Counterfactuals; pass its `answers`"):
+        metrics.closest_training_distance(result, result.table.values, MeasuringSpace.fit(schema, people.to_numpy()))

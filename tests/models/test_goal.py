@@ -404,3 +404,18 @@ def test_a_tolerant_goal_judges_rows_on_which_the_model_fails_as_far_away(number
     assert (judged.score[[3, 7]] == judged.score[others[:58]].min()).all()
     assert (judged.asked == 1).all()
     assert tolerant.reader.failed == 2
+
+
+def test_classes_have_names_for_texts(numbers):
+    model = LogisticRegression().fit(numbers.frame, numbers.y)
+    first, second = model.classes_
+    wrapped = Model(model, class_names={second: "granted"})
+    goal = Goal(wrapped, numbers.layout, target=second, probe=numbers.probe)
+    assert goal.model.class_names == {goal.target: "granted"}
+    assert first not in wrapped.class_names
+    assert pickle.loads(pickle.dumps(wrapped)).class_names == wrapped.class_names
+    with pytest.raises(ModelError, match="class_names has 'x', but the classes of"):
+        Goal(Model(model, class_names={"x": "granted"}), numbers.layout, target=second, probe=numbers.probe)
+    for wrong in (["granted"], {1: 2}, {1: " "}):
+        with pytest.raises(ModelError, match="class_names must be a text for each class"):
+            Model(model, class_names=wrong)

@@ -4,14 +4,16 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
-from attain.results.sentences import readable
+from attain.results.ranges import Ranges
+from attain.results.sentences import _inward, readable
 from attain.results.text import overview
 from tests.results.handmade import result_of
 
@@ -91,9 +93,105 @@ def test_special_codes_are_named_by_their_meaning() -> None:
 
 
 def test_the_request_is_named() -> None:
-    assert said({"late": 0}, target=1).startswith("For the decision 1, reduce late")
+    for target in (1, True, 0.0):
+        assert said({"late": 0}, target=target).startswith(f"For class {target}, reduce late")
     said_likely = said({"late": 0}, probability=0.7)
     assert said_likely.startswith("For the decision “good” with a probability of at least 0.7, reduce late")
+
+
+def test_a_class_is_called_by_its_name_in_all_texts() -> None:
+    result = replace(result_of(SCHEMA, pd.DataFrame([PERSON]), {0: [{"late": 0}]}, target=1), target_name="granted")
+    assert result.sentences[0] == "For the decision “granted”, reduce late from 3 to 0."
+    assert result.describe(0).startswith("Person 0, for the decision “granted”")
+    assert "(Guarded, target 1 “granted”)" in str(result)
+    again = Counterfactuals.from_json(result.to_json())
+    assert (again.target, again.target_name, again.sentences[0]) == (1, "granted", result.sentences[0])
+
+
+def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]], failing: float = 0.0) -> Counterfactuals:
+    """A result with the range (low, high) and the sides of the box of each changed feature, or with further levels."""
+    result = result_of(SCHEMA, pd.DataFrame([PERSON]), {0: [change]})
+    names = [name for name in SCHEMA.names if name in change]
+    sides = [ends.get(name, (math.nan,) * 4) for name in names]
+    sides = [(math.nan,) * 4 if isinstance(side[0], str) else side for side in sides]
+    found = Ranges(
+        np.zeros(len(names), dtype=np.intp),
+        np.array([SCHEMA.position(name) for name in names]),
+        *(np.array([side[k] for side in sides], dtype=float) for k in (0, 1)),
+        tuple(
+            tuple(SCHEMA[name].levels.index(level) for level in ends.get(name, ()) if isinstance(level, str))
+            for name in names
+        ),
+        *(np.array([side[k] for side in sides], dtype=float) for k in (2, 3)),
+        np.full(len(names), failing),
+    )
+    return replace(result, intervals=found)
+
+
+@pytest.mark.parametrize(
+    ("change", "ends", "words"),
+    [
+        ({"duration": 24}, {"duration": (0, 30, 0, 26)}, "Any duration up to 30 months will do."),
+        ({"duration": 24}, {"duration": (4, 30, 4, 30)}, "Any duration from 4 to 30 months will do."),
+        ({"duration": 24}, {"duration": (24, 24, 24, 24)}, ""),
+        ({"used": 0.7}, {"used": (0.123456, 0.712399, 0, 0)}, "Any utilisation from 0.1235 to 0.7123 will do."),
+        ({"used": 0.7}, {"used": (0.69999991, 0.7, 0, 0)}, "Any utilisation from 0.69999991 to 0.7 will do."),
+        (
+            {"amount": 30000},
+            {"amount": (12000.55, 31000, 0, 0)},
+            "Any credit amount from 12,000.55 to 31,000 € will do.",
+        ),
+        ({"rate": 1}, {"rate": (0, 1, 0, 1)}, "Any rate up to 2 will do."),
+        ({"rate": 1}, {"rate": (0, 2, 0, 2)}, "Any rate will do."),
+        ({"rate": 3}, {"rate": (1, 2, 0, 2)}, "Any rate from 2 upwards will do."),
+        (
+            {"duration": 24, "amount": 5000, "rate": 1},
+            {"duration": (0, 30, 0, 26), "amount": (0, 6000, 0, 5500.5), "rate": (0, 1, 0, 0)},
+            "Any duration up to 26 months and any credit amount up to 5500.5 € will do.",
+        ),
+        (
+            {"duration": 24, "amount": 4800, "share": 200.0},
+            {"duration": (0, 30, 0, 26), "amount": (0, 6000, 0, 5500), "share": (0, 300, 0, 300)},
+            "Any duration up to 26 months and any credit amount up to 5500 € will do.",
+        ),
+        (
+            {"savings": "100 to 500 DM"},
+            {"savings": ("below 100 DM",)},
+            "For savings, “below 100 DM” will do as well.",
+        ),
+    ],
+)
+def test_a_sentence_says_which_other_values_would_do(change: dict[str, Any], ends: Any, words: str) -> None:
+    result = ranged(change, ends)
+    rest = str(result.sentences[0]).removeprefix(said(change)).strip()
+    assert rest == words
+    assert words in " ".join(result.describe(0).split())
+    assert ("will do" in result.describe(0)) == bool(words)
+
+
+def test_a_box_that_is_not_proven_says_how_sure_it_is() -> None:
+    change = {"duration": 24, "amount": 5000}
+    sides = {"duration": (0, 30, 0, 26), "amount": (0, 6000, 0, 5500)}
+    assert "€ will do in at least 98 % of cases." in ranged(change, sides, failing=0.0123).sentences[0]
+
+
+@given(end=st.floats(-1e12, 1e12), other=st.floats(-1e12, 1e12))
+def test_an_end_is_rounded_towards_the_other(end: float, other: float) -> None:
+    assume(end != other)
+    shown = float(_inward(end, other, None).replace(",", ""))
+    assert min(end, other) - 1e-12 * abs(end) <= shown <= max(end, other) + 1e-12 * abs(end)
+    assert abs(shown - end) <= max(1e-3 * abs(end), 1e-6)
+
+
+def test_a_sentence_says_how_often_it_holds_when_carried_out_roughly() -> None:
+    result = result_of(SCHEMA, pd.DataFrame([PERSON]), {0: [{"late": 0}]}, holds_within_slack=[0.97])
+    words = "this still holds in 97 % of cases."
+    assert result.sentences[0].endswith(f"Carried out only roughly, {words}")
+    known = replace(result, settings={"slack": 2.5})
+    assert known.sentences[0].endswith(f"Carried out only roughly (± 2.5 percentile points), {words}")
+    assert words in " ".join(known.describe(0).split())
+    unknown = result_of(SCHEMA, pd.DataFrame([PERSON]), {0: [{"late": 0}]}, holds_within_slack=[math.nan])
+    assert "roughly" not in unknown.sentences[0]
 
 
 @pytest.mark.parametrize(

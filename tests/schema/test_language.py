@@ -191,7 +191,12 @@ MESSAGES = [
     ("income = table(job, {clerk: low})", "expected a number; the values of a table are levels only where"),
     ("education = table(age, {13: Bachelor})", "did you mean `Bachelors`?"),
     ("education = table(age, {x: Bachelors})", "`age` is a column of numbers"),
-    ("(income <= 1", "at the end: expected `)`"),
+    ("(income <= 1", "at the end: expected `)` for the `(` at character 1"),
+    ("2 * (debt <= 1", "at the end: expected `)` for the `(` at character 5"),
+    ("sum(debt, income <= 3", "at “<=” (character 18): expected `,` or `)` for the `(` at character 4"),
+    ("score in [1, 2", "at the end: expected `,` or `]` for the `[` at character 10"),
+    ("table(job, {clerk: 1) <= 1", "at “)” (character 21): expected `,` or `}` for the `{` at character 12"),
+    ("table(job, {clerk: 1} <= 1", "expected `)` for the `(` at character 6, as in `table"),
     ("income <= 'x", "at “'” (character 11): expected a column, a number or a level; a quote is not closed"),
     ("`income <= 1", "a backtick is not closed"),
     ("income <= 1_000", "this is neither a number nor a name"),
@@ -293,3 +298,8 @@ def test_any_text_is_a_rule_or_a_schema_error(text: str) -> None:
     assert parsed(formula.text) == formula
     true, false = formula.judge(View(FEATURES, np.zeros((2, len(FEATURES)))))
     assert true.shape == false.shape == (2,)
+
+
+def test_an_if_that_is_there_is_not_asked_for() -> None:
+    with pytest.raises(SchemaError, match=r"expected `\)` for the `\(` at character 4$"):
+        parse_rule("if (debt > 3 then income > 1", COLUMNS)

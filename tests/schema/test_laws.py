@@ -570,3 +570,10 @@ def test_permuted_names_give_the_same_kinds() -> None:
     for first, second in permutations(("q", "r")):
         laws = find_laws([Feature(first, "real"), Feature(second, "real")], columns)
         assert [law.text for law in laws] == [f"{first} <= {second}"]
+
+
+def test_a_law_prints_as_one_line() -> None:
+    assert str(Law("a <= b")) == "a <= b"
+    assert str(Law("a <= b", "a is at most b.", 1200, 3, 40.2, 0.004)) == (
+        "a <= b (holds for all but 3 of 1,200 people; by chance 40 would break it; at most 0.4 % of new people do)"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attain.cli.exits import RUNS_CODE
-from attain.core.errors import AttainError, listed
+from attain.core.errors import AttainError, did_you_mean, listed
 
 
 class Formatter(argparse.HelpFormatter):
@@ -72,5 +72,6 @@ def names(given: Sequence[str] | None, columns: Iterable[str], flag: str) -> lis
         found += [text] if text in known else [part.strip() for part in text.split(",") if part.strip()]
     unknown = [name for name in found if name not in known]
     if unknown:
-        raise AttainError(f"{flag}: the file has no column {listed(unknown)}; its columns are {listed(known, 40)}")
+        meant = did_you_mean(unknown[0], known) or f"; its columns are {listed(known, 40)}"
+        raise AttainError(f"{flag}: the file has no column {listed(unknown)}{meant}")
     return list(dict.fromkeys(found))

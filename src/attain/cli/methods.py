@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attain import methods as explainers
-from attain.core.errors import AttainError, listed
+from attain.core.errors import AttainError, did_you_mean, listed
 
 if TYPE_CHECKING:
     from attain.methods import Explainer
@@ -49,7 +49,8 @@ def make_explainer(method: type[Explainer], schema: Schema, seed: int, settings:
         elif key in known:
             parameters[key] = _value(value)
         else:
-            raise AttainError(f"--set {key}: {method.__name__} has no such parameter; it has {', '.join(known)}")
+            meant = did_you_mean(key, known) or f"; it has {', '.join(known)}"
+            raise AttainError(f"--set {key}: {method.__name__} has no such parameter{meant}")
     if nested or isinstance(parameters.get("autoencoder"), str):
         parameters["autoencoder"] = _autoencoder(parameters.get("autoencoder"), schema, seed, nested)
     return method(schema=schema, random_state=seed, **parameters)
@@ -64,7 +65,8 @@ def _autoencoder(name: str | None, schema: Schema, seed: int, settings: dict[str
     known = [key for key in inspect.signature(kind).parameters if key != "schema"]
     unknown = [key for key in settings if key not in known]
     if unknown:
-        raise AttainError(f"--set autoencoder: {kind.__name__} has no {listed(unknown)}; it has {', '.join(known)}")
+        meant = did_you_mean(unknown[0], known) or f"; it has {', '.join(known)}"
+        raise AttainError(f"--set autoencoder: {kind.__name__} has no {listed(unknown)}{meant}")
     return kind(schema=schema, **{"random_state": seed, **settings})
 
 
@@ -72,7 +74,7 @@ def _matching(text: str, names: Sequence[str], flag: str) -> str:
     for name in names:
         if _squeezed(name) == _squeezed(text):
             return name
-    raise AttainError(f"{flag} must be one of {', '.join(names)}, got {text!r}")
+    raise AttainError(f"{flag} must be one of {', '.join(names)}, got {text!r}{did_you_mean(text, names)}")
 
 
 def _squeezed(text: str) -> str:

@@ -4,7 +4,11 @@ Every exception of this package derives from `AttainError`. Its message names th
 and what to do about it. A search that finds nothing raises no exception: that is a `Status`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+_LONGEST_WORD = 100
+"""Longer words are not compared with others, which takes time."""
 
 
 class AttainError(ValueError):
@@ -45,6 +49,17 @@ def listed(items: Iterable[object], most: int = 8) -> str:
     if len(shown) <= most:
         return ", ".join(shown) if shown else "none"
     return ", ".join(shown[:most]) + f" and {len(shown) - most} more"
+
+
+def did_you_mean(word: str, known: Iterable[str] | Mapping[str, str]) -> str:
+    """`; did you mean …?` with the closest of the known words; empty where none is close.
+
+    A mapping says how each is written; otherwise they are quoted.
+    """
+    written = known if isinstance(known, Mapping) else {text: repr(text) for text in known}
+    folded = {text.casefold(): shown for text, shown in written.items()}
+    close = get_close_matches(word.casefold(), folded, n=1) if len(word) <= _LONGEST_WORD else []
+    return f"; did you mean {folded[close[0]]}?" if close else ""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -399,10 +399,10 @@ class Explainer(_Learned, ABC):
         -------
         A frame with one row per set, cheapest first, then the single features that do not suffice: `features`;
         `suffices`, which is "yes", "no" where it is proven that no change of these features is enough (for linear
-        models and tree ensembles), or else "not found"; `values`, what the features become; `total_shift` in percentile
-        points; and `typicality`, where the method has a guard. Two features are listed if together they are cheaper
-        than either alone, by a tenth or more; three and more if none of them is enough with fewer. Sets of several
-        features that do not suffice are not listed.
+        models and tree ensembles), or else "not found"; `values`, what the features become; `sentence`, the same for
+        reading; `total_shift` in percentile points; and `typicality`, where the method has a guard. Two features are
+        listed if together they are cheaper than either alone, by a tenth or more; three and more if none of them is
+        enough with fewer. Sets of several features that do not suffice are not listed.
         """
         check_integer("most", most, 1)
         goal = self._request(model, target, probability, "raise")
@@ -568,6 +568,7 @@ class Explainer(_Learned, ABC):
             table=table,
             method=type(self).__name__,
             target=goal.target,
+            target_name=goal.model.class_names.get(goal.target),
             probability=goal.probability,
             statuses=tuple(status or Status.INTERRUPTED for status in outcome),
             rows=answers.rows,

@@ -16,12 +16,14 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from attain.core.text import plain
 from attain.methods.ranges.axes import axis
 from attain.methods.ranges.deciding import others_follow
 from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models.structure.products import Axes, Product, ProductScore
 from attain.population.percentiles import Percentiles
+from attain.results.sentences import actions, capitalised, joined
 from attain.results.status import Typicality
 from attain.tables import Region, Table, unchanged
 
@@ -236,6 +238,7 @@ def as_columns(entries: list[Entry], table: Table) -> dict[str, list[Any]]:
             [] if entry.row is None else [str(layout.value(names[j], float(entry.row[j]))) for j in entry.columns]
             for entry in entries
         ],
+        "sentence": [_sentence(entry, table) for entry in entries],
         "total_shift": [
             None if np.isnan(entry.total_shift) else round(100 * entry.total_shift, 3) for entry in entries
         ],
@@ -243,3 +246,20 @@ def as_columns(entries: list[Entry], table: Table) -> dict[str, list[Any]]:
             None if np.isnan(entry.typicality) else str(Typicality(int(entry.typicality))) for entry in entries
         ],
     }
+
+
+def _sentence(entry: Entry, table: Table) -> str:
+    """What to change, or that a change of these features alone is not enough."""
+    features = [table.schema.features[j] for j in entry.columns]
+    if entry.row is None:
+        titles = joined([plain(feature.title) for feature in features])
+        certain = "; this is certain" if entry.suffices == "no" else ", as far as was found"
+        return f"To change {titles} alone is not enough{certain}."
+    cells = [
+        {
+            "current": table.layout.value(feature.name, float(table.values[0, j])),
+            "counterfactual": table.layout.value(feature.name, float(entry.row[j])),
+        }
+        for feature, j in zip(features, entry.columns, strict=True)
+    ]
+    return capitalised(joined(actions(zip(cells, features, strict=True)), ", and ") + ".")

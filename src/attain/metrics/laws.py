@@ -9,23 +9,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
+from attain.core.errors import AttainError
 from attain.population.measuring import measured
+from attain.results.record import Record
 from attain.schema import Schema
 from attain.schema.laws import Law
 from attain.tables import RuleBook, on_grid
 
 
 def possible(
-    answers: ArrayLike, laws: Iterable[str | Law], schema: Schema, found: ArrayLike | None = None
+    answers: ArrayLike | Record,
+    laws: Iterable[str | Law],
+    schema: Schema | None = None,
+    found: ArrayLike | None = None,
 ) -> FloatArray:
     """1 for each answer that breaks no law, else 0.
 
     Parameters
     ----------
+    answers
+        Rows of the matrix with the schema's columns; or a result, which has a schema.
     laws
         What holds for real people: `attain.laws.find(X_test)`, or texts such as ``"paid <= limit"``.
     """
     known = tuple(laws)
+    if isinstance(answers, Record):
+        schema = answers.table.schema if schema is None else schema
+        answers = answers.answers
+    elif schema is None:
+        raise AttainError("answers are rows without a schema; call possible(answers, laws, schema), or pass a result")
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
         return np.asarray(~broken(rows, known, schema).any(axis=1), dtype=np.float64)

@@ -183,6 +183,7 @@ class Goal(GoalLike):
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
         self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant, timeout=timeout)
+        self._check_names()
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
         self.reader.on_the_probe(self._learn)
@@ -254,6 +255,13 @@ class Goal(GoalLike):
         if self.margin == 0:  # a tie is decided by the order of the classes
             met &= decision(values) == self._position
         return met, score
+
+    def _check_names(self) -> None:
+        unknown = [label for label in self.model.class_names if label not in self.classes]
+        if unknown and self.model.adapter.classes is not None:
+            raise ModelError(
+                f"class_names has {listed(unknown)}, but the classes of {self.reader.title} are {listed(self.classes)}"
+            )
 
     def _position_of(self, target: Label) -> int:
         wanted = as_python(target)

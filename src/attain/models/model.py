@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, TypeVar, get_args
@@ -58,6 +58,8 @@ class Model:
         class with the largest score wins; one column decides by its sign). By default, a torch module returns logits,
         turned into probabilities; a function that returns several columns, or one with fractions between 0 and 1,
         returns probabilities; any other function returns labels.
+    class_names
+        What texts call the classes, by class: ``{0: "refused", 1: "granted"}``. `target` and labels stay as they are.
     batch_rows
         The maximum number of rows per call.
 
@@ -77,6 +79,7 @@ class Model:
         accepts: Accepts | None = None,
         classes: Sequence[Label] | None = None,
         returns: Returns | None = None,
+        class_names: Mapping[Any, str] | None = None,
         batch_rows: int = 100_000,
     ) -> None:
         if isinstance(model, Model):
@@ -91,6 +94,7 @@ class Model:
             raise ModelError(f"batch_rows must be an integer ≥ 1, got {batch_rows!r}")
         self.model = model
         self.batch_rows = batch_rows
+        self.class_names = _named(class_names)
         self._count = RowCounter()
         self.options = Options(accepts, _distinct(classes), returns)
         self.adapter = adapter_for(model, self.options)
@@ -197,6 +201,16 @@ def _distinct(classes: Sequence[Label] | None) -> tuple[Label, ...] | None:
     if len(plain) < 2 or len(set(plain)) < len(plain):
         raise ModelError(f"classes must be at least two different labels, such as ['bad', 'good'], got {classes!r}")
     return plain
+
+
+def _named(names: Mapping[Any, str] | None) -> dict[Label, str]:
+    if names is None:
+        return {}
+    if not isinstance(names, Mapping) or not all(isinstance(name, str) and name.strip() for name in names.values()):
+        raise ModelError(
+            f"class_names must be a text for each class, such as {{0: 'refused', 1: 'granted'}}, got {names!r}"
+        )
+    return dict(zip(plain_classes(list(names)), names.values(), strict=True))
 
 
 def _joined(parts: list[np.ndarray], title: str) -> np.ndarray:

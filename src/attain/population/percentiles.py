@@ -154,7 +154,13 @@ def max_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray
 
 def as_matrix(values: ArrayLike, width: int) -> FloatArray:
     """The values as float64; raises unless the last dimension is the expected number of columns."""
-    matrix = np.asarray(values, dtype=np.float64)
+    try:
+        matrix = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        own = "; pass its `answers`" if hasattr(values, "answers") else ""
+        raise DataError(
+            f"the rows must be a matrix of numbers with {width} columns, got a {type(values).__name__}{own}"
+        ) from None
     if matrix.ndim < 2 or matrix.shape[-1] != width:
         raise DataError(f"the matrix has the shape {matrix.shape}; its last dimension must be the {width} features")
     return matrix

@@ -53,6 +53,8 @@ class Record:
     """All rows that models were asked about in this call: those charged to a person, probes and training rows."""
     unreadable: Mapping[int, str] = field(default_factory=dict, repr=False)
     """The people whose record cannot be read, by position, each with a sentence that says why."""
+    target_name: str | None = None
+    """What the target is called in texts; None for the target itself."""
     laws: tuple[Law, ...] = field(default=(), repr=False)
     """The laws that answers keep, unless a person breaks one already."""
     intervals: Ranges | None = field(default=None, repr=False)

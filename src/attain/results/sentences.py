@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from itertools import groupby
 from typing import Any
@@ -22,8 +22,6 @@ _GROUPED = 10_000
 _USUAL_DECIMALS = 6
 _MOST_DECIMALS, _LARGEST = 12, 1e15
 """Numbers that need more decimals, or are this large, are shown with an exponent."""
-_FOLLOWS = "This brings"
-"""What is said of columns that are computed from others."""
 _TYPICALITY = {
     str(Typicality.TYPICAL): "The new record is typical of people with this decision.",
     str(Typicality.UNUSUAL): "The new record would be unusual among people with this decision.",
@@ -45,25 +43,26 @@ def option_sentences(result: Record) -> list[str]:
     """A text for each option (m,): what to change, with values rounded for reading."""
     texts = [Status.FOUND.reason] * len(result.owners)
     for cells in changed_options(result):
-        first = np.searchsorted(result.owners, cells[0]["position"])
-        texts[first + cells[0]["option"] - 1] = _sentence(result, cells)
+        texts[_option(result, cells)] = _sentence(result, cells)
     return texts
 
 
+def _option(result: Record, cells: Sequence[Mapping[str, Any]]) -> int:
+    """The position of an option among all, from its changed cells."""
+    return int(np.searchsorted(result.owners, cells[0]["position"])) + cells[0]["option"] - 1
+
+
 def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
-    """What to change, how long that takes, what follows from it, and how typical the new record is."""
+    """What to change, how long that takes, what follows from it, what else would do, and how typical the record is."""
     first = cells[0]
-    features = [result.table.schema[cell["feature"]] for cell in cells]
-    actions: dict[str, list[str]] = {}
-    for cell, feature in zip(cells, features, strict=True):
-        verb, change = _action(cell, feature, feature.name in result.following)
-        actions.setdefault(verb, []).append(change)
-    derived = actions.pop(_FOLLOWS, [])
-    chosen = [f"{verb} {_joined(changes)}" for verb, changes in actions.items()]
+    changes = [(cell, result.table.schema[cell["feature"]]) for cell in cells]
+    derived = [_change(cell, feature) for cell, feature in changes if _follows(result, feature)]
+    chosen = actions((cell, feature) for cell, feature in changes if not _follows(result, feature))
     chosen += [f"wait {months(first['months'])}"] if first["waits"] else []
-    parts = [f"For {requested(result)}, {_joined(chosen, ', and ')}."] if chosen else []
+    parts = [f"For {requested(result)}, {joined(chosen, ', and ')}."] if chosen else []
     parts += [f"This takes about {months(first['months'])}."] if first["months"] and not first["waits"] else []
-    parts += [f"{_FOLLOWS} {_joined(derived)}."] if derived else []
+    parts += [f"This brings {joined(derived)}."] if derived else []
+    parts += leeway(result, cells)
     parts += [_TYPICALITY[first["level"]]] if first["level"] is not None else []
     return " ".join(parts)
 
@@ -71,7 +70,94 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
 def requested(result: Record) -> str:
     """The request in words: the decision, and the probability if one was asked for."""
     likely = "" if result.probability is None else f" with a probability of at least {number(result.probability)}"
-    return f"the decision {_quoted(result.target)}{likely}"
+    name = result.target if result.target_name is None else result.target_name
+    return f"{f'the decision {_quoted(name)}' if isinstance(name, str) else f'class {plain(name)}'}{likely}"
+
+
+def leeway(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Sentences on how far the changes of one option may be missed, where `ranges` or `slack` were asked for."""
+    return [*_other_values(result, cells), *_roughly(result, cells)]
+
+
+def _other_values(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which other values do as well: of all numbers and ordered levels at once, and of each feature without an order.
+
+    Where only one feature changes, its whole range is said; else the sides of the box. Columns that follow are not.
+    """
+    found, schema, i = result.intervals, result.table.schema, _option(result, cells)
+    if found is None:
+        return []
+    rows = [
+        r
+        for r in range(*np.searchsorted(found.option, (i, i + 1)).tolist())
+        if not _follows(result, schema.features[found.column[r]])
+    ]
+    ends = (found.low, found.high) if len(rows) == 1 else (found.box_low, found.box_high)
+    free, levels = [], []
+    for r in rows:
+        feature = schema.features[int(found.column[r])]
+        low, high = (float(end[r]) for end in ends)
+        if low < high:
+            free.append(f"any {plain(feature.title)}{_interval(low, high, feature)}")
+        if found.levels[r]:
+            others = joined([_quoted(feature.levels[level]) for level in found.levels[r]], " or ")
+            levels.append(f"For {plain(feature.title)}, {others} will do as well.")
+    if not free:
+        return levels
+    failing = max(float(found.box_failing[r]) for r in rows)
+    sure = f" in at least {np.floor(100 * (1 - failing)):.0f} % of cases" if failing and len(rows) > 1 else ""
+    return [capitalised(f"{joined(free)} will do{sure}."), *levels]
+
+
+def _interval(low: float, high: float, feature: Feature) -> str:
+    """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it."""
+    least, most = _limits(feature)
+    if feature.levels:
+        lower, upper = (_quoted(feature.levels[int(end)]) for end in (low, high))
+    else:
+        lower, upper = _inward(low, high, feature.step), _inward(high, low, feature.step)
+    unit = f" {plain(feature.unit)}" if feature.unit else ""
+    if low <= least:
+        return "" if high >= most else f" up to {upper}{unit}"
+    return f" from {lower}{unit} upwards" if high >= most else f" from {lower} to {upper}{unit}"
+
+
+def _limits(feature: Feature) -> tuple[float, float]:
+    """The least and the largest number, or position of a level, that anybody may be suggested."""
+    if feature.levels:
+        return 0.0, len(feature.levels) - 1.0
+    lows, highs = zip(feature.bounds, feature.reach, strict=True)
+    return (
+        max((float(low) for low in lows if low is not None), default=-np.inf),
+        min((float(high) for high in highs if high is not None), default=np.inf),
+    )
+
+
+def _inward(end: float, other: float, step: float | None) -> str:
+    """An end of a range for reading, rounded towards the other one: what is said to do, does."""
+    least = _decimals(abs(end - other), 2)
+    if least > _MOST_DECIMALS or abs(end) >= _LARGEST:
+        return f"{end:.12g}"
+    place = Decimal(1).scaleb(-max(least, min(_decimals(abs(end), _DIGITS), _USUAL_DECIMALS)))
+    exact = Decimal(repr(end))
+    rounded = exact.quantize(place, ROUND_FLOOR if end > other else ROUND_CEILING)
+    return _written(exact if step is not None else rounded, abs(end) >= _GROUPED)
+
+
+def _roughly(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    share = slack_share(result, cells)
+    if share is None:
+        return []
+    slack = result.settings.get("slack")
+    size = "" if slack is None else f" (± {number(slack)} percentile points)"
+    return [f"Carried out only roughly{size}, this still holds in {100 * share:.0f} % of cases."]
+
+
+def slack_share(result: Record, cells: Sequence[Mapping[str, Any]]) -> float | None:
+    """The share of rough executions in which an option holds; None where that was not asked for, or not measured."""
+    shares = result.option_figures.get("holds_within_slack")
+    share = np.nan if shares is None else float(shares[_option(result, cells)])
+    return None if np.isnan(share) else share
 
 
 def changed_options(result: Record, positions: Collection[int] | None = None) -> list[list[dict[str, Any]]]:
@@ -80,20 +166,36 @@ def changed_options(result: Record, positions: Collection[int] | None = None) ->
     return [list(group) for _, group in groupby(cells, key=lambda cell: (cell["position"], cell["option"]))]
 
 
-def _action(cell: Mapping[str, Any], feature: Feature, follows: bool) -> tuple[str, str]:
-    """The verb and its object: `reduce`, `duration from 48 to 24 months`; `follows` is for what a law computes.
+def actions(changes: Iterable[tuple[Mapping[str, Any], Feature]]) -> list[str]:
+    """`reduce duration from 48 to 24 months and amount from 5951 to 5075 DM`: one text for each verb.
 
-    Clocks follow, too: nobody chooses them.
+    Of a cell, only the values `current` and `counterfactual` are used.
     """
-    title, before, after = plain(feature.title), *now_and_then(cell, feature, _quoted)
-    change = f"{title} from {before} to {after}"
-    if follows or feature.derived is not None or feature.clock is not None:
-        return _FOLLOWS, change
+    found: dict[str, list[str]] = {}
+    for cell, feature in changes:
+        verb, change = _action(cell, feature)
+        found.setdefault(verb, []).append(change)
+    return [f"{verb} {joined(parts)}" for verb, parts in found.items()]
+
+
+def _action(cell: Mapping[str, Any], feature: Feature) -> tuple[str, str]:
+    """The verb and its object: `reduce`, `duration from 48 to 24 months`."""
     if cell["current"] is None:
-        return "fill in", f"{title} with {after}"
+        return "fill in", f"{plain(feature.title)} with {now_and_then(cell, feature, _quoted)[1]}"
+    change = _change(cell, feature)
     if not (_ordinary(cell["current"], feature) and _ordinary(cell["counterfactual"], feature)):
         return "change", change
     return "increase" if cell["counterfactual"] > cell["current"] else "reduce", change
+
+
+def _change(cell: Mapping[str, Any], feature: Feature) -> str:
+    before, after = now_and_then(cell, feature, _quoted)
+    return f"{plain(feature.title)} from {before} to {after}"
+
+
+def _follows(result: Record, feature: Feature) -> bool:
+    """Whether a feature is computed from others, by its formula or a law. Clocks follow, too: nobody chooses them."""
+    return feature.name in result.following or feature.derived is not None or feature.clock is not None
 
 
 def now_and_then(cell: Mapping[str, Any], feature: Feature, quoted: Callable[[Any], str] = plain) -> tuple[str, str]:
@@ -130,7 +232,12 @@ def _quoted(value: Any) -> str:
     return f"“{plain(value)}”" if isinstance(value, str) else plain(value)
 
 
-def _joined(parts: Sequence[str], last: str = " and ") -> str:
+def capitalised(text: str) -> str:
+    """With a capital letter at its beginning, all others as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def joined(parts: Sequence[str], last: str = " and ") -> str:
     return last.join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 

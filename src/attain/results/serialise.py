@@ -52,6 +52,7 @@ def to_json(result: Record) -> str:
         "index": _index_to_json(library.index(table.source)),
         "method": result.method,
         "target": _plain(result.target),
+        "target_name": result.target_name,
         "probability": result.probability,
         "status": [status.name for status in result.statuses],
         "rows": _listed(result.rows),
@@ -82,7 +83,10 @@ def read_fields(text: str) -> dict[str, Any]:
         schema = Schema.from_toml(content["schema"])
         width = len(schema)
         return {
-            **{name: content[name] for name in ("method", "target", "probability", "rows_asked", "settings")},
+            **{
+                name: content[name]
+                for name in ("method", "target", "target_name", "probability", "rows_asked", "settings")
+            },
             "table": Table.read(_frame(content), schema, errors="status"),
             "statuses": tuple(Status[name] for name in content["status"]),
             "rows": _read_matrix(content["rows"], width),

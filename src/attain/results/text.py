@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.text import folded, number, plain, table, wrapped
 from attain.results.record import Record
-from attain.results.sentences import changed_options, now_and_then, option_sentences, requested
+from attain.results.sentences import changed_options, leeway, now_and_then, option_sentences, requested
 from attain.results.status import Status, Typicality
 from attain.schema.text import described, months
 
@@ -51,7 +51,8 @@ def overview(result: Record, width: int | None = None) -> str:
 
 def summary(result: Record) -> str:
     """How many have an answer, why the others have none, and the means of the figures, in a few lines."""
-    asked = f"{result.method}, target {plain(repr(result.target))}"
+    name = "" if result.target_name is None else f" “{plain(result.target_name)}”"
+    asked = f"{result.method}, target {plain(repr(result.target))}{name}"
     if result.probability is not None:
         asked += f" with probability at least {number(result.probability)}"
     lines = [f"{result.found.sum()} of {len(result)} people have an answer ({asked})."]
@@ -145,7 +146,8 @@ def description(result: Record, position: int, width: int | None = None) -> str:
     blocks = [folded(f"{name}, for {requested(result)}", width)]
     for cells in options:
         body = table(CHANGE_HEADER, [shown_change(result, cell) for cell in cells], width=width, right=(3, 4))
-        blocks.append(f"{folded(_option_line(cells[0]), width)}\n{body}")
+        more = [folded(text, width) for text in leeway(result, cells)]
+        blocks.append("\n".join([folded(_option_line(cells[0]), width), body, *more]))
     return "\n\n".join(blocks)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.errors import ConstraintError, listed
+from attain.core.errors import ConstraintError, did_you_mean, listed
 from attain.schema.feature import DIRECTIONS, Direction, Limits
 from attain.schema.schema import Schema, check_months
 
@@ -62,7 +62,8 @@ class Constraints:
         known = [item.name for item in fields(cls)]
         unknown = [key for key in given if key not in known]
         if unknown:
-            raise ConstraintError(f"constraints has no {listed(unknown)}; its keys are {', '.join(known)}")
+            meant = did_you_mean(str(unknown[0]), known) or f"; its keys are {', '.join(known)}"
+            raise ConstraintError(f"constraints has no {listed(unknown)}{meant}")
         return cls(**given)
 
     def resolved(self, schema: Schema, labels: Sequence[Any]) -> Iterator[tuple[np.ndarray, Constraints]]:
@@ -95,9 +96,9 @@ class Constraints:
         for key in ("immutable", "direction", "range", "bounds", "cost"):
             unknown = [name for name in getattr(self, key) if name not in schema]
             if unknown:
+                meant = did_you_mean(str(unknown[0]), schema.names) or f"; it has {listed(schema.names, most=40)}"
                 raise ConstraintError(
-                    f"constraints[{key!r}] names {listed(unknown)}, which the schema does not have; it has "
-                    f"{listed(schema.names, most=40)}"
+                    f"constraints[{key!r}] names {listed(unknown)}, which the schema does not have{meant}"
                 )
         for name, direction in self.direction.items():
             if direction not in DIRECTIONS:

@@ -31,12 +31,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
 from itertools import chain
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from attain.core.arrays import as_python
-from attain.core.errors import SchemaError, listed
+from attain.core.errors import SchemaError, did_you_mean, listed
 from attain.schema.expressions import FUNCTIONS, OF_SEVERAL, Expression, Lookup, Step
 from attain.schema.feature import Level
 from attain.schema.formulas import All, Among, Any, Comparison, Formula, Implication, Missing, Not
@@ -85,6 +84,7 @@ _OPERATORS: Final = {
     **{sign: sign for sign in ("<=", ">=", "<", ">", "=", "≠")},
     **{"≤": "<=", "≥": ">=", "==": "=", "!=": "≠", "<>": "≠"},
 }
+_BRACKETS: Final = {"(": ")", "[": "]", "{": "}"}
 _PRECEDENCE: Final = {"+": 1, "-": 1, "*": 2, "/": 2}
 _ADVICE: Final = {
     "&": "write `and`",
@@ -125,8 +125,6 @@ _TOKEN: Final = re.compile(
     |(?P<symbol><=|>=|==|!=|<>|=>|=<|->|&&|\|\||\*\*|//|.)""",
     re.DOTALL | re.VERBOSE,
 )
-_MAX_WORD: Final = 100
-"""The largest length of a word for which a similar one is looked for."""
 _WORD: Final = re.compile(r"[^\W0-9]\w*")
 
 
@@ -323,8 +321,7 @@ class _Parser:
         opened = self._take("(", "[")
         if not opened:
             raise self._unexpected("a list in parentheses, as in `score in (1, 2)`")
-        closing = {"(": ")", "[": "]"}[opened.text]
-        values = tuple(self._constant(part, name) for part in self._listed(self._literal, closing))
+        values = tuple(self._constant(part, name) for part in self._listed(self._literal, opened))
         formula: Formula = Among(
             f"{quoted_name(name)} in {self._text[opened.start : self._tokens[self._at - 1].end]}", name, values
         )
@@ -380,7 +377,7 @@ class _Parser:
         with self._deeper():
             inner = self._rule()
         if not self._take(")"):
-            raise self._unexpected("`)`")
+            raise self._unexpected(_closing(token))
         return self._part(token.start, inner.content)
 
     def _number(self) -> _Part:
@@ -391,29 +388,28 @@ class _Parser:
         return _Part(token.start, token.end, value)
 
     def _call(self) -> _Part:
-        function = self._advance()
-        self._advance()
+        function, opened = self._advance(), self._advance()
         if function.text == "table":
-            return self._part(function.start, self._table())
+            return self._part(function.start, self._table(opened))
         if function.text not in FUNCTIONS:
-            meant = _did_you_mean(function.text, {name: f"`{name}`" for name in (*FUNCTIONS, "table")})
+            meant = did_you_mean(function.text, {name: f"`{name}`" for name in (*FUNCTIONS, "table")})
             known = f"; the functions are {', '.join(FUNCTIONS)} and table"
             raise self._error(function, f"there is no function `{_cut(function.text)}`", meant or known)
-        arguments = self._listed(self._value, ")")
+        arguments = self._listed(self._value, opened)
         if len(arguments) > 1 and function.text not in OF_SEVERAL:
             raise self._error(function, f"`{function.text}` takes one argument, got {len(arguments)}")
         steps = [step for argument in arguments for step in self._steps(argument)]
         return self._part(function.start, [*steps, (function.text, len(arguments))])
 
-    def _table(self) -> _Table:
-        """What follows `table(`."""
+    def _table(self, opened: _Token) -> _Table:
+        """What follows `table` and its opening parenthesis."""
         form = "as in `table(job, {clerk: 1000, manager: 2000})`"
         name = self._column(self._primary(), f"`table` needs a column first, {form}")
-        if not self._take(",") or not self._take("{"):
+        if not self._take(",") or not (brace := self._take("{")):
             raise self._unexpected(f"`, {{`, {form}")
-        entries = self._listed(self._entry, "}")
+        entries = self._listed(self._entry, brace)
         if not self._take(")"):
-            raise self._unexpected(f"`)`, {form}")
+            raise self._unexpected(f"{_closing(opened)}, {form}")
         keys = tuple(self._constant(key, name) for key, _ in entries)
         seen: set[float] = set()
         for number, (key, _) in zip(keys, entries, strict=True):
@@ -441,12 +437,12 @@ class _Parser:
         self._advance()
         return _Part(token.start, token.end, token)
 
-    def _listed(self, item: Callable[[], _Item], closing: str) -> list[_Item]:
-        """At least one item, with commas between them, up to the closing bracket."""
-        items = [item()]
+    def _listed(self, item: Callable[[], _Item], opened: _Token) -> list[_Item]:
+        """At least one item, with commas between them, up to the bracket that closes the opened one."""
+        items, closing = [item()], _BRACKETS[opened.text]
         while not self._take(closing):
             if not self._take(","):
-                raise self._unexpected(f"`,` or `{closing}`")
+                raise self._unexpected(f"`,` or {_closing(opened)}")
             if self._take(closing):
                 break
             items.append(item())
@@ -525,7 +521,7 @@ class _Parser:
             return name
         if known:
             raise self._error(part, f"column names go in backticks, not in quotes: {_backticked(name)}")
-        meant = _did_you_mean(name, {column: _backticked(column) for column in self._columns})
+        meant = did_you_mean(name, {column: _backticked(column) for column in self._columns})
         if token.kind == "string":
             raise self._error(part, "text in quotes is a level, which only a column of levels is compared with", meant)
         columns = f"; the columns are {listed(self._columns)}"
@@ -582,7 +578,7 @@ class _Parser:
             word = part.content.content if isinstance(part.content, _Token) else self._span(part)
             complaint = f"“{_cut(word)}” is not a level of {_backticked(name)} ({self._some_levels(name)})"
             written = {str(level): f"`{quoted_level(level)}`" for level in self._levels(name)}
-            raise self._error(part, complaint, _did_you_mean(word, written))
+            raise self._error(part, complaint, did_you_mean(word, written))
         return float(position)
 
     def _found(self, part: _Part, name: str) -> int | None:
@@ -633,12 +629,12 @@ class _Parser:
         advice = ""
         if token.kind == "neither":
             advice = "; this is neither a number nor a name"
-        elif token.text.lower() in _ADVICE:
+        elif token.text.lower() in _ADVICE and not (token.text == "then" and self._tokens[0].text == "if"):
             advice = f"; {_ADVICE[token.text.lower()]}"
         elif before.lower() in _RESERVED and before not in _RESERVED:
             advice = f"; did you mean `{before.lower()}` instead of `{before}`?"
         elif token.kind == "word" and token.text not in _RESERVED:
-            advice = _did_you_mean(token.text, {word: f"`{word}`" for word in _RESERVED})
+            advice = did_you_mean(token.text, {word: f"`{word}`" for word in _RESERVED})
         return self._error(token, f"expected {expected}", advice)
 
     def _error(self, at: _Token | _Part, complaint: str, advice: str = "") -> SchemaError:
@@ -669,11 +665,9 @@ class _Parser:
 _EXAMPLES: Final = {"rule": "`debt <= income` or `if owner = no then mortgage = 0`", "expression": "`debt / income`"}
 
 
-def _did_you_mean(word: str, known: Mapping[str, str]) -> str:
-    """`; did you mean …?` with how the closest of the known words is written; empty where none is close."""
-    folded = {text.casefold(): written for text, written in known.items()}
-    close = get_close_matches(word.casefold(), folded, n=1) if len(word) <= _MAX_WORD else []
-    return f"; did you mean {folded[close[0]]}?" if close else ""
+def _closing(opened: _Token) -> str:
+    """The closing bracket for a message, with where it was opened."""
+    return f"`{_BRACKETS[opened.text]}` for the `{opened.text}` at character {opened.start + 1}"
 
 
 def _backticked(name: str) -> str:

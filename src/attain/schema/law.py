@@ -34,6 +34,9 @@ class Law:
     expected: float | None = field(default=None, compare=False)
     rate: float | None = field(default=None, compare=False)
 
+    def __str__(self) -> str:
+        return f"{self.text} ({self.evidence})" if self.evidence else self.text
+
     @property
     def evidence(self) -> str:
         """What it rests on, in words; empty where that is unknown."""

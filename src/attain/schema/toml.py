@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 from tomlkit.items import AoT, Array, Table
 
-from attain.core.errors import FileError, SchemaError, listed
+from attain.core.errors import FileError, SchemaError, did_you_mean, listed
 from attain.core.files import write_atomically
 from attain.core.text import plain, wrapped
 from attain.schema.feature import Feature
@@ -29,6 +29,9 @@ _WIDTH = 100
 """The width of comments."""
 _SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up"), "reach": ("lower", "upper")}
 _DEFAULTS = {item.name: item.default for item in fields(Feature)}
+_TOP = ("format", "max_months", "rules", "laws", "feature")
+_INNER_QUOTES = re.compile(r'"[^"]*"[^\s,\]}=#"]')
+"""A text in double quotes that goes on behind them."""
 _SECTION = re.compile(r"^((?:[ \t]*#.*\n)*)[ \t]*\[\[[ \t]*feature[ \t]*\]\]", re.MULTILINE)
 """The header of a feature, with the comment lines directly above it."""
 _TOKEN = re.compile(r'''"""(?:\\.|[^\\])*?"""|\'{3}.*?\'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|\n''', re.DOTALL)
@@ -214,15 +217,14 @@ def read(text: str) -> Schema:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SchemaError(f"the schema is not valid TOML: {error}") from None
+        raise SchemaError(f"the schema is not valid TOML: {error}{_quotes(text, str(error))}") from None
     if content.pop("format", FORMAT) != FORMAT:
         raise SchemaError(f"the text is not a schema of this version; its first line should be: format = {FORMAT!r}")
     rules, laws, max_months = content.pop("rules", []), content.pop("laws", None), content.pop("max_months", None)
     entries = content.pop("feature", [])
     if content:
-        raise SchemaError(
-            f"the schema has unknown keys: {listed(content)}; known are format, max_months, rules, laws and [[feature]]"
-        )
+        meant = did_you_mean(next(iter(content)), _TOP) or "; known are format, max_months, rules, laws and [[feature]]"
+        raise SchemaError(f"the schema has unknown keys: {listed(content)}{meant}")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise SchemaError("each feature must start with a line [[feature]], in double brackets")
     for key, texts in (("rules", rules), ("laws", [] if laws is None else laws)):
@@ -230,6 +232,15 @@ def read(text: str) -> Schema:
             raise SchemaError(f"{key} must be a list of strings, such as ['a <= b'], got {texts!r}")
     found = None if laws is None else tuple(map(Law, laws))
     return Schema(tuple(map(_feature, entries)), tuple(rules), found, max_months)
+
+
+def _quotes(text: str, message: str) -> str:
+    """Advice where a text in double quotes has double quotes inside, in the line that the message names."""
+    line = re.search(r"at line (\d+)", message)
+    lines = text.splitlines() if line is None else text.splitlines()[int(line[1]) - 1 : int(line[1])]
+    if not any(_INNER_QUOTES.search(one) for one in lines):
+        return ""
+    return "; a text with double quotes inside goes in single quotes: 'job = \"self employed\"'"
 
 
 def _feature(entry: Mapping[str, Any]) -> Feature:
@@ -240,7 +251,8 @@ def _feature(entry: Mapping[str, Any]) -> Feature:
         raise SchemaError(f"feature {name!r} has no kind")
     unknown = [key for key in entry if key not in _DEFAULTS]
     if unknown:
-        raise SchemaError(f"feature {name!r} has unknown keys: {listed(unknown)}; known are {', '.join(_DEFAULTS)}")
+        meant = did_you_mean(unknown[0], [*_DEFAULTS]) or f"; known are {', '.join(_DEFAULTS)}"
+        raise SchemaError(f"feature {name!r} has unknown keys: {listed(unknown)}{meant}")
     properties: dict[str, Any] = {}
     for key, value in entry.items():
         try:
