@@ -114,16 +114,21 @@ def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]], failing: fl
     names = [name for name in SCHEMA.names if name in change]
     sides = [ends.get(name, (math.nan,) * 4) for name in names]
     sides = [(math.nan,) * 4 if isinstance(side[0], str) else side for side in sides]
+    low, high, box_low, box_high = (np.array(side, dtype=float) for side in zip(*sides, strict=True))
     found = Ranges(
-        np.zeros(len(names), dtype=np.intp),
-        np.array([SCHEMA.position(name) for name in names]),
-        *(np.array([side[k] for side in sides], dtype=float) for k in (0, 1)),
-        tuple(
+        option=np.zeros(len(names), dtype=np.intp),
+        column=np.array([SCHEMA.position(name) for name in names]),
+        low=low,
+        high=high,
+        low_percentile=np.full(len(names), 0.1),
+        high_percentile=np.full(len(names), 0.9),
+        levels=tuple(
             tuple(SCHEMA[name].levels.index(level) for level in ends.get(name, ()) if isinstance(level, str))
             for name in names
         ),
-        *(np.array([side[k] for side in sides], dtype=float) for k in (2, 3)),
-        np.full(len(names), failing),
+        box_low=box_low,
+        box_high=box_high,
+        box_failing=np.full(len(names), failing),
     )
     return replace(result, intervals=found)
 
