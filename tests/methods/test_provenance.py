@@ -117,7 +117,11 @@ def test_a_function_is_named_and_gives_labels(fitted: Any) -> None:
     def decide(frame: pd.DataFrame) -> Any:
         return MODEL.predict(frame)
 
+    decide.__module__ = None  # as of a function that exec has made
+    assert settings(fitted, decide)["model"]["library"] == "unknown"
+    decide.__module__ = "scoring.models"
     found = settings(fitted, decide)["model"]
+    assert found["library"] == "scoring"
     assert found["class"].endswith("decide")
     assert found["classes"] == ["bad", "good"]
 

@@ -6,6 +6,7 @@ from typing import Final
 
 MISUSE: Final = 1
 NOBODY: Final = 3
+DIFFERS: Final = 4
 INTERRUPTED: Final = 130
 
 EXIT_CODES: Final = """exit codes:
@@ -15,6 +16,8 @@ EXIT_CODES: Final = """exit codes:
   2    unknown command, unknown or missing flag
   3    done and written, but nobody who needed an
        answer has one
+  4    `audit`: the log was altered, or the
+       explanation was not reproduced
   130  interrupted by Ctrl-C; `explain` writes the
        answers found until then
 """

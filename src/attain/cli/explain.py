@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from attain.cli.arguments import add_command, add_config, add_json, add_model, add_reading
+from attain.cli.audit import add_audit, open_log
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, NOBODY
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def register(commands: Any) -> None:
         default="status",
         help="what to do with a record that cannot be read: note it in OUT as UNREADABLE (default), or stop",
     )
+    add_audit(command)
     add_reading(command)
     add_config(command)
     add_json(command)
@@ -96,6 +98,7 @@ def run(given: argparse.Namespace) -> int:
         note(f"ignored columns that the explainer does not know: {', '.join(people.left_out)}")
     constraints = read_constraints(given.constraints, list(people.frame.index))
     model = read_model(given)
+    log = open_log(given)
     target = find_target(given.target, known_classes(model, explainer.layout_, explainer.table_.values))
     started = time.perf_counter()
     interrupted = False
@@ -114,6 +117,8 @@ def run(given: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     if result.unreadable:
         note(f"{len(result.unreadable)} of {len(result)} records cannot be read; {given.out} says why: UNREADABLE")
+    if log is not None:  # nothing is handed out that is not on record
+        note(f"appended {len(log.append(result))} lines to {given.audit}; its head is {log.head}")
     write_answers(given.out, result, given.separator, given.labels)
     if given.changes is not None:
         write_changes(given.changes, result, given.separator)

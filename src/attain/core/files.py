@@ -49,3 +49,15 @@ def file_digest(file: str | bytes | os.PathLike[str]) -> str:
         return hashlib.sha256(file).hexdigest()
     with open(file, "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def write_private(path: str | os.PathLike[str], content: bytes) -> None:
+    """Writes a new file that only its owner can read; one that exists is refused."""
+    target = check_writable(path)
+    try:
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise FileError(f"{str(path)!r} already exists; name a new file") from None
+    except OSError as error:
+        raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None

@@ -78,11 +78,12 @@ def _model_facts(goal: Goal) -> dict[str, Any]:
     model = goal.model.model
     named = model if hasattr(model, "__qualname__") else type(model)
     of_file = isinstance(model, str | bytes | os.PathLike)
-    library = "onnxruntime" if of_file else named.__module__.partition(".")[0]
+    module = "onnxruntime" if of_file else getattr(named, "__module__", None) or "unknown"
+    library = module.partition(".")[0]
     return {
         "library": library,
         "library_version": getattr(sys.modules.get(library), "__version__", None),
-        "class": "ONNX file" if of_file else f"{named.__module__}.{named.__qualname__}",
+        "class": "ONNX file" if of_file else f"{module}.{named.__qualname__}",
         "classes": [as_json(label) for label in goal.classes],
         "answers_digest": goal.answers_digest,
         "file_digest": goal.model.file_digest,
