@@ -31,7 +31,7 @@ from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.importance.changes import find_importances
 from attain.methods.importance.contributions import compared_with, find_contributions
-from attain.methods.menu import Menu, as_columns
+from attain.methods.menu import Menu, as_columns, suffices_alone
 from attain.methods.parameters import check_fields, integer, number
 from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
 from attain.methods.ranges.finding import find_ranges
@@ -417,6 +417,17 @@ class Explainer(_Learned, ABC):
         score = self._product_score(goal)
         menu = Menu(problem, self._answered, partial(self._typicality, inspected), self.percentiles_, score)
         return table.layout.library.make(as_columns(menu.entries(most), table))
+
+    def _suffices_alone(self, goal: Goal, table: Table, constraints: Constraints) -> np.ndarray:
+        """For each row, the features that suffice alone, (n, d); none for rows that have the desired decision."""
+        goal = goal.with_unseen(table.layout.unseen)
+        met, score, _ = _judged(goal, table, Ledger(len(table), self.budget))
+        wanting = np.flatnonzero(~met & ~np.isnan(score))
+        region = Region.of(table, constraints, self.observed_, self.book_)
+        problem = Problem(goal, region, Ledger(len(table), self.budget), 1, self._seed)
+        result = np.zeros(table.values.shape, dtype=bool)
+        result[wanting] = suffices_alone(problem.subset(wanting), self.percentiles_, self._product_score(goal))
+        return result
 
     def _answered(self, problem: Problem) -> Answers:
         """The answers of all rows of a problem, after the last check."""

@@ -159,12 +159,10 @@ class Menu:
 
     def _restricted(self, sets: list[Columns]) -> Problem:
         """The person once for each set, with all features outside it held."""
-        region = self.problem.region.subset(np.zeros(len(sets), dtype=np.intp))
-        held = np.ones(region.factuals.shape, dtype=bool)
+        held = np.ones((len(sets), len(self.problem.region.schema)), dtype=bool)
         for i, columns in enumerate(sets):
             held[i, list(columns)] = False
-        region = replace(region, frozen=region.frozen | held, frozen_without_laws=region.frozen_without_laws | held)
-        return replace(self.problem, region=region, ledger=Ledger(len(sets), self.problem.ledger.budget))
+        return _held(self.problem, np.zeros(len(sets), dtype=np.intp), held)
 
     def _enumerated(self, sets: list[Columns], problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         """The easiest row of each set among all choices of cells that flip the decision by the score, and its owner.
@@ -192,6 +190,34 @@ class Menu:
         tried = problem.evaluate(np.concatenate(parts), every, in_final_form=True)
         first = tried.hits[rank_within(every[tried.hits]) == 0]
         return tried.rows[first], every[first]
+
+
+def suffices_alone(problem: Problem, percentiles: Percentiles, score: ProductScore | None) -> np.ndarray:
+    """For each row, the features that suffice alone, (n, d): some value of them flips the decision, all others held.
+
+    Numbers with more than 1,024 values within reach take those of training rows, and those where the score may jump.
+    Columns that are computed from the feature follow, and clocks run on; waiting is a change of the leading clock.
+    """
+    result = np.zeros(problem.region.frozen.shape, dtype=bool)
+    for i in range(len(problem)):
+        alone = problem.subset(np.array([i]))
+        columns = np.flatnonzero(~alone.region.frozen[0])
+        if columns.size:
+            cells = [reachable(alone.region, int(j), percentiles, score).values for j in columns]
+            owners = np.repeat(np.arange(len(columns)), [len(values) for values in cells])
+            rows = np.repeat(alone.region.factuals, len(owners), axis=0)
+            rows[np.arange(len(rows)), columns[owners]] = np.concatenate(cells)
+            held = np.arange(rows.shape[1]) != columns[:, None]
+            tried = _held(alone, np.zeros(len(columns), dtype=np.intp), held).evaluate(rows, owners)
+            result[i, columns[owners[tried.hits]]] = True
+    return result
+
+
+def _held(problem: Problem, owners: np.ndarray, held: np.ndarray) -> Problem:
+    """The rows `owners`, (m,), each with some cells held, (m, d), and with the whole budget."""
+    region = problem.region.subset(owners)
+    region = replace(region, frozen=region.frozen | held, frozen_without_laws=region.frozen_without_laws | held)
+    return replace(problem, region=region, ledger=Ledger(len(owners), problem.ledger.budget))
 
 
 def _enough(columns: Columns, found: Mapping[Columns, Entry]) -> list[Entry]:

@@ -18,6 +18,7 @@ from attain.metrics.justification import justified
 from attain.metrics.laws import possible
 from attain.metrics.likeness import correlation, spread
 from attain.metrics.measures import DEFAULT, Measure, register
+from attain.metrics.necessity import necessity_and_sufficiency
 from attain.metrics.neighbourhood import y_nearest
 from attain.metrics.paired import holm, paired_comparison
 from attain.metrics.privacy import Copied, closest_training_distance, copies
@@ -66,6 +67,7 @@ __all__ = [
     "mean_pairwise_distance",
     "measures",
     "nearest_distance",
+    "necessity_and_sufficiency",
     "outlier",
     "paired_comparison",
     "possible",

@@ -75,16 +75,13 @@ def recourse_gap(
     columns = _columns(values, measures)
     checked_confidence(confidence)
     number = len(next(iter(columns.values()), []))
-    labels = np.asarray(groups, dtype=object)
-    if labels.shape != (number,):
-        raise DataError(f"groups must hold one group for each of the {number} rows, got shape {labels.shape}")
-    plain = np.array([MISSING if is_missing(label) else label for label in labels.tolist()], dtype=object)
+    every = group_members(groups, number)
     means: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
     for name, column in columns.items():
         known = ~np.isnan(column)
-        names = sorted(set(plain[known].tolist()), key=in_reading_order)
-        members = np.array([[label == group for label in plain[known].tolist()] for group in names], dtype=np.bool_)
+        names = [group for group, inside in every.items() if inside[known].any()]
+        members = np.array([every[group][known] for group in names], dtype=np.bool_)
         own = column[known]
         for group, inside in zip(names, members, strict=True):
             interval = (
@@ -100,6 +97,16 @@ def recourse_gap(
             "measure"
         ),
     )
+
+
+def group_members(groups: ArrayLike, number: int) -> dict[Any, BoolArray]:
+    """Which of the rows are in each group, (n,), in reading order of the groups; missing ones are one of their own."""
+    labels = np.asarray(groups, dtype=object)
+    if labels.shape != (number,):
+        raise DataError(f"groups must hold one group for each of the {number} rows, got shape {labels.shape}")
+    plain = [MISSING if is_missing(label) else label for label in labels.tolist()]
+    names = sorted(set(plain), key=in_reading_order)
+    return {group: np.array([label == group for label in plain], dtype=np.bool_) for group in names}
 
 
 def _columns(values: Evaluation | Mapping[str, ArrayLike], measures: Sequence[str]) -> dict[str, FloatArray]:
