@@ -137,7 +137,7 @@ def _inward(end: float, other: float, step: float | None) -> str:
     """An end of a range for reading, rounded towards the other one: what is said to do, does."""
     least = _decimals(abs(end - other), 2)
     if least > _MOST_DECIMALS or abs(end) >= _LARGEST:
-        return f"{end:.12g}"
+        return repr(end)
     place = Decimal(1).scaleb(-max(least, min(_decimals(abs(end), _DIGITS), _USUAL_DECIMALS)))
     exact = Decimal(repr(end))
     rounded = exact.quantize(place, ROUND_FLOOR if end > other else ROUND_CEILING)
