@@ -194,6 +194,23 @@ def test_explain_writes_the_librarys_answers(files: Path, capsys: Any) -> None:
     assert changes["who"].tolist() == expected.changes["person"].tolist()
 
 
+def test_importance_and_contributions_are_in_the_result_and_in_files(files: Path, capsys: Any) -> None:
+    more = ["--importance", "--contributions", "why.csv"]
+    assert main([*EXPLAIN, "--out", "o.json", *more]) == 0
+    assert "why.csv" in capsys.readouterr().out
+    result = Counterfactuals.from_json(Path("o.json").read_text(encoding="utf-8"))
+    expected = direct(importance=True, contributions=True)
+    pd.testing.assert_frame_equal(result.importance, expected.importance)
+    written = pd.read_csv("why.csv", keep_default_na=False)
+    assert written["who"].tolist() == expected.contributions["person"].tolist()
+    np.testing.assert_allclose(written["contribution"], expected.contributions["contribution"])
+    first = Path("o.json").read_bytes()
+    assert main(["explain", "--config", "o.json.config.toml"]) == 0
+    assert Path("o.json").read_bytes() == first
+    assert main([*EXPLAIN, "--out", "o.csv", "--importance"]) == 1
+    assert "--importance has no FILE" in capsys.readouterr().err
+
+
 def test_few_people_get_sentences_and_many_a_table(files: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.setattr("attain.cli.terminal._WIDEST", 1000)

@@ -52,9 +52,9 @@ def write_answers(path: str, result: Counterfactuals, separator: str | None = No
         written(path, made(result, "answers", labels), separator)
 
 
-def write_changes(path: str, result: Counterfactuals, separator: str | None = None) -> None:
-    """Writes the paper's Table 1: one row for each changed cell."""
-    written(path, made(result, "changes"), separator)
+def write_table(path: str, result: Counterfactuals, table: str, separator: str | None = None) -> None:
+    """Writes one of the tables of a result, such as `changes`, the paper's Table 1."""
+    written(path, made(result, table), separator)
 
 
 def read_whole(path: str) -> Counterfactuals:

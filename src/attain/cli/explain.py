@@ -19,6 +19,11 @@ _FEW = 5
 """Up to so many people are answered in sentences, more in a table."""
 _SHOWN = 20
 """How many people the table has."""
+_MORE = {
+    "importance": "find how much each change matters, and for what",
+    "contributions": "find why each decision was made",
+}
+"""What is found only if it is asked for, as an argument of `explain` and a table of the result."""
 _HELP = "find what people could change so that a model decides differently"
 _EPILOG = f"""models:
   .onnx          ONNX
@@ -55,6 +60,14 @@ def register(commands: Any) -> None:
     command.add_argument("--out", required=True, metavar="OUT", help="output file: .csv, .xlsx, .parquet or .json")
     command.add_argument("--labels", action="store_true", help="call features by their labels and units in OUT")
     command.add_argument("--changes", metavar="FILE", help="also write one row per changed cell: .csv or .parquet")
+    for name, text in _MORE.items():
+        command.add_argument(
+            f"--{name}",
+            nargs="?",
+            const=True,
+            metavar="FILE",
+            help=f"{text}; write it to FILE, or into a .json or .xlsx OUT",
+        )
     command.add_argument("--n", type=int, default=1, help="number of options for each person (default 1)")
     command.add_argument("--probability", type=float, metavar="P", help="require this probability of the target")
     command.add_argument("--constraints", metavar="C.toml", help="what may change in this call")
@@ -78,7 +91,7 @@ def register(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Explains, writes and reports; returns the exit code."""
-    from attain.cli.answers import write_answers, write_changes
+    from attain.cli.answers import write_answers, write_table
     from attain.cli.classifiers import find_target, known_classes, read_model
     from attain.cli.config import write_config
     from attain.cli.constraints import read_constraints
@@ -88,8 +101,9 @@ def run(given: argparse.Namespace) -> int:
     from attain.methods.persistence import load
 
     check_ending(given.out, also=(".json", EXCEL))
-    if given.changes is not None:
-        check_ending(given.changes)
+    tables = _tables(given)
+    for path in tables.values():
+        check_ending(path)
     explainer = load(given.explainer)
     if given.figures is not None:
         explainer.set_params(figures=given.figures == "on")
@@ -111,6 +125,7 @@ def run(given: argparse.Namespace) -> int:
             n=given.n,
             constraints=constraints,
             errors=given.errors,
+            **{name: getattr(given, name) is not None for name in _MORE},
         )
     except Interrupted as stop:
         result, interrupted = stop.result, True
@@ -120,8 +135,8 @@ def run(given: argparse.Namespace) -> int:
     if log is not None:  # nothing is handed out that is not on record
         note(f"appended {len(log.append(result))} lines to {given.audit}; its head is {log.head}")
     write_answers(given.out, result, given.separator, given.labels)
-    if given.changes is not None:
-        write_changes(given.changes, result, given.separator)
+    for name, path in tables.items():
+        write_table(path, result, name, given.separator)
     _report(given, result, model, seconds, write_config(given.out, given))
     if interrupted:
         return INTERRUPTED
@@ -137,6 +152,7 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
             {
                 "out": given.out,
                 "changes": given.changes,
+                **{name: getattr(given, name) for name in _MORE},
                 "config": config,
                 "explainer": result.method,
                 "target": result.target,
@@ -162,4 +178,18 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
     say(summary(result))
     rate = f" ({len(result) / seconds:,.0f} people per second)" if seconds > 0 else ""
     say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
-    say(f"Written: {', '.join(name for name in (given.out, given.changes, config) if name is not None)}")
+    say(f"Written: {', '.join([given.out, *_tables(given).values(), config])}")
+
+
+def _tables(given: argparse.Namespace) -> dict[str, str]:
+    """The tables that are written beside OUT, each with its file; those without one are in OUT."""
+    from attain.cli.frames import EXCEL
+    from attain.core.errors import AttainError
+
+    for name in _MORE:
+        if getattr(given, name) is True and not given.out.lower().endswith((".json", EXCEL)):
+            raise AttainError(
+                f"--{name} has no FILE, and {given.out!r} has one row for each option; name a FILE, or write OUT as "
+                f".json or {EXCEL}"
+            )
+    return {name: path for name in ("changes", *_MORE) if isinstance(path := getattr(given, name), str)}

@@ -15,6 +15,7 @@ from attain.core.files import write_atomically
 from attain.core.frames import Frame, library_named
 from attain.core.names import free_name
 from attain.core.spreadsheets import csv_bytes, excel_bytes
+from attain.results.importance import CONTRIBUTIONS, IMPORTANCE
 from attain.results.ranges import RANGES
 from attain.results.record import CHANGES, LAW_CHANGES, Record
 from attain.results.sentences import option_sentences
@@ -118,11 +119,19 @@ TABLES: Final[Mapping[str, Table]] = {
     "changes": _long(Record.changed_cells, CHANGES),
     "ranges": _long(Record.range_entries, RANGES),
     "law_changes": _long(Record.law_cells, LAW_CHANGES),
+    "importance": _long(Record.importance_entries, IMPORTANCE),
+    "contributions": _long(Record.contribution_entries, CONTRIBUTIONS),
     "figures": _figures,
     "settings": _settings,
 }
 """How each table is made."""
-_FIELDS: Final = {"ranges": "intervals", "law_changes": "laws", "settings": "settings"}
+_FIELDS: Final = {
+    "ranges": "intervals",
+    "law_changes": "laws",
+    "importance": "importances",
+    "contributions": "attributions",
+    "settings": "settings",
+}
 """The field of a result without which it does not have a table."""
 
 

@@ -62,7 +62,7 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
     parts = [f"For {requested(result)}, {joined(chosen, ', and ')}."] if chosen else []
     parts += [f"This takes about {months(first['months'])}."] if first["months"] and not first["waits"] else []
     parts += [f"This brings {joined(derived)}."] if derived else []
-    parts += leeway(result, cells)
+    parts += [*leeway(result, cells), *only_typical(result, cells)]
     parts += [_TYPICALITY[first["level"]]] if first["level"] is not None else []
     return " ".join(parts)
 
@@ -72,6 +72,23 @@ def requested(result: Record) -> str:
     likely = "" if result.probability is None else f" with a probability of at least {number(result.probability)}"
     name = result.target if result.target_name is None else result.target_name
     return f"{f'the decision {_quoted(name)}' if isinstance(name, str) else f'class {plain(name)}'}{likely}"
+
+
+def only_typical(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence on changes that only keep the record typical, where `importance` was asked for."""
+    found, i = result.importances, _option(result, cells)
+    if found is None:
+        return []
+    mine = slice(*np.searchsorted(found.option, (i, i + 1)).tolist())
+    columns = found.column[mine][found.to_stay_typical[mine] == 1]
+    names = [plain(result.table.schema.features[j].title) for j in columns]
+    if not names:
+        return []
+    one = len(names) == 1
+    needed = f"The change of {names[0]} is" if one else f"The changes of {joined(names)} are each"
+    if cells[0]["level"] == str(Typicality.TYPICAL):
+        return [f"{needed} not needed for the decision, but {'keeps' if one else 'keep'} the record typical."]
+    return [f"{needed} not needed for the decision, but without {'it' if one else 'them'} the record is less typical."]
 
 
 def leeway(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.text import folded, number, plain, table, wrapped
 from attain.results.record import Record
-from attain.results.sentences import changed_options, leeway, now_and_then, option_sentences, requested
+from attain.results.sentences import changed_options, leeway, now_and_then, only_typical, option_sentences, requested
 from attain.results.status import Status, Typicality
 from attain.schema.text import described, months
 
@@ -146,7 +146,7 @@ def description(result: Record, position: int, width: int | None = None) -> str:
     blocks = [folded(f"{name}, for {requested(result)}", width)]
     for cells in options:
         body = table(CHANGE_HEADER, [shown_change(result, cell) for cell in cells], width=width, right=(3, 4))
-        more = [folded(text, width) for text in leeway(result, cells)]
+        more = [folded(text, width) for text in (*leeway(result, cells), *only_typical(result, cells))]
         blocks.append("\n".join([folded(_option_line(cells[0]), width), body, *more]))
     return "\n\n".join(blocks)
 

@@ -245,3 +245,8 @@ def test_guarded_answers_say_what_keeps_them_typical() -> None:
     assert (frame["needed_for_decision"] == (frame.index == "x")).all()
     assert (frame["needed_to_stay_typical"] == (frame.index == "y")).all()
     assert (frame.loc["y", "gain"] == 0).all()
+    said = "The change of y is not needed for the decision, but keeps the record typical."
+    assert all(said in sentence for sentence in result.sentences[result.typicality == "typical"])
+    assert said in result.describe(result.frame.index[result.typicality == "typical"][0], width=200)
+    without = explainer.explain(model, X[x < -1].head(5), target=True)
+    assert not any("needed" in sentence for sentence in without.sentences)
