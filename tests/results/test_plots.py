@@ -239,6 +239,14 @@ def test_groups_are_bands_of_numbers_and_small_ones_are_put_together() -> None:
         result.plot.overview("height")
 
 
+def test_special_codes_are_groups_of_their_own() -> None:
+    schema = Schema((Feature("late", "count", special={-8: "no record"}), Feature("x", "real")))
+    people = pd.DataFrame({"late": [-8, *range(20)], "x": 0.0})
+    result = result_of(schema, people, {i: [{"x": 1.0}] for i in range(21)})
+    shown = [text for text in texts(result.plot.levers("late")) if text.endswith(")")]
+    assert shown == ["0 to 4 (5)", "5 to 9 (5)", "10 to 14 (5)", "15 to 19 (5)", "no record (1)"]
+
+
 def test_nobody_has_an_answer() -> None:
     empty = result_of(SCHEMA, PEOPLE, {})
     for ax in (empty.plot.overview(), empty.plot.levers("housing"), empty.plot.shifts()):

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from attain.schema import Schema
     from attain.tables import Table
 
-_MOST_LEVELS = 8
-"""Numbers with more distinct values than this are grouped into bands."""
 _HELP = "measure validity, difficulty and faithfulness of a result, and compare it with others"
 _EPILOG = f"""RESULT is the .json file that `attain explain`
 wrote, or a table of answers by any other method;
@@ -196,23 +194,12 @@ def _named(method: str, path: str, taken: dict[str, Evaluation]) -> str:
 
 
 def _gap(given: argparse.Namespace, table: Table, evaluation: Evaluation) -> RecourseGap:
-    import numpy as np
-
     from attain.core.errors import AttainError, listed
-    from attain.metrics import bands, recourse_gap
-    from attain.schema.text import described
-    from attain.tables import ordinary
+    from attain.metrics import recourse_gap
+    from attain.tables.groups import column_groups
 
     if given.groups not in table.schema:
         raise AttainError(
             f"--groups: the schema has no column {given.groups!r}; its columns are {listed(table.schema.names, 40)}"
         )
-    feature = table.schema[given.groups]
-    cells = table.values[:, table.schema.position(given.groups)]
-    groups = np.array(
-        [described(table.layout.value(feature.name, float(cell)), feature) for cell in cells], dtype=object
-    )
-    if feature.numeric and len(set(groups.tolist())) > _MOST_LEVELS:
-        on_scale = ordinary(feature, cells)
-        groups[on_scale] = bands(cells[on_scale])
-    return recourse_gap(evaluation, groups, random_state=given.seed)
+    return recourse_gap(evaluation, column_groups(table, given.groups), random_state=given.seed)

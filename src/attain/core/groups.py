@@ -30,6 +30,6 @@ def bands(values: ArrayLike, number: int = 4) -> list[str | None]:
 
 
 def in_reading_order(label: object) -> list[tuple[float, str]]:
-    """So that `9 to 17` comes before `18 to 30`."""
-    parts = re.split(r"(\d+(?:\.\d+)?)", str(label))
+    """So that `9 to 17` comes before `18 to 30`, and `-2 to -1` before both."""
+    parts = re.split(r"((?:(?<!\w)-)?\d+(?:\.\d+)?)", str(label))
     return [(float(part), "") if place % 2 else (math.inf, part) for place, part in enumerate(parts) if part]

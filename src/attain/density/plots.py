@@ -79,7 +79,7 @@ class DensityPlots:
             for name, rows in made.items()
         }
         order = np.argsort(-found["samples"], kind="stable")
-        ax = ax if ax is not None else self.new_axes(6.4, 1.3 + 0.28 * len(features))
+        ax = ax if ax is not None else self.new_axes(6.4, 1.3 + 0.33 * len(features))
         with style():
             for row, place in enumerate(order):
                 ends = [values[place] for values in found.values()]
@@ -88,7 +88,7 @@ class DensityPlots:
                 ax.plot(
                     values[order], range(len(order)), marker, ms=6.5, color=colour, mec="white", mew=0.6, label=name
                 )
-            ax.set_yticks(range(len(order)), [label(features[place].title, 30) for place in order], fontsize=8.5)
+            ax.set_yticks(range(len(order)), [label(features[place].title, 26, 2) for place in order], fontsize=8.5)
             ax.set_ylim(len(order) - 0.4, -0.6)
             ax.set_xlim(-0.02, max(0.5, 1.05 * max(float(values.max()) for values in found.values())))
             ax.grid(visible=False, axis="y")

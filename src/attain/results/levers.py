@@ -10,12 +10,13 @@ import numpy as np
 from attain.core.drawing import label
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
-from attain.core.groups import MISSING, bands, in_reading_order
+from attain.core.groups import MISSING, in_reading_order
 from attain.core.text import plain
 from attain.results.plots.people import Group, Lever, Moves
 from attain.results.record import Record
 from attain.schema.text import described
 from attain.tables import unchanged
+from attain.tables.groups import column_groups
 
 _MOST_FEATURES, _MOST_BY_GROUP = 15, 8
 """How many features are shown for everybody, and by group."""
@@ -87,10 +88,7 @@ def _group_names(result: Record, by: Any) -> list[str]:
     if isinstance(by, str):
         if by not in table.schema:
             raise DataError(f"by is {by!r}; the columns are {listed(table.schema.names)}")
-        feature, cells = table.schema[by], table.values[:, table.schema.position(by)]
-        if feature.numeric and len(np.unique(cells)) > _MOST_GROUPS:
-            return [MISSING if name is None else name for name in bands(cells)]
-        return [plain(described(table.layout.value(by, float(cell)), feature)) for cell in cells]
+        return column_groups(table, by)
     given = list(by)
     if len(given) != len(result):
         raise DataError(f"by must have one group for each of the {len(result)} people, got {len(given)}")

@@ -11,6 +11,8 @@ from attain.core.drawing import COLOURS, FAINT, headline, label, legend_below, m
 
 _SHADES: Final = ("#f9d9c6", "#fdefe6", "#e6f1f8", "#c9e1f0")
 """From no decision for the target to all, in steps of a quarter."""
+_CLOSE: Final = 0.03
+"""Options nearer than this share of both sides would hide each other."""
 
 
 class Plane(NamedTuple):
@@ -59,21 +61,33 @@ def latent_map(
         single = len(plane.factuals) == 1
         if single:
             ax.plot(*plane.factuals[0], "*", ms=16, color=COLOURS["yellow"], mec=COLOURS["black"], mew=1.1, zorder=6)
-        for start, option, name in routes:
-            _route(ax, plane.factuals[start], plane.options[option], name if single else "")
+        for start, option, _ in routes:
+            _arrow(ax, plane.factuals[start], plane.options[option], single)
+        if single:
+            _names(ax, plane, [(option, name) for _, option, name in routes])
         _axes(ax, plane)
         _key(ax, label(target, 24), plane.decoded, single)
         headline(ax, title, about)
 
 
-def _route(ax: Any, start: np.ndarray, end: np.ndarray, name: str) -> None:
-    """An arrow from where somebody is to an option, with the option's name."""
-    arrow = {"arrowstyle": "-|>", "color": COLOURS["black"], "shrinkA": 0, "lw": 1.3 if name else 0.7}
-    ax.annotate("", tuple(end), tuple(start), arrowprops={**arrow, "shrinkB": 6.5 if name else 0}, zorder=5)
-    if name:
-        ax.plot(*end, "o", ms=12.5, color=COLOURS["black"], mec="white", mew=0.8, zorder=7)
-        look = {"color": "white", "fontsize": 7.5, "fontweight": "bold"}
-        ax.annotate(name, tuple(end), ha="center", va="center_baseline", **look, zorder=8)
+def _arrow(ax: Any, start: np.ndarray, end: np.ndarray, single: bool) -> None:
+    """From where somebody is to an option; that of a single person ends at the option's name."""
+    arrow = {"arrowstyle": "-|>", "color": COLOURS["black"], "shrinkA": 0, "lw": 1.3 if single else 0.7}
+    ax.annotate("", tuple(end), tuple(start), arrowprops={**arrow, "shrinkB": 6.5 if single else 0}, zorder=5)
+
+
+def _names(ax: Any, plane: Plane, options: Sequence[tuple[int, str]]) -> None:
+    """The names of options at their places; those of options that are close together share one label."""
+    span = plane.grid[:, -1] - plane.grid[:, 0]
+    labels: list[tuple[np.ndarray, list[str]]] = []
+    for option, name in options:
+        place = plane.options[option]
+        near = [names for at, names in labels if (np.abs(at - place) / span).max() < _CLOSE]
+        near[0].append(name) if near else labels.append((place, [name]))
+    look = {"color": "white", "fontsize": 7.5, "fontweight": "bold", "ha": "center", "va": "center", "zorder": 8}
+    box = {"boxstyle": "round,pad=0.35,rounding_size=0.9", "facecolor": COLOURS["black"], "edgecolor": "white"}
+    for place, names in labels:
+        ax.annotate(", ".join(names), tuple(place), **look, bbox=box)
 
 
 def _axes(ax: Any, plane: Plane) -> None:
