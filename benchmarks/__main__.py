@@ -18,6 +18,7 @@ MODULES = (
     "months",
     "guarded_speed",
     "slack",
+    "reports",
     "recorded_answers",
 )
 

@@ -476,3 +476,29 @@ def test_values_of_set_are_json_or_strings() -> None:
     other: Any = make_explainer(find_method("c-chvae"), people.schema(), 3, ["norm=inf", "autoencoder=vae"])
     assert other.norm == np.inf
     assert (type(other.autoencoder).__name__, other.autoencoder.random_state) == ("VAE", 3)
+
+
+def test_a_report_is_the_librarys(files: Path, capsys: Any) -> None:
+    assert main([*EXPLAIN, "--out", "o.json"]) == 0
+    capsys.readouterr()
+    assert main(["report", "o.json", "--out", "r.html", "--title", "Refused <today>"]) == 0
+    assert capsys.readouterr().out == "6 of 6 people have an answer. Written: r.html\n"
+    text = (files / "r.html").read_text(encoding="utf-8")
+    assert "<h1>Refused &lt;today&gt;</h1>" in text
+    Counterfactuals.from_json((files / "o.json").read_text()).report("s.html", "Refused <today>")
+    assert (files / "s.html").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["o.csv", "--out", "r.html"], "'o.csv' is a table of answers, which is not a whole result"),
+        (["o.json", "--out", "r.pdf"], "--out: 'r.pdf' must end with .html"),
+        (["o.json", "--out", "r.html"], "'o.json' could not be read"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_exit_code_1(
+    arguments: list[str], message: str, files: Path, capsys: Any
+) -> None:
+    assert main(["report", *arguments]) == 1
+    assert message in capsys.readouterr().err

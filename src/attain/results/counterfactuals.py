@@ -13,7 +13,7 @@ import numpy as np
 from attain.core.frames import Frame
 from attain.core.names import free_name
 from attain.core.text import plain
-from attain.results import exports
+from attain.results import exports, report
 from attain.results.html import notebook
 from attain.results.importance import CONTRIBUTIONS, IMPORTANCE
 from attain.results.pictures import Plots
@@ -196,7 +196,8 @@ class Counterfactuals(Record):
             The file, which is replaced.
         table
             "answers": one row for each option, and one with their own record for each person without an answer;
-            "changes", "ranges", "law_changes" or "figures": the frame of that name; "settings": a row for each.
+            "changes", "ranges", "law_changes", "importance", "contributions" or "figures": the frame of that name;
+            "settings": one row for each.
         labels
             Whether features are called by their labels and units in the header of the answers.
         separator
@@ -210,6 +211,22 @@ class Counterfactuals(Record):
         No text can be taken for a formula, as in `to_csv`. The same result gives the same bytes.
         """
         exports.to_excel(self, path, labels)
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Writes a report as one HTML file that needs no network; needs the extra `report`.
+
+        Outcomes, quality figures with intervals, what changes, each person's options, rules and laws, model and data,
+        settings, limits, and how to make the report again. It contains values of people's records: protect it like the
+        data. The same result gives the same bytes.
+
+        Parameters
+        ----------
+        path
+            The file, which is replaced.
+        title
+            The heading of the report; None says how many people it is about.
+        """
+        report.write(self, path, title)
 
     @classmethod
     def from_json(cls, text: str) -> Counterfactuals:

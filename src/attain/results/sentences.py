@@ -115,7 +115,7 @@ def _other_values(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[st
         feature = schema.features[int(found.column[r])]
         low, high = (float(end[r]) for end in ends)
         if low < high:
-            free.append(f"any {plain(feature.title)}{_interval(low, high, feature)}")
+            free.append(f"any {plain(feature.title)}{interval(low, high, feature)}")
         if found.levels[r]:
             others = joined([_quoted(feature.levels[level]) for level in found.levels[r]], " or ")
             levels.append(f"For {plain(feature.title)}, {others} will do as well.")
@@ -126,7 +126,7 @@ def _other_values(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[st
     return [capitalised(f"{joined(free)} will do{sure}."), *levels]
 
 
-def _interval(low: float, high: float, feature: Feature) -> str:
+def interval(low: float, high: float, feature: Feature) -> str:
     """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it."""
     least, most = _limits(feature)
     if feature.levels:

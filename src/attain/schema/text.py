@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from attain.schema.law import Law
     from attain.schema.schema import Schema
 
+FEATURE_HEADER = ("feature", "kind", "may change", "values", "step")
 _LEVELS = 8
 """How many levels of a feature are listed."""
 _LAWS = 5
@@ -24,13 +25,15 @@ _LONGEST = 200
 
 def schema_table(schema: Schema, width: int | None = None) -> str:
     """One line for each feature, then the rules and the first laws."""
-    rows = [
-        (f.name, f.kind, _freedom(f), _values(f), "" if f.step is None else number(f.step)) for f in schema.features
-    ]
-    body = table(("feature", "kind", "may change", "values", "step"), rows, width=width)
+    body = table(FEATURE_HEADER, feature_lines(schema), width=width)
     longest = [] if schema.max_months is None else [f"answers take at most {months(schema.max_months)}"]
     rules = [f"rule: {plain(rule)}" for rule in schema.rules]
     return "\n".join([body, *longest, *rules, *_laws(schema.laws or (), width)])
+
+
+def feature_lines(schema: Schema) -> list[tuple[str, ...]]:
+    """The cells under `FEATURE_HEADER` for each feature."""
+    return [(f.name, f.kind, _freedom(f), _values(f), "" if f.step is None else number(f.step)) for f in schema]
 
 
 def months(count: float) -> str:

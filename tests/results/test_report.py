@@ -1,0 +1,253 @@
+"""The report: everything is in one file, nothing in it runs or is loaded but what the package wrote."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from attain import Counterfactuals, Feature, Schema, Status
+from attain.core.errors import MissingExtraError
+from attain.results.importance import Attributions, Importances
+from attain.results.ranges import Ranges
+from attain.schema.laws import Law
+from tests.results.handmade import result_of
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+ATTRIBUTE = "\"><svg onload=alert(3)> ' & {{ 7 * 7 }} http://evil.example/x"
+SCHEMA = Schema(
+    (
+        Feature("<script>", "real", unit="<b>", label=HOSTILE),
+        Feature("plan", "categorical", levels=(HOSTILE, ATTRIBUTE, "x")),
+        Feature("grade", "ordinal", levels=("low", "high"), immutable=True),
+    ),
+    rules=("grade = high or grade = low",),
+)
+
+RANGE = [np.array([end, np.nan]) for end in (2.0, 3.0, 0.6, 0.8)]
+"""The ends of the ranges of two changes, and their percentiles."""
+
+
+def hostile() -> Counterfactuals:
+    """Two people with an answer, one who needs none, one without; markup wherever a text may be."""
+    people = pd.DataFrame(
+        {"<script>": [1.0, 2.0, 3.0, 4.0], "plan": ["x", HOSTILE, ATTRIBUTE, "x"], "grade": ["low"] * 4},
+        index=["a", ATTRIBUTE, HOSTILE, ""],
+    )
+    result = result_of(
+        SCHEMA,
+        people,
+        {0: [{"<script>": 2.5, "plan": ATTRIBUTE}, {"plan": HOSTILE}], 1: [{"<script>": 0.5}]},
+        statuses={2: Status.ALREADY_DESIRED, 3: Status.BUDGET_SPENT},
+        target=HOSTILE,
+        total_shift=[0.5, 0.25, 0.25],
+        typicality=[0, 1, 2],
+        connected=[1, 0, 1],
+    )
+    one = np.ones(1)
+    return replace(
+        result,
+        method=ATTRIBUTE,
+        notes=(HOSTILE,),
+        laws=(Law("plan = x or plan != x", HOSTILE),),
+        settings={"versions": {"attain": HOSTILE}, ATTRIBUTE: [HOSTILE], "model": {"class": HOSTILE, "classes": [1]}},
+        intervals=Ranges(np.array([0, 1]), np.array([0, 1]), *RANGE, ((), (1, 2)), *[np.ones(2)] * 3),
+        attributions=Attributions(
+            "log-odds",
+            9,
+            np.array([0]),
+            np.array([0, 2]),
+            np.array([[0.5, -1.0]]),
+            np.zeros((1, 2)),
+            np.ones((1, 2), bool),
+        ),
+        importances=Importances(np.array([0]), np.array([0]), np.array([0.256]), one, one * 0),
+    )
+
+
+class Page(HTMLParser):
+    """A page's elements, texts by element, and scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self._open = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._open = tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.texts.setdefault(self._open, []).append(data)
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def written(result: Counterfactuals, folder: Path, **options: Any) -> str:
+    result.report(folder / "r.html", **options)
+    return (folder / "r.html").read_text(encoding="utf-8")
+
+
+def content(text: str) -> Any:
+    """The data that the page's script reads."""
+    return json.loads(re.findall(r'<script type="application/json" id="people-data">(.*?)</script>', text)[0])
+
+
+def test_markup_in_names_and_values_is_text(tmp_path: Path) -> None:
+    text = written(hostile(), tmp_path, title=HOSTILE)
+    page = Page(text)
+    assert [attributes.get("type") for attributes in page.of("script")] == ["application/json", None]
+    assert len(page.of("img")) == 2  # the plots
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert page.texts["title"] == [HOSTILE]
+    assert HOSTILE in " ".join(page.texts["td"])
+    assert "{{ 7 * 7 }}" in text
+    data = content(text)
+    assert data["features"][0] == HOSTILE
+    assert data["people"][1][0] == ATTRIBUTE
+
+
+def test_the_page_loads_nothing_and_runs_only_its_own_script(tmp_path: Path) -> None:
+    text = written(hostile(), tmp_path)
+    page = Page(text)
+    for _, attributes in page.elements:
+        assert (attributes.get("src") or "data:").startswith("data:")
+        assert (attributes.get("href") or "#").startswith("#")
+        assert "style" not in attributes
+    style = "".join(page.texts["style"])
+    assert not re.search(r"url\(|@import", style)
+    assert set(re.findall(r"\w+://[\w.]+", text)) == {"http://evil.example"}  # the data's own text
+    policy = page.of("meta")[1]["content"]
+    script = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert len(script) == 1
+    for part in (re.findall(r"<style>(.*?)</style>", text, re.DOTALL)[0], script[0]):
+        assert f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'" in str(policy)
+    assert str(policy).startswith("default-src 'none'; img-src data:; ")
+    assert "unsafe" not in str(policy)
+
+
+def test_each_persons_options_are_in_the_data(tmp_path: Path) -> None:
+    data = content(written(hostile(), tmp_path))
+    assert data["outcomes"] == [
+        ["typical", "good", 1],
+        ["outside what we have seen", "bad", 1],
+        ["decided as asked already", "muted", 1],
+        ["search limit reached", "muted", 1],
+    ]
+    first, second, third, fourth = data["people"]
+    assert (first[:3], len(first[3]), first[4]) == (["a", 0, ""], 2, "grade (low)")
+    level, tone, sentence, facts, changes = first[3][0]
+    assert (level, tone) == ("typical", "good")
+    assert sentence == hostile().sentences.tolist()[0]
+    assert facts == "total shift 50 percentile points · connected to real people"
+    assert changes[0] == [0, "1", "2.5 <b>", 50.0, 75.0, 60.0, 80.0, "from 2 to 3 <b>", 0.26, 1]
+    assert changes[1][0] == 1
+    assert first[3][1][4][0][5:8] == [None, None, f"or {ATTRIBUTE}, x"]
+    assert second[3][0][0] == "outside what we have seen"
+    assert third[1:] == [2, Status.ALREADY_DESIRED.reason, [], ""]
+    assert fourth[1:] == [3, Status.BUDGET_SPENT.reason, [], ""]
+
+
+def test_figures_have_the_intervals_of_the_textbook(tmp_path: Path) -> None:
+    people = pd.DataFrame({"<script>": np.zeros(40), "plan": ["x"] * 40, "grade": ["low"] * 40})
+    result = result_of(
+        SCHEMA,
+        people,
+        {i: [{"<script>": 1.0}] for i in range(30)},
+        total_shift=[0.1, 0.3] * 15,
+        typicality=[0] * 20 + [1] * 10,
+    )
+    cells = Page(written(result, tmp_path)).texts["td"]
+    for k, n in ((30, 40), (20, 30)):
+        low, high = binomtest(k, n).proportion_ci(0.95, method="wilson")
+        assert f"{100 * k / n:.0f} %" in cells
+        assert f"{100 * low:.0f} to {100 * high:.0f} %" in cells
+    assert cells[cells.index("total shift (TS)") + 1] == "20.0"
+    low, high = map(float, cells[cells.index("total shift (TS)") + 2].split(" to "))
+    assert low == pytest.approx(20 - 1.96 * 10 / np.sqrt(30), abs=0.5)
+    assert high == pytest.approx(20 + 1.96 * 10 / np.sqrt(30), abs=0.5)
+    assert "10" in cells  # people without an answer
+    assert Status.OUT_OF_REACH.remedy in cells
+
+
+def test_headings_are_in_order_and_everything_has_a_name(tmp_path: Path) -> None:
+    page = Page(written(hostile(), tmp_path))
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert page.of("html")[0]["lang"] == "en"
+    targets = [str(a["href"])[1:] for a in page.of("a")]
+    assert set(targets) <= {attributes.get("id") for _, attributes in page.elements}
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+    result = hostile()
+    assert written(result, tmp_path) == written(Counterfactuals.from_json(result.to_json()), tmp_path)
+
+
+def test_rules_laws_and_settings_are_told(tmp_path: Path) -> None:
+    text = written(hostile(), tmp_path)
+    page = Page(text)
+    assert "1 of 1 rules of the schema are kept by all 3 options." in page.texts["p"]
+    assert "1 of 1 laws found in the training data are kept by all 3 options." in page.texts["p"]
+    assert "Held fixed for everybody: grade." in page.texts["p"]
+    assert ATTRIBUTE in page.texts["dt"]
+    assert HOSTILE in page.texts["li"]
+    assert any(line.startswith("explainer = attain.load(") for line in page.texts["code"])
+
+
+def test_nobody_and_nobody_with_an_answer_have_a_report_too(tmp_path: Path) -> None:
+    people = pd.DataFrame({"<script>": [1.0], "plan": ["x"], "grade": ["low"]})
+    assert "no answer within reach" in written(result_of(SCHEMA, people, {}), tmp_path)
+    assert "What 0 people could change" in written(result_of(SCHEMA, people.iloc[:0], {}), tmp_path)
+
+
+def test_ten_thousand_people_make_a_small_file_in_seconds(tmp_path: Path) -> None:
+    n = 10_000
+    people = pd.DataFrame({"<script>": np.arange(n) / 7, "plan": ["x"] * n, "grade": ["low"] * n})
+    result = result_of(SCHEMA, people, {i: [{"<script>": -1.0}] for i in range(n)}, total_shift=[0.25] * n)
+    started = time.process_time()
+    text = written(result, tmp_path)
+    assert time.process_time() - started < 20
+    assert len(text) < 8e6
+    assert len(content(text)["people"]) == n
+    assert len(Page(text.split("<noscript>")[1].split("</noscript>")[0]).of("tr")) == 21
+
+
+def test_pages_need_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'attain\[report\]'"):
+        hostile().report(tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_a_browser_shows_the_people_and_runs_nothing_else(tmp_path: Path) -> None:
+    written(hostile(), tmp_path)
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", (tmp_path / "r.html").as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    page = Page(shown)
+    assert len([a for a in page.of("details") if a.get("class") == "person"]) == 4 + 1  # and the template
+    assert ATTRIBUTE in page.texts["h3"]
+    assert "0.26" in "".join(page.texts["span"])
+    assert len(page.of("img")) == 2  # the plots
