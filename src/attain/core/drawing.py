@@ -89,34 +89,42 @@ def finished(ax: Any) -> Any:
     The figure is laid out for that, but not rendered.
     """
     from matplotlib.text import Annotation, Text
+    from matplotlib.transforms import ScaledTranslation
 
     for text in ax.findobj(Text):
         text.set_parse_math(False)
     figure = ax.get_figure(root=True)
     figure.draw_without_rendering()
     names = ax.yaxis.get_tightbbox()
-    left = min(ax.bbox.x0, ax.bbox.x0 if names is None else names.x0) - ax.bbox.x0
+    left = (min(ax.bbox.x0, ax.bbox.x0 if names is None else names.x0) - ax.bbox.x0) / figure.dpi
     for text in ax.findobj(lambda artist: artist.get_gid() == _HEADLINE):
         if isinstance(text, Annotation):
-            text.xyann = (left * 72 / figure.dpi, text.xyann[1])
+            text.xyann = (72 * left, text.xyann[1])
         else:
-            text.set_x(left / ax.bbox.width)
+            moved = ScaledTranslation(left, 0, figure.dpi_scale_trans)
+            text.set_transform(ax.transAxes + ax.titleOffsetTrans + moved)
     return ax
 
 
 def label(text: object, width: int, lines: int = 1) -> str:
     """A name on at most so many lines of at most `width` characters; what does not fit is cut off, with an ellipsis."""
-    return "\n".join(textwrap.wrap(plain(text), width, max_lines=lines, placeholder="…"))
+    parts = textwrap.wrap(plain(text), width)
+    if len(parts) > lines:
+        parts[lines - 1 :] = [f"{parts[lines - 1][: width - 1].rstrip()}…"]
+    return "\n".join(parts)
 
 
 def headline(ax: Any, title: str, about: str = "") -> None:
     """A title in bold, and what is to be known about it below in smaller print; `finished` puts them flush left."""
+    width = ax.get_figure().bbox.width / ax.get_figure(root=True).dpi
+    about = label(about, int(14 * width), 2)
     lines = about.count("\n") + 1 if about else 0
-    ax.set_title(title, loc="left", fontweight="bold", color=COLOURS["black"], pad=8 + 11 * lines, gid=_HEADLINE)
+    look = {"fontweight": "bold", "color": COLOURS["black"], "pad": 8 + 11 * lines, "gid": _HEADLINE}
+    ax.set_title(label(title, int(10.5 * width), 2), loc="left", **look)
     if about:
         place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 7), "textcoords": "offset points"}
-        look = {"fontsize": 8, "color": FAINT, "linespacing": 1.25}
-        ax.annotate(about, **place, **look, va="bottom", annotation_clip=False, gid=_HEADLINE)
+        look = {"fontsize": 8, "color": FAINT, "linespacing": 1.25, "gid": _HEADLINE}
+        ax.annotate(about, **place, **look, va="bottom", annotation_clip=False)
 
 
 def mark(name: str, **look: Any) -> Any:

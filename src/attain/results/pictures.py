@@ -111,7 +111,7 @@ class Plots:
         reference = explainer.reference(model, self.result.target, self.result.probability)
         places, curves = connected_curves(self.result, reference, held_out)
         marks = {f"ε{str(share)[1:]}": value for share, value in reference.epsilon.items() if 0 < value < places[-1]}
-        about = "with a real person of the desired class within ε; band: 95 % interval; dotted: real people's quantiles"
+        about = "with a real person of the desired class within ε; dotted: quantiles of real people"
         ax = ax if ax is not None else self.new_axes(6.4, 3.6)
         points.share_curves(ax, "How close answers are to real people", about, places, curves, marks, "ε, distance")
         return finished(ax)

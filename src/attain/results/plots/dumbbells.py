@@ -62,7 +62,7 @@ class Column:
 
 def size(features: int, columns: int) -> tuple[float, float]:
     """The width and height that suit a figure with so many features and options, in inches."""
-    return (6.6 if columns == 1 else 1.9 + 2.5 * columns), (1.05 if columns == 1 else 1.25) + _ROW * max(features, 1)
+    return (6.6 if columns == 1 else 1.9 + 2.5 * columns), (1.05 if columns == 1 else 1.35) + _ROW * max(features, 1)
 
 
 def dumbbells(ax: Any, title: str, about: str, names: Mapping[str, str], columns: Sequence[Column]) -> None:
@@ -76,7 +76,7 @@ def dumbbells(ax: Any, title: str, about: str, names: Mapping[str, str], columns
     with style():
         _frame(ax, names, len(columns))
         if len(columns) > 1:
-            _headings(ax, names, columns)
+            ax.set_ylim(top=_headings(ax, names, columns))
         for cell in cells:
             _marks(ax, *cell)
         headline(ax, title, about)
@@ -90,6 +90,7 @@ def message(ax: Any, title: str, text: str) -> None:
     """Draws a sentence instead, where there is nothing to show."""
     with style():
         headline(ax, title)
+        ax.set(xticks=[], yticks=[])
         ax.set_axis_off()
         ax.text(0, 0.9, label(text, 88, 6), transform=ax.transAxes, va="top", color=FAINT, linespacing=1.4)
 
@@ -99,7 +100,7 @@ def _frame(ax: Any, names: Mapping[str, str], columns: int) -> None:
     for side in ("top", "right", "left", "bottom"):
         ax.spines[side].set_visible(False)
     ax.set_yticks(range(len(names)), [label(name, _NAME, 2) for name in names.values()], color=COLOURS["black"])
-    ax.set_ylim(len(names) - 0.62, -0.55 if columns == 1 else -1.25)
+    ax.set_ylim(len(names) - 0.62, -0.55)
     starts, marks = [(100 + _GAP) * place for place in range(columns)], range(0, 101, 25 if columns == 1 else 50)
     ax.set_xlim(-2.5, starts[-1] + 102.5)
     ax.set_xticks([start + m for start in starts for m in marks], [str(m) for _ in starts for m in marks])
@@ -108,14 +109,18 @@ def _frame(ax: Any, names: Mapping[str, str], columns: int) -> None:
     ax.set_xlabel("percentile of the training data", color=FAINT, fontsize=8, loc="left")
 
 
-def _headings(ax: Any, names: Mapping[str, str], columns: Sequence[Column]) -> None:
-    for place, column in enumerate(columns):
+def _headings(ax: Any, names: Mapping[str, str], columns: Sequence[Column]) -> float:
+    """The headings of options, and where the axes end above them."""
+    abouts = [label(column.about, 36, 2) for column in columns]
+    top = -0.95 - 0.27 * max(about.count("\n") for about in abouts)
+    for place, (column, about) in enumerate(zip(columns, abouts, strict=True)):
         start = (100 + _GAP) * place
-        ax.text(start, -0.95, column.heading, va="bottom", fontsize=8.5, fontweight="bold")
-        ax.text(start, -0.92, label(column.about, 44), va="top", fontsize=8, color=FAINT)
+        ax.text(start, top, column.heading, va="bottom", fontsize=8.5, fontweight="bold")
+        ax.text(start, top + 0.03, about, va="top", fontsize=8, color=FAINT, linespacing=1.2)
         for row, feature in enumerate(names):
             if feature not in column.changes:
                 ax.text(start, row, "unchanged", va="center", fontsize=8, color=COLOURS["grey"])
+    return top - 0.3
 
 
 def _marks(ax: Any, change: Change, start: float, row: int) -> None:
@@ -127,11 +132,12 @@ def _marks(ax: Any, change: Change, start: float, row: int) -> None:
         ax.plot([start + change.low, start + change.high], [row, row], **_BAND, lw=9, zorder=2)
     ax.plot([start + change.start, start + change.end], [row, row], color=COLOURS["blue"], lw=1.8, zorder=3)
     ax.plot(start + change.start, row, "o", ms=7, mfc="white", mec=COLOURS["black"], mew=1.4, zorder=4)
-    ax.plot(start + change.end, row, _pointer(change), ms=8, color=COLOURS["blue"], mew=0, zorder=5)
+    pointer = _pointer(change)
+    ax.plot(start + change.end, row, pointer, ms=4 if pointer == "D" else 8, color=COLOURS["blue"], mew=0, zorder=5)
 
 
 def _pointer(change: Change) -> str:
-    """A triangle in the direction of the change."""
+    """A triangle in the direction of the change; a diamond, small enough for the ring, where it has none."""
     return ">" if change.end > change.start else "<" if change.end < change.start else "D"
 
 
