@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attain import audit, datasets, density, methods, metrics, models, testing
+    from attain import audit, datasets, density, letters, methods, metrics, models, testing
     from attain.core import errors, frames
     from attain.core.errors import AttainError
     from attain.methods import CCHVAE, GrowingSpheres, Guarded
@@ -43,6 +43,7 @@ __all__ = [
     "errors",
     "frames",
     "laws",
+    "letters",
     "load",
     "methods",
     "metrics",

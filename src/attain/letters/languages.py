@@ -1,0 +1,62 @@
+"""Numbers and single words in the languages that letters are written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from attain.core.checks import check_choice
+
+_MOST_DECIMALS, _LARGEST = 12, 1e15
+"""Numbers with more decimals, or as large as this, are not printed."""
+_GROUPED, _GROUPED_WITH_UNIT = 10_000, 1_000
+"""From here on digits are grouped: a number without a unit may be a year."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language writes numbers, and what it calls what the schema has no word for."""
+
+    code: str
+    decimal: str
+    thousands: str
+    percent: str
+    """What stands before the sign `%`."""
+    missing: str
+    month: str
+    months: str
+
+    def number(self, value: float, unit: bool = False) -> str:
+        """All digits of a number: `1.234,5` in German. `unit` says whether a unit follows."""
+        grouped = abs(value) >= (_GROUPED_WITH_UNIT if unit else _GROUPED)
+        text = format(Decimal(repr(float(value))) + 0, ",f" if grouped else "f")
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        return text.translate({ord(","): self.thousands, ord("."): self.decimal})
+
+    def quantity(self, value: float, unit: str) -> str:
+        """A number with its unit, which may be empty."""
+        shown = self.number(value, bool(unit))
+        return f"{shown}{self.percent}%" if unit == "%" else f"{shown} {unit}".rstrip()
+
+    def duration(self, months: float) -> str:
+        """`1 month`, `6 months`."""
+        return f"{self.number(months)} {self.month if months == 1 else self.months}"
+
+
+LANGUAGES: Final = {
+    "en": Language("en", ".", ",", "", "no entry", "month", "months"),
+    "de": Language("de", ",", ".", " ", "keine Angabe", "Monat", "Monate"),
+}
+
+
+def language_of(code: Any) -> Language:
+    """The language with this code."""
+    check_choice("language", code, LANGUAGES)
+    return LANGUAGES[code]
+
+
+def printable(value: float) -> bool:
+    """Whether a letter can show every digit of a number."""
+    exponent = Decimal(repr(float(value))).normalize().as_tuple().exponent
+    return abs(value) < _LARGEST and isinstance(exponent, int) and -exponent <= _MOST_DECIMALS

@@ -1,0 +1,207 @@
+"""Letters to people about whom a model has decided."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attain.core.checks import check_integer
+from attain.core.errors import DataError, FileError, listed
+from attain.core.files import write_atomically
+from attain.core.text import plain
+from attain.letters.content import Content, contents
+from attain.letters.languages import language_of
+from attain.letters.markup import as_html, as_text, blocks
+from attain.letters.rendering import PAGE, builtin_templates, rendered
+from attain.letters.texts import Texts
+
+if TYPE_CHECKING:
+    from attain.methods import Explainer
+    from attain.results.counterfactuals import Counterfactuals
+
+_ENDINGS = (".html", ".txt")
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A letter to one person.
+
+    Attributes
+    ----------
+    person
+        The label of their row.
+    content
+        What the letter says, as data: the decision, the reasons, the options.
+    text
+        The letter as plain text.
+    html
+        The letter as a page of HTML, which prints on A4.
+    """
+
+    person: Any
+    content: Content = field(repr=False)
+    language: str
+    _source: str = field(repr=False)
+    _page: str = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        return as_text(self._source)
+
+    @property
+    def html(self) -> str:
+        return html_page([self])
+
+
+def write(
+    result: Counterfactuals,
+    explainer: Explainer,
+    model: Any,
+    texts: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    language: str = "en",
+    people: Iterable[Any] | None = None,
+    reasons: int = 4,
+    options: int = 3,
+    sender: str = "",
+    date: str = "",
+    reference: str = "{person}",
+    template: str | os.PathLike[str] | None = None,
+    page: str | os.PathLike[str] | None = None,
+) -> list[Letter]:
+    """A letter to each person of a result: the decision, why it was made, and what would lead to another one.
+
+    Values are rounded for reading, and every option is checked as it is printed: in final form, against rules, laws and
+    the constraints of the call, and by the model. Where a rounded value does not hold, fewer digits are taken away; an
+    option that does not hold as it would be printed is left out.
+
+    Parameters
+    ----------
+    result
+        What `explain(..., contributions=True)` returned. With `ranges=True`, letters also say between which values an
+        option is proven to hold.
+    explainer, model
+        Those that the result was made with.
+    texts
+        The reasons for each input, and names for inputs and levels: a TOML or CSV file, or a dictionary; see
+        `attain.letters.texts_template`. An input that counts against a person and has no text is an error.
+    language
+        "en" or "de".
+    people
+        The labels of the people to write to; None is everybody.
+    reasons, options
+        At most so many of each.
+    sender
+        Who writes, in one or more lines.
+    date
+        The date as it should be printed.
+    reference
+        The reference of the letter; `{person}` in it is the label of the person's row.
+    template
+        A file with your own words instead of the built-in template of the language; `save_templates` writes those.
+    page
+        A file with your own page of HTML around the letters.
+    """
+    spoken = language_of(language)
+    check_integer("reasons", reasons, 1)
+    check_integer("options", options, 1)
+    known = builtin_templates()
+    words, title = _template(template, known, f"letter.{language}.txt")
+    frame, _ = _template(page, known, PAGE)
+    read = Texts.read(texts, spoken, result.table.schema)
+    letters = []
+    for content in contents(result, explainer, model, read, _positions(result, people), reasons, options):
+        label = plain(content.person)
+        fields = {name: getattr(content, name) for name in ("outcome", "reasons", "options", "absence", "fixed")}
+        source = rendered(
+            words,
+            title,
+            {
+                **fields,
+                "words": read.words,
+                "sender": [plain(line) for line in sender.splitlines()],
+                "date": plain(date),
+                "reference": plain(reference.replace("{person}", label)),
+                "person": label,
+            },
+            escape=False,
+        )
+        letters.append(Letter(content.person, content, language, source, frame))
+    return letters
+
+
+def _positions(result: Counterfactuals, people: Iterable[Any] | None) -> list[int]:
+    labels = list(result.table.labels)
+    if people is None:
+        return list(range(len(labels)))
+    wanted = list(people)
+    unknown = [person for person in wanted if person not in labels]
+    if unknown:
+        raise DataError(f"no row has the label {listed(unknown)}; the labels are {listed(labels)}")
+    return [i for i, label in enumerate(labels) if label in wanted]
+
+
+def _template(path: str | os.PathLike[str] | None, known: Mapping[str, str], name: str) -> tuple[str, str]:
+    """The text of a template, and what messages call it."""
+    if path is None:
+        return known[name], name
+    try:
+        return Path(path).read_text(encoding="utf-8"), repr(str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{str(path)!r} could not be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def html_page(letters: Sequence[Letter]) -> str:
+    """Letters as one page of HTML, each on a sheet of its own."""
+    first = letters[0]
+    title = next((block.lines[0] for block in blocks(first._source) if block.mark == "#"), "")
+    values = {"language": first.language, "title": title, "letters": [as_html(letter._source) for letter in letters]}
+    return rendered(first._page, PAGE, values, escape=True)
+
+
+def save(letters: Sequence[Letter], path: str | os.PathLike[str]) -> None:
+    """Writes letters into one file, .html or .txt, each on a page of its own."""
+    if not letters:
+        raise DataError("there are no letters to write")
+    write_atomically(
+        path, (html_page(letters) if file_ending(path) == ".html" else "\f".join(x.text for x in letters)).encode()
+    )
+
+
+def save_each(letters: Sequence[Letter], path: str | os.PathLike[str]) -> list[Path]:
+    """Writes each letter into a file of its own, named after `path` and the person: `letter-17.html`."""
+    file_ending(path)
+    base, taken, written = Path(path), set[str](), []
+    for number, letter in enumerate(letters):
+        name = re.sub(r"[^\w-]+", "_", str(letter.person)) or "_"
+        name = f"{name}_{number}" if name.lower() in taken else name
+        taken.add(name.lower())
+        place = base.with_name(f"{base.stem}-{name}{base.suffix}")
+        save([letter], place)
+        written.append(place)
+    return written
+
+
+def file_ending(path: str | os.PathLike[str]) -> str:
+    """The ending of a file for letters; others are refused."""
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS:
+        raise FileError(f"letters are written to {' or '.join(_ENDINGS)} files, got {str(path)!r}")
+    return ending
+
+
+def save_templates(folder: str | os.PathLike[str]) -> list[Path]:
+    """Writes the built-in templates into a folder, to be edited: the words of each language, and the page of HTML."""
+    places = []
+    for name, text in builtin_templates().items():
+        place = Path(folder) / name
+        if place.exists():
+            raise FileError(f"{str(place)!r} exists already; name another folder")
+        places.append((place, text))
+    for place, text in places:
+        write_atomically(place, text.encode())
+    return [place for place, _ in places]

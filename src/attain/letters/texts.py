@@ -1,0 +1,276 @@
+"""The table of texts that letters are written with: a sentence for each input, and words that replace the schema's.
+
+As TOML:
+
+    [letter.en]
+    subject = "Your application for a loan"
+
+    [inputs.duration.en]
+    label = "term of the loan"
+    high = "The term of {value} is long."
+    text = "The term of the loan."
+
+or as CSV, with one column for each language:
+
+    input,case,en,de
+    ,subject,Your application for a loan,Ihr Kreditantrag
+    duration,label,term of the loan,Laufzeit
+    duration,high,The term of {value} is long.,Die Laufzeit von {value} ist lang.
+    housing,levels.rents,rented,zur Miete
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+import tomlkit
+
+from attain.core.arrays import as_python
+from attain.core.errors import AttainError, FileError, listed
+from attain.core.text import number, plain
+from attain.letters.languages import LANGUAGES, Language
+from attain.schema import Feature, Schema
+
+WORDS: Final = ("subject", "greeting", "refused", "approved", "contact", "closing")
+"""The sentences of a letter that the table may replace."""
+_VALUE: Final = "{value}"
+MISSING: Final = "missing"
+"""The key of a missing cell among levels."""
+
+
+@dataclass(frozen=True)
+class InputTexts:
+    """What letters say about one input, in one language.
+
+    Parameters
+    ----------
+    label, unit, unit_one
+        Instead of the schema's label and unit; the unit of the number 1.
+    text
+        Why this input counts against somebody. `{value}` in it is the person's own value.
+    high, low
+        The same where the value is above, or below, the median of people with the desired decision.
+    levels
+        Names of levels and special codes, instead of the schema's; "missing" is a missing cell.
+    level_texts
+        Reasons where the person has this level or special code. A special code or missing cell has no `text` with
+        `{value}` in it.
+    """
+
+    label: str = ""
+    unit: str = ""
+    unit_one: str = ""
+    text: str = ""
+    high: str = ""
+    low: str = ""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    level_texts: Mapping[str, str] = field(default_factory=dict)
+
+
+_CASES: Final = tuple(item.name for item in fields(InputTexts))
+_NESTED: Final = ("levels", "level_texts")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of one language.
+
+    Attributes
+    ----------
+    language
+        How numbers are written.
+    words
+        The sentences of `WORDS`, empty where the template's own is used.
+    inputs
+        By the name of the feature.
+    """
+
+    language: Language
+    words: Mapping[str, str]
+    inputs: Mapping[str, InputTexts]
+
+    @classmethod
+    def read(cls, source: str | os.PathLike[str] | Mapping[str, Any], language: Language, schema: Schema) -> Texts:
+        """From a TOML or CSV file, or a dictionary like that of the TOML file; see the module's text."""
+        content, title = (source, "texts") if isinstance(source, Mapping) else (_content(source), repr(str(source)))
+        _known(title, content, ("letter", "inputs"), "tables")
+        words, inputs = (_table(title, content.get(name, {}), name) for name in ("letter", "inputs"))
+        _known(f"{title}, letter", words, LANGUAGES, "languages")
+        _known(f"{title}, inputs", inputs, schema.names, "inputs")
+        own = _strings(f"{title}, letter.{language.code}", words.get(language.code, {}), WORDS)
+        return cls(
+            language,
+            {name: own.get(name, "") for name in WORDS},
+            {name: _input(title, schema[name], given, language.code) for name, given in inputs.items()},
+        )
+
+    def of(self, feature: Feature) -> InputTexts:
+        """The texts of a feature; all empty where the table has none."""
+        return self.inputs.get(feature.name, InputTexts())
+
+    def label(self, feature: Feature) -> str:
+        return plain(self.of(feature).label or feature.title)
+
+    def value(self, feature: Feature, cell: Any) -> str:
+        """A value with its unit, or the name of a level or special code."""
+        own = self.of(feature)
+        key = level_key(cell)
+        if key in own.levels:
+            return plain(own.levels[key])
+        if cell is None:
+            return self.language.missing
+        if not feature.numeric:
+            return plain(self.language.number(cell) if _is_number(cell) else cell)
+        if float(cell) in feature.special:
+            return plain(feature.special[float(cell)] or self.language.number(cell))
+        unit = own.unit or feature.unit or ""
+        return self.language.quantity(cell, plain(own.unit_one if own.unit_one and cell == 1 else unit))
+
+    def reason(self, feature: Feature, cell: Any, side: str) -> str:
+        """Why this input counts against somebody whose value is `cell`; empty where the table does not say.
+
+        `side` is "high" or "low" where the value is above or below the usual one, otherwise empty. A sentence with
+        `{value}` is about a number or a level: a special code or a missing cell needs one of its own.
+        """
+        own = self.of(feature)
+        sided = {"high": own.high, "low": own.low}.get(side, "")
+        general = "" if _VALUE in own.text and is_coded(feature, cell) else own.text
+        chosen = own.level_texts.get(level_key(cell)) or sided or general
+        return plain(chosen.replace(_VALUE, self.value(feature, cell)))
+
+
+def is_coded(feature: Feature, cell: Any) -> bool:
+    """Whether a value is missing or a special code."""
+    return cell is None or (feature.numeric and float(cell) in feature.special)
+
+
+def level_key(cell: Any) -> str:
+    """The key of a level, special code or missing cell in the table."""
+    cell = as_python(cell)
+    if cell is None:
+        return MISSING
+    return str(cell).lower() if isinstance(cell, bool) else number(cell) if _is_number(cell) else str(cell)
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _content(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    name = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+        return _from_csv(name, text) if name.lower().endswith(".csv") else tomllib.loads(text)
+    except OSError as error:
+        raise FileError(f"{name!r} could not be read: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"{name!r} is not valid TOML: {error}") from None
+
+
+def _from_csv(name: str, text: str) -> dict[str, Any]:
+    header = text.partition("\n")[0]
+    rows = list(csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=header.count)))
+    if not rows or not {"input", "case"} <= rows[0].keys() or any(None in row for row in rows):
+        raise FileError(f"{name!r} must have the columns input, case, and one for each language, such as en and de")
+    content: dict[str, Any] = {"letter": {}, "inputs": {}}
+    for row in rows:
+        case, _, level = (row["case"] or "").partition(".")
+        for language in (column for column in row if column not in ("input", "case")):
+            place = content["inputs"].setdefault(row["input"], {}) if row["input"] else content["letter"]
+            texts = place.setdefault(language, {})
+            if level:
+                texts.setdefault(case, {})[level] = row[language] or ""
+            else:
+                texts[case] = row[language] or ""
+    return content
+
+
+def _input(title: str, feature: Feature, given: Any, language: str) -> InputTexts:
+    title = f"{title}, inputs.{feature.name}"
+    _known(title, _table(title, given, ""), LANGUAGES, "languages")
+    own = given.get(language, {})
+    own = {"text": own} if isinstance(own, str) else own
+    title = f"{title}.{language}"
+    _known(title, _table(title, own, ""), _CASES, "keys")
+    plain_texts = _strings(title, {name: text for name, text in own.items() if name not in _NESTED}, _CASES)
+    codes = [*feature.levels, *feature.special, None]
+    nested = {
+        name: _strings(f"{title}.{name}", own[name], list(map(level_key, codes))) for name in _NESTED if name in own
+    }
+    return InputTexts(**plain_texts, **nested)  # type: ignore[arg-type]
+
+
+def _table(title: str, given: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise AttainError(f"{title}{name and f', {name}'} must be a table of texts, got {given!r}")
+    return given
+
+
+def _strings(title: str, given: Any, known: Iterable[str]) -> dict[str, str]:
+    """A table of texts, those that are empty left out."""
+    _known(title, _table(title, given, ""), known, "keys")
+    for name, text in given.items():
+        if not isinstance(text, str):
+            raise AttainError(f"{title}.{name} must be a text, got {text!r}")
+    return {name: text for name, text in given.items() if text.strip()}
+
+
+def _known(title: str, given: Mapping[str, Any], known: Iterable[str], what: str) -> None:
+    names = list(known)
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise AttainError(f"{title} has {listed(unknown)}; its {what} are {listed(names, 40)}")
+
+
+def texts_template(schema: Schema, languages: Iterable[str] = tuple(LANGUAGES)) -> str:
+    """A TOML file with every input of a schema, to be filled in; what is optional is a comment."""
+    document = tomlkit.document()
+    for line in _INTRODUCTION.splitlines():
+        document.add(tomlkit.comment(line))
+    codes = list(languages)
+    document["letter"] = {code: _optional(tomlkit.table(), WORDS) for code in codes}
+    inputs = tomlkit.table(is_super_table=True)
+    for feature in schema:
+        inputs[feature.name] = {code: _to_fill_in(feature) for code in codes}
+    document["inputs"] = inputs
+    return tomlkit.dumps(document)
+
+
+_INTRODUCTION: Final = """Texts of letters. Fill in a reason (text) for each input: one or two short sentences that tell
+a person why it counted against them. {value} in it is the person's own value. Lines that begin
+with # are optional: remove the # to use them. high and low replace text where the value is above
+or below the median of people with the desired decision; label, unit and levels are the names
+that letters use instead of the schema's; level_texts are reasons for single levels."""
+
+
+def _to_fill_in(feature: Feature) -> Any:
+    table = tomlkit.table()
+    table["text"] = ""
+    _optional(table, ("high", "low") if feature.ordered else ())
+    table.add(tomlkit.comment(_line("label", feature.title)))
+    if feature.unit:
+        table.add(tomlkit.comment(_line("unit", feature.unit)))
+    names = {level_key(level): str(level) for level in feature.levels}
+    names |= {level_key(code): meaning for code, meaning in feature.special.items()}
+    for key, name in names.items():
+        table.add(tomlkit.comment(_line(f"levels.{tomlkit.key(key).as_string()}", name)))
+    for key in names:
+        table.add(tomlkit.comment(_line(f"level_texts.{tomlkit.key(key).as_string()}", "")))
+    return table
+
+
+def _optional(table: Any, names: Iterable[str]) -> Any:
+    for name in names:
+        table.add(tomlkit.comment(_line(name, "")))
+    return table
+
+
+def _line(name: str, text: str) -> str:
+    return f"{name} = {tomlkit.string(text).as_string()}"

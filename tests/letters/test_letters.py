@@ -1,0 +1,350 @@
+"""Letters as people read them: the same parts in both languages, plain words, and nothing that is not escaped."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attain import Feature, Schema, Status
+from attain.core.errors import AttainError, DataError, FileError
+from attain.letters import Letter, save, save_each, save_templates, texts_template, write
+from attain.letters.markup import as_html, as_text
+from tests.letters import world
+from tests.letters.readability import amstad, english_syllables, flesch, german_syllables
+
+EXPLAINER = world.explainer()
+MODEL = world.model(lambda frame: frame["amount"] < 4100)
+FRAME = world.people({}, {}, {}, {"amount": 1000.0}, {}, {}, {"amount": 8000.0})
+STATUSES = {
+    1: Status.NOTHING_FREE,
+    2: Status.NO_RECOURSE,
+    3: Status.ALREADY_DESIRED,
+    4: Status.RULES_CONFLICT,
+    5: Status.UNREADABLE,
+    6: Status.BUDGET_SPENT,
+}
+WHY = {"amount": -0.4, "age": -0.2, "home": -0.1, "rating": 0.3, "months": -0.001}
+RESULT = world.result(
+    FRAME, {0: [{"amount": 4000.0}, {"amount": 3500.0, "home": "owned"}]}, [WHY] * 7, statuses=STATUSES
+)
+
+
+def letters(language: str = "en", **arguments: Any) -> list[Letter]:
+    return write(RESULT, EXPLAINER, MODEL, world.TEXTS, language=language, **arguments)
+
+
+def words(letter: Letter) -> str:
+    """The text on one line."""
+    return " ".join(letter.text.split())
+
+
+class _Reader(HTMLParser):
+    """The text of a page, and its elements."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text, self.names = "", []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.names.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_letter_says_what_was_decided_why_and_what_would_change_it() -> None:
+    first = letters(sender="Bank\nStreet 1", date="1 March", reference="L-{person}")[0]
+    for part in (
+        "Bank Street 1",
+        "1 March Reference: L-p0",
+        "Your loan",
+        "cannot approve it",
+        "- 5,000 € is a lot of money. - Your age is 30 years. - You live in a rented home.",
+        "You may not be able to change all of these points.",
+        "Option 1 - Amount of the loan: 4,000 € (now: 5,000 €).",
+        "Option 2 - Amount of the loan: 3,500 € (now: 5,000 €). - Home: owned (now: rented).",
+        "left these details as they are: age.",
+        "not legal advice",
+    ):
+        assert part in words(first)
+    assert "term" not in words(first).lower(), "an input that hardly counts is no reason"
+    assert [reason.free for reason in first.content.reasons] == [True, False, True]
+    assert len(letters(reasons=2)[0].content.reasons) == 2
+
+
+def test_german_letters_have_german_words_and_numbers() -> None:
+    first = letters("de")[0]
+    for part in (
+        "Ihr Kredit",
+        "5.000 € ist viel Geld.",
+        "Ihre Wohnung: zur Miete.",
+        "Weg 1 - Höhe des Kredits: 4.000 € (heute: 5.000 €).",
+        "keine Rechtsberatung",
+    ):
+        assert part in words(first)
+
+
+def test_both_languages_have_the_same_parts() -> None:
+    for english, german in zip(letters("en"), letters("de"), strict=True):
+        assert _Reader(english.html).names == _Reader(german.html).names
+        assert len(english.content.options) == len(german.content.options)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_people_without_an_answer_get_an_honest_letter(language: str) -> None:
+    texts = [words(letter) for letter in letters(language)]
+    assert len(set(texts)) == len(texts)
+    contents = [letter.content for letter in letters(language)]
+    assert [content.outcome for content in contents] == [
+        *["refused"] * 3,
+        "approved",
+        "refused",
+        "unreadable",
+        "refused",
+    ]
+    assert [content.absence for content in contents] == [
+        *("", "nothing free", "certain", "", "contradiction", "", "not found")
+    ]
+    assert not contents[3].reasons
+    assert not contents[5].reasons
+
+
+def test_text_and_page_say_the_same() -> None:
+    for letter in letters(sender="Bank"):
+        page = _Reader(letter.html).text
+        for word in re.findall(r"[^\W_]+", letter.text):
+            assert word in page
+
+
+@pytest.mark.parametrize(("language", "score", "least"), [("en", flesch, 60), ("de", amstad, 50)])
+def test_letters_are_plain_language(language: str, score: Any, least: float) -> None:
+    for letter in letters(language, sender="Bank"):
+        assert score(letter.text) >= least
+        for jargon in ("counterfactual", "percentile", "score", "model prediction", "kontrafaktisch", "Perzentil"):
+            assert jargon not in letter.text
+
+
+def test_readability_is_counted_as_published() -> None:
+    assert flesch("The cat sat on the mat.") == pytest.approx(206.835 - 1.015 * 6 - 84.6)
+    assert amstad("Das Haus ist alt. Wir sehen es.") == pytest.approx(180 - 3.5 - 58.5 * 8 / 7)
+    spoken = {
+        "table": 2,
+        "make": 1,
+        "people": 2,
+        "needed": 2,
+        "compared": 2,
+        "changes": 2,
+        "application": 4,
+        "sides": 1,
+    }
+    assert {word: english_syllables(word) for word in spoken} == spoken
+    spoken = {"Entscheidung": 3, "Angaben": 3, "neue": 2, "Laufzeit": 2, "geändert": 3, "Brief": 1}
+    assert {word: german_syllables(word) for word in spoken} == spoken
+
+
+def test_everything_is_escaped() -> None:
+    hostile = "<script>alert('x')</script>&amp;"
+    schema = world.SCHEMA.change("home", label=hostile, levels=("rented", hostile, "free"))
+    frame = world.people({})
+    made = world.result(frame, {0: [{"home": hostile}]}, [{"home": -1}], schema=schema)
+    texts = {"inputs": {"home": {"en": {"text": f"{hostile} {{value}}", "levels": {"rented": f"“{hostile}”"}}}}}
+    accepts = world.model(lambda rows: rows["home"] != "rented")
+    explainer = world.explainer(features=schema.features)
+    [letter] = write(made, explainer, accepts, texts, sender=hostile, date=hostile, reference=hostile)
+    read = _Reader(letter.html)
+    assert "script" not in read.names
+    assert letter.html.count("<script") == 0
+    assert read.text.count(hostile) >= 6
+
+
+def test_a_missing_text_is_an_error_that_names_the_inputs() -> None:
+    texts = {"inputs": {"amount": world.TEXTS["inputs"]["amount"], "home": {"de": "Ihre Wohnung."}}}
+    with pytest.raises(AttainError, match=r"no reason in 'en' for 'age', 'home'") as error:
+        write(RESULT, EXPLAINER, MODEL, texts)
+    assert "--texts-template" in str(error.value)
+    empty = {"inputs": {**world.TEXTS["inputs"], "age": {"en": {"text": "  "}}}}
+    with pytest.raises(AttainError, match="'age'"):
+        write(RESULT, EXPLAINER, MODEL, empty)
+
+
+def test_a_special_code_needs_a_text_of_its_own() -> None:
+    made = world.result(world.people({"months": 0}), {}, [{"months": -1}])
+    [letter] = write(made, EXPLAINER, MODEL, world.TEXTS)
+    assert letter.content.reasons[0].text == "The term has no end."
+    with pytest.raises(AttainError, match=r"'months \(0\)'"):
+        write(made, EXPLAINER, MODEL, world.TEXTS, language="de")
+
+
+def test_contributions_must_be_known() -> None:
+    with pytest.raises(AttainError, match="contributions=True"):
+        write(replace(RESULT, attributions=None), EXPLAINER, MODEL, world.TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"inputs": {"amuont": {}}}, "'amuont'"),
+        ({"inputs": {"amount": {"fr": {}}}}, "'fr'"),
+        ({"inputs": {"amount": {"en": {"hihg": "x"}}}}, "'hihg'"),
+        ({"inputs": {"amount": {"en": {"high": 3}}}}, "high must be a text, got 3"),
+        ({"inputs": {"home": {"en": {"levels": {"rent": "x"}}}}}, "'rent'"),
+        ({"inputs": {"home": {"en": 3}}}, "must be a table"),
+        ({"letter": {"en": {"subjekt": "x"}}}, "'subjekt'"),
+        ({"lettre": {}}, "'lettre'"),
+    ],
+)
+def test_mistakes_in_texts_are_named(texts: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttainError, match=re.escape(message)):
+        write(RESULT, EXPLAINER, MODEL, texts)
+
+
+def test_texts_from_csv_are_those_from_toml(tmp_path: Path) -> None:
+    def toml(value: Any) -> str:
+        return "{" + ", ".join(f'"{k}" = {toml(v) if isinstance(v, dict) else repr(v)}' for k, v in value.items()) + "}"
+
+    (tmp_path / "texts.toml").write_text(
+        "\n".join(f"{name} = {toml(table)}" for name, table in world.TEXTS.items()), encoding="utf-8"
+    )
+    lines = ["input;case;en;de"]
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for code, own in world.TEXTS["letter"].items():
+        for case, text in own.items():
+            rows.setdefault(("", case), {})[code] = text
+    for name, languages in world.TEXTS["inputs"].items():
+        for code, own in languages.items():
+            for case, text in ({"text": own} if isinstance(own, str) else own).items():
+                nested = (
+                    {f"{case}.{key}": item for key, item in text.items()} if isinstance(text, dict) else {case: text}
+                )
+                for key, item in nested.items():
+                    rows.setdefault((name, key), {})[code] = item
+    lines += [f"{name};{case};{own.get('en', '')};{own.get('de', '')}" for (name, case), own in rows.items()]
+    (tmp_path / "texts.csv").write_text("\n".join(lines), encoding="utf-8-sig")
+    for language in ("en", "de"):
+        expected = [letter.html for letter in letters(language)]
+        for name in ("texts.toml", "texts.csv"):
+            found = write(RESULT, EXPLAINER, MODEL, tmp_path / name, language=language)
+            assert [letter.html for letter in found] == expected
+
+
+def test_the_template_of_texts_has_every_input_and_can_be_filled_in(tmp_path: Path) -> None:
+    path = tmp_path / "texts.toml"
+    path.write_text(texts_template(world.SCHEMA), encoding="utf-8")
+    with pytest.raises(AttainError, match="'amount', 'age', 'home'"):
+        write(RESULT, EXPLAINER, MODEL, path)
+    text = path.read_text(encoding="utf-8")
+    assert 'levels.rented = "rented"' in text
+    assert 'level_texts.0 = ""' in text
+    filled = re.sub(r'^(#? ?)(.*) = ""$', r'\2 = "A reason."', text, flags=re.MULTILINE)
+    path.write_text(re.sub(r"^# (label|unit|levels\.)", r"\1", filled, flags=re.MULTILINE), encoding="utf-8")
+    for language in ("en", "de"):
+        assert len(write(RESULT, EXPLAINER, MODEL, path, language=language)) == len(RESULT)
+
+
+def test_your_own_template_and_page(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("# Hello {{ person }}\n\n{{ options|length }} ways", encoding="utf-8")
+    (tmp_path / "page.html").write_text("<body>{% for x in letters %}{{ x|safe }}{% endfor %}</body>", encoding="utf-8")
+    first = letters(template=tmp_path / "words.txt", page=tmp_path / "page.html")[0]
+    assert first.text == "Hello p0\n========\n\n2 ways\n"
+    assert first.html == "<body><h1>Hello p0</h1>\n<p>2 ways</p></body>"
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ options.__class__ }}", "unsafe"),
+        ("{{ ''.__class__.__mro__ }}", "unsafe"),
+        ("{{ reasons[0].__init__ }}", "unsafe"),
+        ("{{ words._x }}", "has no attribute '_x'"),
+        ("{{ words.update({}) }}", "unsafe|not callable|no attribute"),
+        ("{{ nothing }}", "'nothing' is undefined"),
+        ("line\n{% if %}", "line 2"),
+        ("{% include 'letter.en.txt' %}", "template|loader"),
+        ("{{ 1 / 0 }}", "division"),
+        ("{{ range(10000000)|list }}", "too big|Range"),
+    ],
+)
+def test_templates_run_in_a_sandbox(tmp_path: Path, template: str, message: str) -> None:
+    (tmp_path / "words.txt").write_text(template, encoding="utf-8")
+    with pytest.raises(AttainError, match=message) as error:
+        letters(template=tmp_path / "words.txt")
+    assert "words.txt" in str(error.value)
+
+
+def test_templates_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="could not be read"):
+        letters(template=tmp_path / "none.txt")
+
+
+def test_the_built_in_templates_are_written_for_editing(tmp_path: Path) -> None:
+    written = save_templates(tmp_path)
+    assert [path.name for path in written] == ["letter.en.txt", "letter.de.txt", "page.html"]
+    again = letters("de", template=written[1], page=written[2])
+    assert [letter.html for letter in again] == [letter.html for letter in letters("de")]
+    with pytest.raises(FileError, match="exists already"):
+        save_templates(tmp_path)
+
+
+def test_one_file_for_all_or_one_for_each(tmp_path: Path) -> None:
+    found = letters()
+    save(found, tmp_path / "all.html")
+    assert _Reader((tmp_path / "all.html").read_text(encoding="utf-8")).names.count("article") == len(found)
+    save(found, tmp_path / "all.txt")
+    assert (tmp_path / "all.txt").read_text(encoding="utf-8").split("\f") == [letter.text for letter in found]
+    names = [path.name for path in save_each(found[:2], tmp_path / "to.html")]
+    assert names == ["to-p0.html", "to-p1.html"]
+    assert (tmp_path / names[1]).read_text(encoding="utf-8") == found[1].html
+    odd = [replace(found[0], person=person) for person in ("../x", "..\\x", "")]
+    assert [path.name for path in save_each(odd, tmp_path / "to.txt")] == ["to-_x.txt", "to-_x_1.txt", "to-_.txt"]
+    with pytest.raises(FileError, match=r"\.html or \.txt"):
+        save(found, tmp_path / "all.pdf")
+    with pytest.raises(DataError, match="no letters"):
+        save([], tmp_path / "none.html")
+
+
+def test_people_are_chosen_by_label_and_letters_do_not_depend_on_each_other() -> None:
+    everybody = letters()
+    assert letters()[0].html == everybody[0].html
+    for i in (0, 3, 6):
+        [alone] = letters(people=[f"p{i}"])
+        assert (alone.person, alone.html) == (f"p{i}", everybody[i].html)
+    with pytest.raises(DataError, match="'p9'"):
+        letters(people=["p9"])
+    with pytest.raises(AttainError, match="'en', 'de'"):
+        letters("fr")
+
+
+def test_a_result_that_was_written_and_read_gives_the_same_letters() -> None:
+    read = type(RESULT).from_json(RESULT.to_json())
+    found = write(read, EXPLAINER, MODEL, world.TEXTS)
+    assert [letter.html for letter in found] == [letter.html for letter in letters()]
+
+
+def test_markup() -> None:
+    source = "# A title\n\n- one\n- two\n  goes on\n\n| a\n| b\n\nA\nparagraph <b>\n\n## h\n### i\n- j"
+    assert as_text(source) == (
+        "A title\n=======\n\n- one\n- two goes on\n\na\nb\n\nA paragraph <b>\n\nh\n-\n\ni\n\n- j\n"
+    )
+    assert as_html("A <b>\n\n- x\n- y") == "<p>A &lt;b&gt;</p>\n<ul><li>x</li><li>y</li></ul>"
+    assert as_html("### a\n- b\n\n## c") == "<section>\n<h3>a</h3>\n<ul><li>b</li></ul>\n</section>\n<h2>c</h2>"
+    assert as_html("| a\n| b") == "<p class='lines'>a<br>b</p>"
+    assert as_text("") == "\n"
+
+
+def test_units_of_one_and_large_numbers() -> None:
+    schema = Schema((Feature("months", "count", unit="months"), Feature("year", "count")))
+    from attain.letters.languages import LANGUAGES
+    from attain.letters.texts import Texts
+
+    texts = {"inputs": {"months": {"de": {"unit": "Monate", "unit_one": "Monat"}}}}
+    german = Texts.read(texts, LANGUAGES["de"], schema)
+    assert [german.value(schema["months"], n) for n in (1, 2, 1234)] == ["1 Monat", "2 Monate", "1.234 Monate"]
+    assert [german.value(schema["year"], n) for n in (1998, 12345, None)] == ["1998", "12.345", "keine Angabe"]
+    assert LANGUAGES["de"].number(-1234567.5) == "-1.234.567,5"
+    assert LANGUAGES["en"].quantity(12.5, "%") == "12.5%"
+    assert LANGUAGES["de"].quantity(12.5, "%") == "12,5 %"
+    assert LANGUAGES["en"].number(1e-7) == "0.0000001"

@@ -1,0 +1,297 @@
+"""What a letter prints holds as it is printed: rounded, re-scored, within rules, laws and constraints."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attain import Feature, Guarded, Schema, Status
+from attain.core.errors import AttainError
+from attain.letters import Letter, Option, write
+from attain.letters.rounding import candidates, inward
+from attain.results.ranges import Ranges
+from attain.tables import on_grid
+from tests.letters import world
+
+EXPLAINER = world.explainer()
+ONE = world.people({})
+
+
+def letter(accepts: Any, option: dict[str, Any], *, language: str = "en", **fields: Any) -> Letter:
+    """The letter to somebody with one option, by a model that accepts where `accepts` is true."""
+    method = fields.pop("explainer", EXPLAINER)
+    made = world.result(ONE, {0: [option]}, [{"amount": -1}], **fields)
+    return write(made, method, world.model(accepts), world.TEXTS, language=language)[0]
+
+
+def only(found: Letter) -> Option:
+    assert len(found.content.options) == 1
+    return found.content.options[0]
+
+
+def number(text: str, decimal: str = ".", thousands: str = ",") -> float:
+    """The number at the beginning of a printed value, read as a reader would."""
+    found = re.match(r"-?[\d.,]+", text)
+    assert found is not None
+    return float(found[0].replace(thousands, "").replace(decimal, "."))
+
+
+@pytest.mark.parametrize(
+    ("low", "printed"),
+    [
+        (4500.0, "4,520 €"),  # two digits fewer than the answer, rounded away from 5,000
+        (4523.0, "4,523 €"),
+        (4523.65, "4,523.7 €"),
+        (4523.715, "4,523.72 €"),  # nothing but the answer itself holds
+    ],
+)
+def test_less_is_rounded_where_the_rounded_value_would_undo_the_decision(low: float, printed: str) -> None:
+    found = only(letter(lambda frame: (frame["amount"] >= low) & (frame["amount"] <= 4523.72), {"amount": 4523.72}))
+    assert [change.after for change in found.changes] == [printed]
+    assert [change.before for change in found.changes] == ["5,000 €"]
+
+
+@given(
+    st.floats(1, 9999).map(lambda x: float(f"{x:.6g}")),
+    st.floats(0, 400),
+    st.sampled_from([("en", ".", ","), ("de", ",", ".")]),
+)
+def test_the_model_accepts_every_printed_number(answer: float, width: float, language: tuple[str, str, str]) -> None:
+    own = 5000.0
+    if answer == own:
+        return
+    low, high = (answer - width, answer) if answer < own else (answer, answer + width)
+    code, decimal, thousands = language
+    found = letter(lambda f: (f["amount"] >= low) & (f["amount"] <= high), {"amount": answer}, language=code)
+    [change] = only(found).changes
+    assert low <= number(change.after, decimal, thousands) <= high
+    assert change.after in found.text.replace("\n", " ")
+
+
+def test_an_option_that_does_not_hold_is_not_printed() -> None:
+    found = letter(lambda frame: frame["amount"] < 100, {"amount": 4000.0})
+    assert found.content.options == ()
+    assert found.content.absence == "not found"
+    assert "We found none that we could suggest" in found.text.replace("\n", " ")
+
+
+def test_a_number_that_cannot_be_shown_with_all_digits_is_not_printed() -> None:
+    tiny = 1.23456e-20
+    found = letter(lambda frame: (frame["amount"] > 0) & (frame["amount"] <= tiny), {"amount": tiny})
+    assert found.content.options == ()
+
+
+def test_rounding_keeps_the_constraints_of_the_call() -> None:
+    settings = {"constraints": {"people": [{"person": "p0", "bounds": {"amount": [4523.0, None]}}]}}
+    found = only(letter(lambda frame: frame["amount"] < 4900, {"amount": 4523.72}, settings=settings))
+    assert number(found.changes[0].after) >= 4523
+
+
+def test_rounding_keeps_the_rules() -> None:
+    rules = ("amount >= 4523",)
+    ruled = world.explainer(rules=rules)
+    found = letter(
+        lambda frame: frame["amount"] < 4900,
+        {"amount": 4523.72},
+        explainer=ruled,
+        schema=replace(world.SCHEMA, rules=rules),
+    )
+    assert only(found).changes[0].after == "4,523 €"
+
+
+@pytest.mark.parametrize("settings", [{"slack": 5}, {"robust": [{"library": "sklearn"}]}])
+def test_answers_with_further_promises_are_not_rounded(settings: dict[str, Any]) -> None:
+    found = letter(lambda frame: frame["amount"] < 4900, {"amount": 4523.72}, settings=settings)
+    assert only(found).changes[0].after == "4,523.72 €"
+
+
+def test_rounding_does_not_make_an_option_less_typical() -> None:
+    random = np.random.default_rng(1)
+    # nobody has between 4,000 and 4,523 €
+    amounts = np.round(np.concatenate([random.uniform(4523, 4600, 150), random.uniform(5000, 6000, 150)]), 2)
+    rows = [{"amount": amount} for amount in amounts]
+    train = world.people(*rows).reset_index(drop=True)
+    schema = world.SCHEMA.change(["months", "home", "rating"], immutable=True)
+    accepts = world.model(lambda frame: frame["amount"] < 4900)
+    guarded = Guarded(schema, autoencoder=None, figures=False).fit(train, accepts.model(train))
+    made = world.result(ONE, {0: [{"amount": 4601.23}]}, [{"amount": -1}], schema=schema)
+    [found] = write(made, guarded, accepts, world.TEXTS)
+    [exact] = write(replace(made, settings={"slack": 5}), guarded, accepts, world.TEXTS)
+    assert only(found).level == only(exact).level
+    assert only(found).changes[0].after != only(exact).changes[0].after
+
+
+def test_the_same_option_is_printed_once_and_at_most_three() -> None:
+    options = [{"amount": value} for value in (4001.0, 4002.0, 3000.0, 2000.0, 1000.0)]
+    made = world.result(ONE, {0: options}, [{"amount": -1}])
+    accepts = world.model(lambda frame: frame["amount"] < 4100)
+    [found] = write(made, EXPLAINER, accepts, world.TEXTS)
+    assert [option.changes[0].after for option in found.content.options] == ["4,000 €", "3,000 €", "2,000 €"]
+    [found] = write(made, EXPLAINER, accepts, world.TEXTS, options=1)
+    assert len(found.content.options) == 1
+
+
+def test_a_change_that_the_decision_does_not_need_is_marked() -> None:
+    found = only(letter(lambda frame: frame["amount"] < 4600, {"home": "owned", "amount": 4500.0}))
+    assert [(change.label, change.needed) for change in found.changes] == [
+        ("Amount of the loan", True),
+        ("Home", False),
+    ]
+
+
+def test_of_two_changes_either_of_which_suffices_none_is_marked() -> None:
+    found = only(letter(lambda f: (f["amount"] < 4600) | (f["home"] == "owned"), {"home": "owned", "amount": 4500.0}))
+    assert [change.needed for change in found.changes] == [True, True]
+
+
+def test_what_follows_is_named_apart() -> None:
+    found = only(letter(lambda frame: frame["months"] <= 30, {"months": 30}))
+    assert [(change.label, change.after) for change in found.changes] == [("Term", "30 months")]
+    assert [(change.label, change.before, change.after) for change in found.follows] == [("ratio", "100", "167")]
+
+
+def box(low: list[float], high: list[float], columns: list[int], failing: float, levels: Any = None) -> Ranges:
+    """The ranges of one option."""
+    nothing: tuple[tuple[int, ...], ...] = ((),) * len(columns)
+    ends = {f"{side}{end}": np.array(cells) for side in ("", "box_") for end, cells in (("low", low), ("high", high))}
+    return Ranges(
+        option=np.zeros(len(columns), dtype=int),
+        column=np.array(columns),
+        low_percentile=np.zeros(len(columns)),
+        high_percentile=np.ones(len(columns)),
+        levels=levels or nothing,
+        box_failing=np.full(len(columns), failing),
+        **ends,
+    )
+
+
+def test_ranges_are_printed_where_they_are_proven_and_contain_what_is_printed() -> None:
+    made = world.result(ONE, {0: [{"amount": 4523.72, "rating": "middle"}]}, [{"amount": -1}])
+
+    def with_box(failing: float, low: float) -> Option:
+        ranges = box([low, 1.0], [4523.72, 2.0], [0, 3], failing)
+        accepts = world.model(lambda frame: (frame["amount"] <= 4523.72) & (frame["rating"] != "low"))
+        return only(write(replace(made, intervals=ranges), EXPLAINER, accepts, world.TEXTS)[0])
+
+    amount, rating = with_box(0.0, 1234.56).changes
+    assert amount.after == "4,520 €"
+    assert 1234.56 <= number(amount.low) <= 4520 <= number(amount.high) <= 4523.72
+    assert rating.levels == ("high",)
+    amount, rating = with_box(0.01, 1234.56).changes
+    assert not amount.low, "not proven, and too many values to ask about"
+    assert rating.levels == ("high",), "asked about"
+    assert not with_box(0.0, 4522.0).changes[0].low, "the printed value is outside"
+
+
+@given(st.integers(2, 40), st.integers(0, 60), st.integers(0, 60), st.integers(1, 120))
+def test_every_combination_of_values_that_would_do_is_accepted(answer: int, below: int, above: int, hole: int) -> None:
+    def accepts(frame: pd.DataFrame) -> Any:
+        return (frame["months"] <= 49) & (frame["months"] != hole) & (frame["home"] == "owned")
+
+    if answer == hole:
+        return
+    low, high = max(1, answer - below), min(49, answer + above)
+    made = world.result(ONE, {0: [{"months": answer, "home": "owned"}]}, [{"amount": -1}])
+    made = replace(made, intervals=box([low, np.nan], [high, np.nan], [1, 2], 0.01, ((), (2,))))
+    months, home = only(write(made, EXPLAINER, world.model(accepts), world.TEXTS)[0]).changes
+    assert home.levels == (), "free homes are not accepted"
+    whole = low < high and not low <= hole <= high
+    assert bool(months.low) == whole
+    if whole:
+        assert low <= number(months.low) <= answer <= number(months.high) <= high
+
+
+def test_other_levels_are_checked_with_the_printed_values() -> None:
+    made = world.result(ONE, {0: [{"amount": 4523.72, "home": "owned"}]}, [{"amount": -1}])
+    made = replace(made, intervals=box([np.nan] * 2, [np.nan] * 2, [0, 2], 0.0, ((), (2,))))
+    both = world.model(lambda frame: (frame["amount"] < 4900) & (frame["home"] != "rented"))
+    assert only(write(made, EXPLAINER, both, world.TEXTS)[0]).changes[1].levels == ("free",)
+    exact = world.model(
+        lambda f: ((f["amount"] < 4900) & (f["home"] == "owned")) | ((f["amount"] == 4523.72) & (f["home"] == "free"))
+    )
+    assert only(write(made, EXPLAINER, exact, world.TEXTS)[0]).changes[1].levels == ()
+
+
+def test_the_model_must_decide_as_it_did() -> None:
+    made = world.result(ONE, {0: [{"amount": 4000.0}]}, [{"amount": -1}])
+    with pytest.raises(AttainError, match="decides otherwise about 'p0'"):
+        write(made, EXPLAINER, world.model(lambda frame: frame["amount"] > 0), world.TEXTS)
+
+
+def test_a_result_of_another_explainer_is_refused() -> None:
+    other = world.explainer(features=(*world.SCHEMA.features[:4], world.SCHEMA["ratio"], world.SCHEMA["age"]))
+    made = world.result(ONE, {0: [{"amount": 4000.0}]}, [{"amount": -1}])
+    with pytest.raises(AttainError, match="another schema"):
+        write(made, other, world.model(lambda frame: frame["amount"] < 4100), world.TEXTS)
+
+
+@pytest.mark.parametrize("status", [Status.INTERRUPTED, Status.TIME_SPENT])
+def test_people_whose_search_has_not_ended_get_no_letter(status: Status) -> None:
+    made = world.result(ONE, {}, [{"amount": -1}], statuses={0: status})
+    with pytest.raises(AttainError, match="'p0' has not ended"):
+        write(made, EXPLAINER, world.model(lambda frame: frame["amount"] < 0), world.TEXTS)
+
+
+def test_how_long_an_option_takes() -> None:
+    schema = Schema((*(replace(f, pace=10.0) if f.name == "amount" else f for f in world.SCHEMA.features),), laws=())
+    paced = world.explainer(features=schema.features)
+    found = letter(lambda frame: frame["amount"] <= 4970, {"amount": 4970.0}, explainer=paced, schema=schema)
+    assert (only(found).takes, only(found).wait) == ("3 months", "")
+    assert "This will take you about 3 months." in found.text.replace("\n", " ")
+
+
+def test_waiting_is_a_point_of_its_own() -> None:
+    clock = replace(world.SCHEMA["months"], clock=1.0)
+    features = tuple(clock if f.name == "months" else f for f in world.SCHEMA.features)
+    schema = Schema(features, laws=())
+    found = letter(
+        lambda frame: frame["months"] >= 56,
+        {"months": 56},
+        explainer=world.explainer(features=features),
+        schema=schema,
+    )
+    assert (only(found).wait, only(found).takes, only(found).changes) == ("6 months", "", ())
+    assert "- Wait about 6 months and then apply again." in found.text
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=1, max_size=5),
+    st.sampled_from([None, 1.0, 0.05, 50.0]),
+)
+def test_rounding_away_adds_a_fifth_to_a_change_at_most(pairs: list[tuple[float, float]], step: float | None) -> None:
+    own, rows = (on_grid(np.array(part)[:, None], step) for part in zip(*pairs, strict=True))
+    schema = Schema((Feature("x", "real", step=step),))
+    chosen = rows != own
+    versions = candidates(rows, own, chosen, schema)
+    np.testing.assert_array_equal(versions[-1], rows)
+    size = np.abs(rows - own)
+    for away in versions[:-1:2]:
+        assert (np.abs(away - own) >= size * (1 - 1e-9)).all()
+        assert (np.abs(away - own) <= size * 1.2 + 1e-9).all()
+        assert (away[~chosen] == rows[~chosen]).all()
+
+
+def test_round_ends_lie_within() -> None:
+    assert inward(1234.56, 4523.72, None) == (1300, 4500)
+    assert inward(0.031, 0.099, None) == (0.031, 0.099)
+    assert inward(12, 120, 12) == (12, 120)
+    assert inward(3, 7, 1) == (3, 7)
+
+
+def test_the_model_is_asked_about_nobody_else() -> None:
+    frame = world.people({}, {"amount": 6000.0})
+    made = world.result(frame, {0: [{"amount": 4000.0}], 1: [{"amount": 4000.0}]}, [{"amount": -1}] * 2)
+    asked: list[pd.DataFrame] = []
+
+    def accepts(rows: pd.DataFrame) -> Any:
+        asked.append(rows)
+        return rows["amount"] < 4100
+
+    model = world.model(accepts)
+    write(made, EXPLAINER, model, world.TEXTS, people=["p0"])
+    assert not any((rows["amount"] == 6000).any() for rows in asked)
