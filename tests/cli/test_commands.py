@@ -211,6 +211,49 @@ def test_importance_and_contributions_are_in_the_result_and_in_files(files: Path
     assert "--importance has no FILE" in capsys.readouterr().err
 
 
+def test_ranges_slack_and_a_timeout_are_those_of_the_library(files: Path, capsys: Any) -> None:
+    asked = ["--ranges", "r.csv", "--slack", "2", "--timeout", "600", "--class-names", "paid out,turned down"]
+    assert main([*EXPLAIN, *asked, "--out", "o.csv"]) == 0
+    assert "Written: o.csv, r.csv, o.csv.config.toml" in " ".join(capsys.readouterr().out.split())
+    expected = direct(ranges=True, slack=2)
+    ranges = pd.read_csv("r.csv", keep_default_na=False)
+    assert ranges["who"].tolist() == expected.ranges["person"].tolist()
+    assert ranges["feature"].tolist() == expected.ranges["feature"].tolist()
+    written = pd.read_csv("o.csv", keep_default_na=False)
+    said = expected.sentences.str.replace("the decision “granted”", "the decision “paid out”")
+    assert written["sentence"].tolist() == said.tolist()
+    assert "will do" in " ".join(said)
+    assert "(± 2 percentile points)" in " ".join(said)
+
+
+MENU = ["menu", *EXPLAIN[1:], "--most", "1", "--person"]
+
+
+def test_the_menu_of_one_person_is_that_of_the_library(files: Path, capsys: Any) -> None:
+    X, refused = people.frame(150), pd.read_parquet("refused.parquet")
+    name = str(refused.index[1])
+    assert main([*MENU, name, "--out", "m.csv"]) == 0
+    out = capsys.readouterr().out
+    expected = attain.load("e.attain").menu(
+        people.linear_model(X, people.labels(X)), refused.iloc[[1]], target="granted", most=1
+    )
+    written = pd.read_csv("m.csv", keep_default_na=False)
+    assert written["features"].tolist() == [", ".join(names) for names in expected["features"]]
+    assert written["change"].tolist() == expected["change"].tolist()
+    enough = expected[expected["suffices"] == "yes"]
+    assert len(enough)
+    assert out.startswith(f"Person {name}: {len(enough)} change")
+    assert all(change in out for change in enough["change"])
+    assert "Not enough by itself, for certain: " in out
+    assert main([*MENU, name, "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)["menu"]
+    assert [entry["suffices"] for entry in entries] == expected["suffices"].tolist()
+    assert entries[-1]["total_shift"] is None
+    (files / "c.toml").write_text(f"immutable = {[n for n in people.schema().names if n not in ('savings', 'cards')]}")
+    assert main([*MENU, name, "--constraints", "c.toml"]) == 3
+    assert f"Person {name}: 0 changes are enough for granted." in capsys.readouterr().out
+
+
 def test_few_people_get_sentences_and_many_a_table(files: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.setattr("attain.cli.terminal._WIDEST", 1000)
@@ -354,6 +397,18 @@ REFUSED = {
     "no column to drop": (["schema", "infer", "train.csv", "--drop", "none"], "--drop: the file has no column 'none'"),
     "no config": (["explain", "--config", "no.toml"], "'no.toml' does not exist or cannot be read"),
     "config of another command": (["explain", "--config", "schema.toml"], "was not written by attain"),
+    "names for some classes": (
+        [*EXPLAIN, "--out", "o.csv", "--class-names", "paid out"],
+        "--class-names must be a name for each class, 'granted', 'refused', in this order; got 'paid out'",
+    ),
+    "a timeout of 0": ([*EXPLAIN, "--out", "o.csv", "--timeout", "0"], "timeout must be a number > 0, got 0.0"),
+    "a method misspelt": (
+        ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "guardd"],
+        "got 'guardd'; did you mean 'Guarded'?",
+    ),
+    "a column misspelt": (["schema", "infer", "train.csv", "--drop", "decison"], "did you mean 'decision'?"),
+    "a menu for several": (["menu", *EXPLAIN[1:]], "PEOPLE has 6 people, and a menu is for one"),
+    "a menu for nobody": ([*MENU, "me"], "PEOPLE has nobody called 'me'; the names are 'p"),
     "foreign file": (["inspect", "train.csv"], "is refused"),
 }
 
@@ -410,6 +465,7 @@ def test_a_terminal_without_unicode_gets_ascii(files: Path) -> None:
         ["fit", "--help"],
         ["explain", "--help"],
         ["inspect", "--help"],
+        ["menu", "--help"],
         ["schema", "show", "schema.toml"],
         ["inspect", "e.attain"],
         [*EXPLAIN, "--out", "o.csv"],

@@ -63,6 +63,14 @@ def _wrapped(model: Any, classes: Sequence[str] | None) -> Model:
     return Model(model, classes=_named(classes) if classes else None)
 
 
+def class_names(text: str, classes: Sequence[Any]) -> dict[Any, str]:
+    """What texts call each class, from `bad,good`."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != len(classes) or not all(names):
+        raise ModelError(f"--class-names must be a name for each class, {listed(classes)}, in this order; got {text!r}")
+    return dict(zip(classes, names, strict=True))
+
+
 def find_target(text: str, classes: Sequence[Any]) -> Any:
     """The class with this name: `1` finds the label 1, `true` the label True."""
     exact = [label for label in classes if str(label) == text]

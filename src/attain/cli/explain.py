@@ -20,6 +20,7 @@ _FEW = 5
 _SHOWN = 20
 """How many people the table has."""
 _MORE = {
+    "ranges": "say in which range each change may lie",
     "importance": "find how much each change matters, and for what",
     "contributions": "find why each decision was made",
 }
@@ -57,6 +58,7 @@ def register(commands: Any) -> None:
     command.add_argument("people", metavar="PEOPLE", help="a CSV or Parquet file with one row per person")
     add_model(command, "a model file or module:object; see below")
     command.add_argument("--target", required=True, metavar="T", help="the desired class, as the model names it")
+    command.add_argument("--class-names", metavar="A,B", help="what texts call the model's classes, in its order")
     command.add_argument("--out", required=True, metavar="OUT", help="output file: .csv, .xlsx, .parquet or .json")
     command.add_argument("--labels", action="store_true", help="call features by their labels and units in OUT")
     command.add_argument("--changes", metavar="FILE", help="also write one row per changed cell: .csv or .parquet")
@@ -71,6 +73,10 @@ def register(commands: Any) -> None:
     command.add_argument("--n", type=int, default=1, help="number of options for each person (default 1)")
     command.add_argument("--probability", type=float, metavar="P", help="require this probability of the target")
     command.add_argument("--constraints", metavar="C.toml", help="what may change in this call")
+    command.add_argument(
+        "--slack", type=float, metavar="P", help="require that answers hold to ± this many percentile points"
+    )
+    command.add_argument("--timeout", type=float, metavar="S", help="seconds that the model may take for each person")
     command.add_argument(
         "--figures",
         choices=("on", "off"),
@@ -92,7 +98,7 @@ def register(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Explains, writes and reports; returns the exit code."""
     from attain.cli.answers import write_answers, write_table
-    from attain.cli.classifiers import find_target, known_classes, read_model
+    from attain.cli.classifiers import class_names, find_target, known_classes, read_model
     from attain.cli.config import write_config
     from attain.cli.constraints import read_constraints
     from attain.cli.frames import EXCEL, check_ending, read_people
@@ -113,7 +119,10 @@ def run(given: argparse.Namespace) -> int:
     constraints = read_constraints(given.constraints, list(people.frame.index))
     model = read_model(given)
     log = open_log(given)
-    target = find_target(given.target, known_classes(model, explainer.layout_, explainer.table_.values))
+    classes = known_classes(model, explainer.layout_, explainer.table_.values)
+    target = find_target(given.target, classes)
+    if given.class_names is not None:
+        model.class_names = class_names(given.class_names, classes)
     started = time.perf_counter()
     interrupted = False
     try:
@@ -126,6 +135,8 @@ def run(given: argparse.Namespace) -> int:
             constraints=constraints,
             errors=given.errors,
             **{name: getattr(given, name) is not None for name in _MORE},
+            slack=given.slack,
+            timeout=given.timeout,
         )
     except Interrupted as stop:
         result, interrupted = stop.result, True
@@ -176,7 +187,7 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
         say(f"{_SHOWN} of {len(result)} people are shown; all are in {given.out}.")
     say()
     say(summary(result))
-    rate = f" ({len(result) / seconds:,.0f} people per second)" if seconds > 0 else ""
+    rate = f" ({len(result) / seconds:,.0f} people per second)" if len(result) > seconds > 0 else ""
     say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
     say(f"Written: {', '.join([given.out, *_tables(given).values(), config])}")
 
@@ -186,7 +197,7 @@ def _tables(given: argparse.Namespace) -> dict[str, str]:
     from attain.cli.frames import EXCEL
     from attain.core.errors import AttainError
 
-    for name in _MORE:
+    for name in _MORE.keys() - {"ranges"}:
         if getattr(given, name) is True and not given.out.lower().endswith((".json", EXCEL)):
             raise AttainError(
                 f"--{name} has no FILE, and {given.out!r} has one row for each option; name a FILE, or write OUT as "

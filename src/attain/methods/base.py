@@ -399,7 +399,7 @@ class Explainer(_Learned, ABC):
         -------
         A frame with one row per set, cheapest first, then the single features that do not suffice: `features`;
         `suffices`, which is "yes", "no" where it is proven that no change of these features is enough (for linear
-        models and tree ensembles), or else "not found"; `values`, what the features become; `sentence`, the same for
+        models and tree ensembles), or else "not found"; `values`, what the features become; `change`, the same for
         reading; `total_shift` in percentile points; and `typicality`, where the method has a guard. Two features are
         listed if together they are cheaper than either alone, by a tenth or more; three and more if none of them is
         enough with fewer. Sets of several features that do not suffice are not listed.

@@ -16,14 +16,13 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from attain.core.text import plain
 from attain.methods.ranges.axes import axis
 from attain.methods.ranges.deciding import others_follow
 from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models.structure.products import Axes, Product, ProductScore
 from attain.population.percentiles import Percentiles
-from attain.results.sentences import actions, capitalised, joined
+from attain.results.sentences import arrow
 from attain.results.status import Typicality
 from attain.tables import Region, Table, unchanged
 
@@ -264,7 +263,7 @@ def as_columns(entries: list[Entry], table: Table) -> dict[str, list[Any]]:
             [] if entry.row is None else [str(layout.value(names[j], float(entry.row[j]))) for j in entry.columns]
             for entry in entries
         ],
-        "sentence": [_sentence(entry, table) for entry in entries],
+        "change": [_change(entry, table) for entry in entries],
         "total_shift": [
             None if np.isnan(entry.total_shift) else round(100 * entry.total_shift, 3) for entry in entries
         ],
@@ -274,18 +273,17 @@ def as_columns(entries: list[Entry], table: Table) -> dict[str, list[Any]]:
     }
 
 
-def _sentence(entry: Entry, table: Table) -> str:
-    """What to change, or that a change of these features alone is not enough."""
-    features = [table.schema.features[j] for j in entry.columns]
-    if entry.row is None:
-        titles = joined([plain(feature.title) for feature in features])
-        certain = "; this is certain" if entry.suffices == "no" else ", as far as was found"
-        return f"To change {titles} alone is not enough{certain}."
-    cells = [
+def _change(entry: Entry, table: Table) -> str:
+    """`duration: 48 → 24 months; instalment rate: 3 → 2`; empty where no answer is known."""
+    row, layout = entry.row, table.layout
+    if row is None:
+        return ""
+    features = [(j, table.schema.features[j]) for j in entry.columns]
+    cells = (
         {
-            "current": table.layout.value(feature.name, float(table.values[0, j])),
-            "counterfactual": table.layout.value(feature.name, float(entry.row[j])),
+            "current": layout.value(feature.name, float(table.values[0, j])),
+            "counterfactual": layout.value(feature.name, float(row[j])),
         }
-        for feature, j in zip(features, entry.columns, strict=True)
-    ]
-    return capitalised(joined(actions(zip(cells, features, strict=True)), ", and ") + ".")
+        for j, feature in features
+    )
+    return "; ".join(arrow(cell, feature) for cell, (_, feature) in zip(cells, features, strict=True))

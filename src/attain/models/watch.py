@@ -71,7 +71,9 @@ class Watch:
             raise raised[0]
         if not returned:
             about = "1 row" if rows == 1 else f"{rows} rows"
-            raise SlowModelError(f"{self.title} took longer than {limit:.3g} s when asked about {about}")
+            raise SlowModelError(
+                f"{self.title} took longer than {limit:.3g} s when asked about {about}; raise `timeout` to wait longer"
+            )
         if self.learning:
             self._seconds, self._rows = time.perf_counter() - started, rows
         return returned[0]

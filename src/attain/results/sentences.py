@@ -184,10 +184,7 @@ def changed_options(result: Record, positions: Collection[int] | None = None) ->
 
 
 def actions(changes: Iterable[tuple[Mapping[str, Any], Feature]]) -> list[str]:
-    """`reduce duration from 48 to 24 months and amount from 5951 to 5075 DM`: one text for each verb.
-
-    Of a cell, only the values `current` and `counterfactual` are used.
-    """
+    """`reduce duration from 48 to 24 months and amount from 5951 to 5075 DM`: one text for each verb."""
     found: dict[str, list[str]] = {}
     for cell, feature in changes:
         verb, change = _action(cell, feature)
@@ -225,6 +222,11 @@ def now_and_then(cell: Mapping[str, Any], feature: Feature, quoted: Callable[[An
         return _alone(before, feature, quoted), _alone(after, feature, quoted)
     shown, new = readable(before, after, feature.step)
     return shown, _with_unit(new, feature)
+
+
+def arrow(cell: Mapping[str, Any], feature: Feature) -> str:
+    """A changed cell on one line: `duration: 48 → 24 months`."""
+    return f"{plain(feature.title)}: {' → '.join(now_and_then(cell, feature))}"
 
 
 def _alone(value: Any, feature: Feature, quoted: Callable[[Any], str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.text import folded, number, plain, table, wrapped
 from attain.results.record import Record
-from attain.results.sentences import changed_options, leeway, now_and_then, only_typical, option_sentences, requested
+from attain.results.sentences import arrow, changed_options, leeway, only_typical, option_sentences, requested
 from attain.results.status import Status, Typicality
 from attain.schema.text import described, months
 
@@ -117,12 +117,8 @@ def _changes(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """What changes, and how long that takes; clocks show the same, and are left out."""
     chosen = [cell for cell in cells if result.table.schema[cell["feature"]].clock is None]
     time = f"{'wait' if cells[0]['waits'] else 'takes'} {months(cells[0]['months'])}"
-    return [*(_arrow(result, cell) for cell in chosen), *([time] if cells[0]["months"] else [])]
-
-
-def _arrow(result: Record, cell: Mapping[str, Any]) -> str:
-    feature = result.table.schema[cell["feature"]]
-    return f"{plain(feature.title)}: {' → '.join(now_and_then(cell, feature))}"
+    arrows = (arrow(cell, result.table.schema[cell["feature"]]) for cell in chosen)
+    return [*arrows, *([time] if cells[0]["months"] else [])]
 
 
 def paragraphs(result: Record, width: int | None = None) -> str:
