@@ -108,13 +108,15 @@ def add_audit(command: argparse.ArgumentParser) -> None:
         "--audit-inputs",
         choices=("hmac", "plain"),
         default="hmac",
-        help="store people's records as HMACs (default), or in plain text",
+        metavar="HOW",
+        help="store people's records as HMACs (hmac, the default), or in plain text (plain)",
     )
     command.add_argument(
         "--audit-answers",
         choices=("plain", "hmac"),
         default="plain",
-        help="store suggested values in plain text (default), or as HMACs",
+        metavar="HOW",
+        help="store suggested values in plain text (plain, the default), or as HMACs (hmac)",
     )
 
 
