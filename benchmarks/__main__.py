@@ -18,6 +18,7 @@ MODULES = (
     "months",
     "guarded_speed",
     "slack",
+    "importance",
     "reports",
     "recorded_answers",
 )
