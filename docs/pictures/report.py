@@ -1,0 +1,58 @@
+"""The pictures of docs/reports.md, from German credit: `python docs/pictures/report.py`; needs Chromium."""
+
+import io
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from sklearn.model_selection import train_test_split
+
+import attain
+from attain.cli.demo import classifier
+from attain.core.files import write_atomically
+
+FOLDER = Path(__file__).parent
+PICTURES = {
+    "report": (1280, 900, 1, "Overview"),
+    "report-people": (1280, 900, 1, "People"),
+    "report-phone": (390, 1300, 0, "People"),
+}
+"""Width and height of the window, the colour scheme that it prefers, light (1) or dark (0), and its first section."""
+
+
+def page(path: Path) -> None:
+    """The report of everybody who is refused."""
+    data = attain.datasets.load_german()
+    train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.3, random_state=0, stratify=data.y)
+    model = classifier(data, 0).fit(train, y_train)
+    explainer = attain.Guarded(data.schema, autoencoder=None, random_state=0).fit(train, y_train)
+    refused = test[model.predict(test) != data.desired]
+    asked = {"n": 2, "ranges": True, "importance": True, "contributions": True, "constraints": {"max_changes": 2}}
+    explainer.explain(model, refused, target=data.desired, **asked).report(path)
+
+
+def screenshot(page: Path, width: int, height: int, scheme: int, section: str) -> bytes:
+    """The page from a section on as a window shows it, with few colours."""
+    cut, picture = page.with_suffix(".cut.html"), page.with_suffix(".png")
+    text = page.read_text(encoding="utf-8")
+    cut.write_text(re.sub(rf"<main>.*?(?=<h2[^>]*>{section})", "<main>", text, count=1, flags=re.DOTALL), "utf-8")
+    command = [os.environ.get("CHROMIUM", "chromium"), "--headless", "--no-sandbox", "--disable-gpu"]
+    look = [
+        "--hide-scrollbars",
+        f"--blink-settings=preferredColorScheme={scheme}",
+        f"--window-size={width},{height}",
+    ]
+    subprocess.run([*command, *look, f"--screenshot={picture}", cut.as_uri()], check=True, capture_output=True)
+    small = io.BytesIO()
+    Image.open(picture).convert("RGB").quantize(64).save(small, "PNG", optimize=True)
+    return small.getvalue()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        page(Path(folder) / "report.html")
+        for name, look in PICTURES.items():
+            write_atomically(FOLDER / f"{name}.png", screenshot(Path(folder) / "report.html", *look))
