@@ -134,17 +134,18 @@ def _position(line: Mapping[str, Any], entries: Entries, table: Table) -> int:
 
 
 def _configured(explainer: Explainer, settings: Mapping[str, Any]) -> Explainer:
-    """A copy of the explainer with the recorded parameters, some of which may have been set after fitting."""
-    again, own = copy(explainer), explainer.get_params(deep=False)
-    plain = (bool, int, float, str, type(None))
-    again.set_params(
-        **{
-            name: value
-            for name, value in settings["parameters"].items()
-            if name in own and isinstance(value, plain) and isinstance(own[name], plain) and own[name] != value
-        }
-    )
-    again.drawn_seed_ = settings["seed"]  # used where random_state is None
+    """The explainer, or a copy of it if it had other parameters, which may be set after fitting, or another seed."""
+    own, plain = explainer.get_params(deep=False), (bool, int, float, str, type(None))
+    changed = {
+        name: value
+        for name, value in settings["parameters"].items()
+        if name in own and isinstance(value, plain) and isinstance(own[name], plain) and own[name] != value
+    }
+    drawn = settings["parameters"].get("random_state") is None and explainer.drawn_seed_ != settings["seed"]
+    if not changed and not drawn:
+        return explainer
+    again: Explainer = copy(explainer).set_params(**changed)
+    again.drawn_seed_ = settings["seed"]
     return again
 
 
