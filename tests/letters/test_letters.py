@@ -1,6 +1,7 @@
 """Letters as people read them: the same parts in both languages, plain words, and nothing that is not escaped."""
 
 import re
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from attain import Feature, Schema, Status
-from attain.core.errors import AttainError, DataError, FileError
+from attain.core.errors import AttainError, DataError, FileError, MissingExtraError
 from attain.letters import Letter, save, save_each, save_templates, texts_template, write
 from attain.letters.markup import as_html, as_text
 from tests.letters import world
@@ -273,6 +274,12 @@ def test_templates_run_in_a_sandbox(tmp_path: Path, template: str, message: str)
     with pytest.raises(AttainError, match=message) as error:
         letters(template=tmp_path / "words.txt")
     assert "words.txt" in str(error.value)
+
+
+def test_without_jinja_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"attain\[report\]"):
+        letters()
 
 
 def test_templates_that_are_not_there(tmp_path: Path) -> None:
