@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain import Constraints, Feature, GrowingSpheres, Model, Schema, Status
+from attain import Constraints, Feature, GrowingSpheres, Guarded, Model, Schema, Status
 from attain.core.errors import Interrupted
-from attain.methods import NearestUnlike
+from attain.methods import FACE, NearestUnlike, Wachter
 from attain.methods.search.problem import Ledger, Problem
 from attain.tables import Region, Table
 
@@ -150,3 +150,32 @@ def test_evaluate_asks_only_about_what_is_allowed_affordable_and_new():
     assert tried.unaffordable.tolist() == [5]
     assert tried.hits.tolist() == [i for i in (1, 3, 4) if rows[i, 0] > 0]
     assert problem.ledger.spent.tolist() == [3, 0]
+
+
+class Recording(Above):
+    """Keeps what it was asked about. New values have six digits, so that no candidate equals a training row."""
+
+    def __init__(self, threshold: float) -> None:
+        super().__init__(threshold)
+        self.asked: list[float] = []
+
+    def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        self.asked += frame["x"].tolist()
+        return super().predict_proba(frame)
+
+
+@pytest.mark.parametrize(
+    "explainer",
+    [Guarded(SCHEMA, autoencoder=None), FACE(SCHEMA), NearestUnlike(SCHEMA), Wachter(SCHEMA)],
+    ids=lambda explainer: type(explainer).__name__,
+)
+def test_every_training_row_is_asked_about_once_for_each_model(explainer) -> None:
+    model = Recording(0.3)
+    explainer.fit(X, model.predict(X))
+    people = pd.DataFrame({"x": [-0.501, -1.001], "y": [0.1, 0.2]})
+    assert explainer.explain(model, people, target=1).found.any()
+    probed = np.linspace(0, 399, 256).astype(int)
+    expected = np.ones(400, dtype=int)
+    expected[probed] += 2  # twice, to see whether the answers are the same
+    asked = pd.Series(model.asked).value_counts().reindex(X["x"], fill_value=0).to_numpy()
+    np.testing.assert_array_equal(asked, expected)

@@ -129,7 +129,7 @@ def test_the_exact_gradient_is_the_chain_rule_by_hand(line):
     latent = explainer._latent(problem.region)
     unit = units(explainer.schema_, explainer.observed_)
     descent = LatentDescent(explainer, problem, latent, unit)
-    smooth, loss, weight = explainer._inspect(problem.goal, None)[0], loss_of(0.0, 1.5), 0.4
+    smooth, loss, weight = explainer._inspect(problem.goal, explainer._context(problem.goal))[0], loss_of(0.0, 1.5), 0.4
     everybody = np.arange(len(people))
     decoded = latent.decode(latent.codes, everybody)
     rows = problem.region.final_form(decoded, everybody)

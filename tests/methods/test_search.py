@@ -13,7 +13,7 @@ from attain.methods.search.pool import Pool, first_of_each
 from attain.methods.search.ranked import ranks_between
 from attain.methods.search.sparsity import sparse
 from attain.methods.search.sphere import directions, volume_uniform_radii
-from attain.methods.search.streams import normals, row_key, streams, uniforms
+from attain.methods.search.streams import normals, row_keys, streams, uniforms
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, Table
 
@@ -40,9 +40,9 @@ def test_radii_are_uniform_in_the_volume_of_the_shell() -> None:
 
 def test_a_person_has_a_stream_of_their_own() -> None:
     rows = np.array([[1.0, np.nan, 0.0], [1.0, np.nan, -0.0], [1.0, 2.0, 0.0]])
-    keys = [row_key(row, 7) for row in rows]
+    keys = row_keys(rows, 7)
     assert keys[0] == keys[1] != keys[2]
-    assert row_key(rows[0], 8) != keys[0]
+    assert row_keys(rows[:1], 8) != keys[:1]
     together, alone = normals(streams(rows, 7), (4,)), normals(streams(rows[[2]], 7), (4,))
     assert together[2].tobytes() == alone[0].tobytes()
     draws = uniforms(streams(np.arange(2000.0)[:, None], 0), (5,)).ravel()

@@ -14,7 +14,8 @@ from sklearn.cluster import DBSCAN
 from attain.core.errors import AttainError
 from attain.metrics import connected, connected_over, connecting_distance, in_largest_component, nearest_distance
 from attain.population.connectedness import components
-from attain.population.reference import Neighbours, Reference
+from attain.population.neighbours import Neighbours
+from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
 

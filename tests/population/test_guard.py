@@ -212,14 +212,15 @@ def context_of(model, train, calibration, setting, seed=0):
     goal = Goal(Model.of(model), table.layout, target="yes", probe=table.values[:64])
     space = MeasuringSpace.fit(MIXED, table.values)
     given_rows = None if calibration is None else Calibration.read(calibration, MIXED, train[1])
+    aside = np.zeros(len(table), dtype=bool) if given_rows else held_out(table.values, train[1], seed)
     found = GuardContext.of(
         goal,
         setting,
         table.values,
-        goal.judge(table.values).met,
+        goal.judge(table.values)[:2],
         train[1],
         given_rows,
-        seed,
+        aside,
         space,
         lambda rows: -(rows[:, :3] ** 2).sum(axis=1),
         GuardedSettings(),

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import LocalOutlierFactor
 
 from attain.core.errors import DataError
-from attain.population.reference import CONTAMINATION, Neighbours, Reference, distinct
+from attain.population.reference import CONTAMINATION, Reference, distinct
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
 
@@ -50,32 +50,6 @@ def test_space_is_that_of_all_training_rows_unless_given() -> None:
     assert Reference.build(real_schema(1), values, met=met).space.mean[0] == 10
     space = MeasuringSpace.fit(real_schema(1), [[5.0], [7.0]])
     assert Reference.build(real_schema(1), values, met=met, space=space).space is space
-
-
-@pytest.mark.parametrize("dimensions", [3, 40])
-def test_neighbours_are_those_of_brute_force(dimensions: int) -> None:
-    rng = np.random.default_rng(dimensions)
-    points, asked = rng.normal(size=(300, dimensions)), rng.normal(size=(70, dimensions))
-    asked[0] = points[17]
-    distances, indices = Neighbours(points).query(asked, 6)
-    exact = cdist(asked, points)
-    np.testing.assert_allclose(distances, np.sort(exact, axis=1)[:, :6], rtol=1e-12)
-    np.testing.assert_array_equal(indices, np.argsort(exact, axis=1)[:, :6])
-    assert distances[0, 0] == 0
-    assert indices[0, 0] == 17
-
-
-@pytest.mark.parametrize("dimensions", [3, 40])
-def test_neighbours_do_not_depend_on_the_company(dimensions: int) -> None:
-    rng = np.random.default_rng(dimensions)
-    points = rng.integers(0, 2, size=(2000, dimensions)) + rng.normal(size=(2000, dimensions)) * 1e-3
-    asked = rng.integers(0, 2, size=(1500, dimensions)).astype(float)
-    index = Neighbours(points)
-    distances, indices = index.query(asked, 5)
-    for some in (np.arange(1), np.arange(700, 733), rng.permutation(1500)):
-        alone, who = index.query(asked[some], 5)
-        np.testing.assert_array_equal(alone, distances[some])
-        np.testing.assert_array_equal(who, indices[some])
 
 
 @pytest.mark.parametrize("dimensions", [2, 30])

@@ -24,22 +24,31 @@ Build = Callable[[Any, np.ndarray], Reference]
 class ModelContext:
     """A model and a request: which training rows meet it, the reference, and what the method learned about the model.
 
-    Each is computed when it is first needed, at the cost of the goal that asks. Safe to use from several threads.
+    Each is computed when it is first needed, at the cost of the goal that asks; the model is asked about each training
+    row at most once. Safe to use from several threads.
     """
 
     def __init__(self, training: np.ndarray, build: Build) -> None:
         self._lock = RLock()
         self._training, self._build = training, build
-        self._met: np.ndarray | None = None
+        self._asked = np.zeros(len(training), dtype=bool)
+        self._met, self._score = np.zeros(len(training), dtype=bool), np.full(len(training), np.nan)
         self._reference: Reference | None = None
         self._inspected: tuple[str, Any] | None = None
 
+    def judged(self, goal: GoalLike, at: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Which training rows meet the goal, and their scores, (n,) each; or only of those at these positions."""
+        with self._lock:
+            at = np.arange(len(self._training)) if at is None else at
+            new = at[~self._asked[at]]
+            if len(new):
+                judged = goal.judge(self._training[new])
+                self._met[new], self._score[new], self._asked[new] = judged.met, judged.score, True
+            return self._met[at], self._score[at]
+
     def met(self, goal: GoalLike) -> np.ndarray:
         """Which training rows meet the goal, (n,)."""
-        with self._lock:
-            if self._met is None:
-                self._met = goal.judge(self._training).met
-            return self._met
+        return self.judged(goal)[0]
 
     def reference(self, goal: GoalLike) -> Reference:
         """The real rows of the desired class."""

@@ -29,6 +29,8 @@ def difficulty(rows: np.ndarray, factuals: np.ndarray, percentiles: Percentiles)
 
 def faithfulness(rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
     """How much each answer looks like real people of the desired class."""
+    reference.local_density(NEIGHBOURS)  # the widest search for neighbours first
+    reference = reference.searched(rows, NEIGHBOURS)
     return {
         "proximity": proximity(rows, reference),
         "local_outlier_factor": local_outlier_factor(rows, reference, k=NEIGHBOURS),

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from attain.population.reference import Neighbours
+from attain.population.neighbours import Neighbours
 from attain.results.plots.latent import Plane
 
 MOST_SHOWN: Final = 2_000

@@ -17,7 +17,8 @@ from attain.methods.search.sphere import directions, volume_uniform_radii
 from attain.methods.search.streams import streams
 from attain.population.connectedness import LINKS, components
 from attain.population.measuring import measured, positive_integer
-from attain.population.reference import Neighbours, Reference
+from attain.population.neighbours import Neighbours
+from attain.population.reference import Reference
 from attain.tables import RuleBook, ordinary
 
 if TYPE_CHECKING:

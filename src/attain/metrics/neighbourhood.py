@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.population.measuring import booleans, measured, positive_integer
+from attain.population.neighbours import Neighbours
 from attain.population.percentiles import as_matrix
-from attain.population.reference import Neighbours
 from attain.population.space import MeasuringSpace
 
 

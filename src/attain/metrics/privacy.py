@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.population.copies import Copies
 from attain.population.measuring import measured
+from attain.population.neighbours import Neighbours
 from attain.population.percentiles import as_matrix
-from attain.population.reference import Neighbours
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
 

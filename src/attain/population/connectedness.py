@@ -16,7 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError
 from attain.population.measuring import measured, positive_integer
-from attain.population.reference import Neighbours, Reference
+from attain.population.neighbours import Neighbours
+from attain.population.reference import Reference
 
 LINKS: Final = 40
 """Number of neighbours of each point that are linked first when looking for components."""

@@ -102,7 +102,7 @@ class Guard:
         """A guard of at least `min_rows` real rows, calibrated on other rows."""
         crowd = thinned(reference, settings.max_crowd, settings.sample_seed)
         sizes = [k for k in settings.neighbours if k <= max(len(crowd) // 8, min(settings.neighbours))]
-        densities = [crowd.local_density(k) for k in sizes]
+        densities = [crowd.local_density(k) for k in reversed(sizes)][::-1]  # the widest search for neighbours first
         factors = tuple(np.sort(part.factor(*crowd.own_neighbours(part.k))) for part in densities if part is not None)
         distances = reference.own_neighbours(1)[0][:, 0] if len(reference) > 1 else np.zeros(len(reference))
         own_densities = np.empty(0) if density is None else np.sort(density(crowd.values))

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import cKDTree
-from sklearn.neighbors import NearestNeighbors
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import DataError
+from attain.population.neighbours import Index, KnownNeighbours, Neighbours
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
@@ -26,78 +25,6 @@ QUANTILES: Final = (0.5, 0.75, 0.9, 0.95)
 
 CONTAMINATION: Final = 0.01
 """The share of reference rows that are called outliers."""
-
-_TREE_DIMENSIONS: Final = 15
-_WIDTH: Final = 40
-_TILE: Final = 128
-_SPARE: Final = 8
-
-
-class Neighbours:
-    """An index of points that finds the nearest ones.
-
-    Up to 15 dimensions it is a k-d tree; beyond that, where trees lose their advantage, all pairs by matrix products.
-    Matrix products round distances, and may do so differently for another number of queries. So queries go in tiles of
-    one size, a few spare neighbours are requested, and their distances are computed again directly: the answer to a
-    query does not depend on the rest of the batch.
-    """
-
-    def __init__(self, points: FloatArray) -> None:
-        self.points = points
-        self._tree = cKDTree(points) if points.shape[1] <= _TREE_DIMENSIONS else None
-        self._pairs = None if self._tree is not None or not len(points) else _all_pairs(points)
-
-    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
-        """Distances to the k nearest points, nearest first, and which they are; k is at most their number."""
-        if not len(points) or not k:
-            return np.empty((len(points), k)), np.empty((len(points), k), dtype=np.intp)
-        if self._tree is not None:
-            distances, indices = self._tree.query(points, k=range(1, k + 1), workers=-1)
-            return np.asarray(distances), np.asarray(indices)
-        tiles = [self._tile(points[start : start + _TILE], k) for start in range(0, len(points), _TILE)]
-        return np.concatenate([first for first, _ in tiles]), np.concatenate([second for _, second in tiles])
-
-    def _tile(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
-        assert self._pairs is not None
-        padded = np.concatenate((points, np.zeros((_TILE - len(points), points.shape[1]))))
-        candidates = min(k + _SPARE, len(self.points))
-        indices = self._pairs.kneighbors(padded, candidates, return_distance=False)[: len(points)]
-        indices.sort(axis=1)
-        distances = np.empty(indices.shape)
-        for place in range(candidates):
-            distances[:, place] = np.sqrt(((points - self.points[indices[:, place]]) ** 2).sum(axis=1))
-        order = np.argsort(distances, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
-
-
-class Index(Protocol):
-    """Finds the nearest of its points."""
-
-    points: FloatArray
-
-    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]: ...
-
-
-class _KnownNeighbours:
-    """An index that searches for the neighbours of some points once, when it is first asked about them."""
-
-    def __init__(self, index: Index, asked: FloatArray, k: int) -> None:
-        self.points, self._index, self._asked = index.points, index, asked
-        self._width = min(k, len(index.points))
-
-    @cached_property
-    def _found(self) -> tuple[FloatArray, IndexArray]:
-        return self._index.query(self._asked, self._width)
-
-    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
-        if k <= self._width and np.array_equal(points, self._asked):
-            distances, indices = self._found
-            return distances[:, :k], indices[:, :k]
-        return self._index.query(points, k)
-
-
-def _all_pairs(points: FloatArray) -> NearestNeighbors:
-    return NearestNeighbors(algorithm="brute").fit(points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,12 +140,9 @@ class Reference:
         held_out = as_matrix(values, len(self.space.schema))
         return replace(self, held_out=self.nearest(held_out)[0][:, 0] if len(self) else np.empty(0))
 
-    def searched(self, values: ArrayLike) -> Reference:
-        """The same reference, with the 40 nearest neighbours of these rows found once for all later calls."""
-        # A k-d tree is fast, and orders ties by how many neighbours are asked for.
-        if not len(self) or self.space.dimension <= _TREE_DIMENSIONS:
-            return self
-        return replace(self, _index=_KnownNeighbours(self.index, self.space.transform(values), _WIDTH))
+    def searched(self, values: ArrayLike, k: int = 40) -> Reference:
+        """The same reference, with the k nearest neighbours of these rows found once for all later calls."""
+        return replace(self, _index=KnownNeighbours(self.index, self.space.transform(values), k))
 
     def compact(self) -> Reference:
         """The same reference without the neighbours of its own rows, which densities and clusters were made from."""
@@ -258,12 +182,11 @@ class Reference:
 
     def own_neighbours(self, k: int) -> tuple[FloatArray, IndexArray]:
         """Each reference row's k nearest others (all if there are fewer): distances, and which."""
-        # Every k up to 40 is cut from one search, whichever is requested first: among rows equally far, a wider
-        # search may list others first, and results must not depend on earlier requests.
-        width = k if k == 1 else max(k, _WIDTH)
-        if width not in self._neighbours:
-            self._neighbours[width] = _without_self(*self.index.query(self.points, min(width + 1, len(self))))
-        distances, indices = self._neighbours[width]
+        known = [found for width, found in self._neighbours.items() if width >= k]
+        if not known:
+            known = [_without_self(*self.index.query(self.points, min(k + 1, len(self))))]
+            self._neighbours[k] = known[0]
+        distances, indices = known[0]
         return distances[:, :k], indices[:, :k]
 
     def local_density(self, k: int) -> LocalDensity | None:

@@ -102,7 +102,7 @@ def built(
     reference = Reference.build(SCHEMA, values, met=goal.judge(values).met, space=space)
     others = Table.read(frame(calibrated, (seed, 1)), SCHEMA).values
     guard = Guard.fit(setting, reference, others[goal.judge(others).met], density, settings.guard)
-    surrogate, scale = Surrogate.fit(goal, values, space, settings), Scale(SCHEMA, values)
+    surrogate, scale = Surrogate.fit(goal, values, goal.judge(values)[:2], space, settings), Scale(SCHEMA, values)
     persons = frame(10 * people + 100, (seed, 2))
     if age is not None:
         persons["age"] = age

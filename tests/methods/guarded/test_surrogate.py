@@ -73,7 +73,7 @@ def fitted(model, *, probability=None, rows=400):
     table = Table.read(frame(rows, 0), SCHEMA)
     goal = Goal(Model.of(model), table.layout, target="yes", probability=probability, probe=table.values[:50])
     space = MeasuringSpace.fit(SCHEMA, table.values)
-    return Surrogate.fit(goal, table.values, space, GuardedSettings()), goal, space
+    return Surrogate.fit(goal, table.values, goal.judge(table.values)[:2], space, GuardedSettings()), goal, space
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 3.0]), st.sampled_from([None, 0.3, 0.7, 0.9]))

@@ -124,7 +124,7 @@ class FACE(Explainer):
     def _inspect(self, goal: GoalLike, context: ModelContext) -> np.ndarray:
         """Which vertices may stand at the end of a path."""
         graph = self.graph_
-        good = goal.judge(graph.values).met & (graph.height >= np.quantile(graph.height, self.least_density))
+        good = context.judged(goal, self.rows_)[0] & (graph.height >= np.quantile(graph.height, self.least_density))
         if self.least_probability:
             surer = self._goal(goal.model, goal.target, self.least_probability, tolerant=goal.reader.tolerant)
             good &= surer.judge(graph.values).met

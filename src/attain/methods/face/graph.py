@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 from scipy.special import logsumexp
 
-from attain.population.reference import Neighbours
+from attain.population.neighbours import Neighbours
 from attain.schema import Schema
 from attain.tables import Region, ordinary
 

@@ -9,8 +9,9 @@ import numpy as np
 from attain.methods.recourse.actions import ActionGrid, Actions
 from attain.methods.recourse.exact import ExactRecourse
 from attain.methods.search.problem import Answers, Problem
+from attain.models import GoalLike
 from attain.models.structure.encoding import StructureError
-from attain.models.structure.linear import linear_score
+from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema
 
@@ -27,15 +28,18 @@ class Easiest:
         self._grid = ActionGrid(schema, values, "observed")
         self._grid.points = [_thinned(points, most_values) for points in self._grid.points]
 
-    def search(self, problem: Problem) -> Answers | None:
-        """The easiest record of each row, with its total shift as the figure `cost`; None for other models.
+    def score(self, goal: GoalLike) -> LinearScore | None:
+        """The score of a linear model; None for other models."""
+        try:
+            return linear_score(goal, self._values)
+        except StructureError:
+            return None
+
+    def search(self, problem: Problem, score: LinearScore) -> Answers:
+        """The easiest record of each row, with its total shift as the figure `cost`.
 
         Laws take no part: it is the price of keeping them, too, that is read from it.
         """
-        try:
-            score = linear_score(problem.goal, self._values)
-        except StructureError:
-            return None
         region = problem.region.without_laws()
         actions = Actions(region, self._grid, self._percentiles, "total")
         return ExactRecourse().search(replace(problem, region=region, options=1), actions, score)

@@ -13,8 +13,9 @@ from attain.core.frames import Frame
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.pool import rank_within
-from attain.methods.search.streams import row_key
+from attain.methods.search.streams import row_keys
 from attain.models import GoalLike
+from attain.models.structure.linear import LinearScore
 from attain.population.guard import Density, Guard, Setting
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
@@ -109,16 +110,22 @@ def held_out(
     copy = np.empty(len(values), dtype=np.intp)
     copy[order] = rank_within(same[order])
     seed ^= settings.held_out_stream
-    drawn = [row_key(np.append(row, k) if k else row, seed) for row, k in zip(values, copy, strict=True)]
-    return np.array(drawn, dtype=object) < settings.held_out * 2**128
+    limit, chosen = settings.held_out * 2**128, np.empty(len(values), dtype=bool)
+    first = copy == 0
+    chosen[first] = [key < limit for key in row_keys(values[first], seed)]
+    others = np.column_stack((values, copy))[~first]
+    chosen[~first] = [key < limit for key in row_keys(others, seed)]
+    return chosen
 
 
 @dataclass(frozen=True)
 class GuardContext:
-    """The guard and the surrogate for one model and target.
+    """The guard, the surrogate and the score for one model and target.
 
     Attributes
     ----------
+    linear
+        The score of a linear model, where the easiest answer is wanted.
     accepted
         All training rows that the model decides for, whatever their labels, (n, d): starts where there are no others.
     known
@@ -132,6 +139,7 @@ class GuardContext:
     accepted: np.ndarray
     known: bool
     notes: tuple[str, ...]
+    linear: LinearScore | None = None
 
     @classmethod
     def of(
@@ -139,18 +147,20 @@ class GuardContext:
         goal: GoalLike,
         setting: Setting,
         values: np.ndarray,
-        met: np.ndarray,
+        judged: tuple[np.ndarray, np.ndarray],
         labels: np.ndarray | None,
         calibration: Calibration | None,
-        seed: int,
+        aside: np.ndarray,
         space: MeasuringSpace,
         density: Density | None,
         settings: GuardedSettings,
     ) -> GuardContext:
-        """The guard of the training rows (n, d), of which those in `met` (n,) meet the goal."""
+        """The guard of the training rows (n, d), `judged` to meet the goal and scored, (n,) each.
+
+        Without calibration rows, it is calibrated on the training rows that are `aside`, (n,).
+        """
+        met, _ = judged
         desired = met if labels is None else met & desired_labels(labels, goal.target)
-        every = np.ones(len(values), dtype=bool)
-        aside = ~every if calibration is not None else held_out(values, labels, seed, settings)
         reference = Reference.build(
             space.schema,
             values[~aside],
@@ -158,11 +168,11 @@ class GuardContext:
             met=met[~aside],
             space=space,
         )
-        surrogate = Surrogate.fit(goal, values, space, settings)
+        surrogate = Surrogate.fit(goal, values, judged, space, settings)
         accepted = np.unique(values[met], axis=0)  # in the order of their content, whatever that of the training rows
         least = settings.guard.min_rows
         if len(reference) < least:
-            reference = Reference.build(space.schema, values, met=every, space=space)
+            reference = Reference.build(space.schema, values, met=np.ones(len(values), dtype=bool), space=space)
             guard = Guard.fit(setting, reference, values[:0], density, settings.guard)
             return cls(guard, surrogate, accepted, False, (NO_GUARD.format(least),))
         rows = values[aside & desired] if calibration is None else calibration.desired(goal, labels is not None)

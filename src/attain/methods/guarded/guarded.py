@@ -121,6 +121,7 @@ class Guarded(LatentExplainer):
         self._read_training(X, y)
         self.calibration_ = None if calibration is None else Calibration.read(calibration, self.schema_, self.labels_)
         self.held_out_seed_ = self._seed
+        self._aside = self._held_out()
         self.autoencoder_was_fitted_ = hasattr(self.autoencoder, "schema_")
         self._prepare()
         return self
@@ -135,10 +136,14 @@ class Guarded(LatentExplainer):
 
     def _rows_to_learn_from(self) -> np.ndarray:
         values = self.table_.values
-        if self.calibration_ is not None:
-            return values
-        kept = values[~held_out(values, self.labels_, self.held_out_seed_, self._settings)]
+        kept = values[~self._aside]
         return kept if len(kept) > 1 else values
+
+    def _held_out(self) -> np.ndarray:
+        """Which training rows (n,) are for calibration: none where there are others for it."""
+        if self.calibration_ is not None:
+            return np.zeros(len(self.table_), dtype=bool)
+        return held_out(self.table_.values, self.labels_, self.held_out_seed_, self._settings)
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         facts, arrays = super()._learned()
@@ -154,6 +159,7 @@ class Guarded(LatentExplainer):
         if "calibration" in arrays:
             self.calibration_ = Calibration.restore(facts, arrays, self.schema_, self.labels_ is not None)
         self.held_out_seed_ = int(facts["held_out_seed"])
+        self._aside = self._held_out()
         self.autoencoder_was_fitted_ = bool(facts["autoencoder_was_fitted"])
         self._recourse = self._easiest()
 
@@ -253,19 +259,20 @@ class Guarded(LatentExplainer):
         return found
 
     def _inspect(self, goal: GoalLike, context: ModelContext) -> GuardContext:
-        """The guard for this model and target."""
-        return GuardContext.of(
+        """The guard for this model and target, and the score of a linear model."""
+        found = GuardContext.of(
             goal,
             self.guard,
             self.table_.values,
-            context.met(goal),
+            context.judged(goal),
             self.labels_,
             self.calibration_,
-            self.held_out_seed_,
+            self._aside,
             self.space_,
             None if self.autoencoder_ is None else self._density,
             self._settings,
         )
+        return replace(found, linear=self._recourse.score(goal) if self.easiest else None)
 
     def _typicality(self, inspected: GuardContext, rows: np.ndarray) -> np.ndarray:
         if not inspected.known or not len(rows):
@@ -315,7 +322,7 @@ class Guarded(LatentExplainer):
             self.effort,
             self._settings,
         )
-        easiest = self._recourse.search(problem) if self.easiest else None
+        easiest = None if found.linear is None else self._recourse.search(problem, found.linear)
         answers = guarded_answers(problem, search, self._latent_or_none, easiest)
         if found.known:
             return answers

@@ -47,9 +47,8 @@ class Shortlist:
     def around(cls, reference: Reference, places: np.ndarray, size: int) -> Shortlist:
         """The real rows nearest to each of the places (n, places, D), the first of which is the row's own point."""
         size = min(size, len(reference))
-        near, others = places.astype(np.float32), reference.points.astype(np.float32)
-        found = [_nearest(squared_distances(near[:, i], others), size) for i in range(places.shape[1])]
-        indices = np.sort(np.concatenate(found, axis=1), axis=1)
+        found = reference.index.query(places.reshape(-1, places.shape[2]), size)[1]
+        indices = np.sort(found.reshape(len(places), -1), axis=1)
         centre = places[:, 0]
         points = (reference.points[indices] - centre[:, None]).astype(np.float32)
         copies = np.zeros(indices.shape, dtype=np.float32)
@@ -73,13 +72,6 @@ def squared_distances(points: np.ndarray, others: np.ndarray, weights: np.ndarra
         apart = (points[:, dimension, None] - others[None, :, dimension]) ** 2
         total += apart if weights is None else apart * weights[:, dimension, None]
     return total
-
-
-def _nearest(squared: np.ndarray, n: int) -> np.ndarray:
-    """The positions of the n smallest values of each row, in order of position."""
-    if n >= squared.shape[1]:
-        return np.broadcast_to(np.arange(squared.shape[1]), squared.shape).copy()
-    return np.sort(np.argpartition(squared, n - 1, axis=1)[:, :n], axis=1)
 
 
 class LocalGuard:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attain.methods.guarded.settings import GuardedSettings
-from attain.models import GoalLike
+from attain.models import GoalLike, probe_rows
 from attain.population.space import MeasuringSpace
 
 
@@ -43,8 +43,15 @@ class Surrogate:
         return able
 
     @classmethod
-    def fit(cls, goal: GoalLike, values: np.ndarray, space: MeasuringSpace, settings: GuardedSettings) -> Surrogate:
-        """Least squares through the scores of training rows.
+    def fit(
+        cls,
+        goal: GoalLike,
+        values: np.ndarray,
+        judged: tuple[np.ndarray, np.ndarray],
+        space: MeasuringSpace,
+        settings: GuardedSettings,
+    ) -> Surrogate:
+        """Least squares through the scores of training rows (n, d), `judged` to meet the goal and scored, (n,) each.
 
         Leads and probabilities bend where they saturate; their log-odds are what a logistic model adds up, but are
         lost where a probability is 0 or 1 to the last digit. So three fits are tried: log-odds of the rows that are
@@ -52,24 +59,23 @@ class Surrogate:
         none does, it is log-odds of all rows where there are any, because a fit without the saturated rows knows
         nothing about most of the data.
         """
-        rows = values[np.linspace(0, len(values) - 1, min(len(values), settings.surrogate_rows)).astype(np.intp)]
-        judged, points = goal.judge(rows), space.transform(rows)
-        score = np.asarray(judged.score, dtype=np.float64)
+        at = probe_rows(np.arange(len(values)), settings.surrogate_rows)
+        points, (met, score) = space.transform(values[at]), (part[at] for part in judged)
         if goal.probability is not None:
             score = 2 * score - 1  # a probability as a lead over all other classes
         every = np.ones(len(score), dtype=bool)
         if np.abs(score).max(initial=0.0) > 1:
-            return cls._through(points, score, judged.met, every, settings)
+            return cls._through(points, score, met, every, settings)
         odds = np.arctanh(np.clip(score, -settings.saturated, settings.saturated))
         clear = np.abs(score) < settings.saturated
-        fallback = cls._through(points, odds, judged.met, every, settings)
+        fallback = cls._through(points, odds, met, every, settings)
         if not clear.all():
-            first = cls._through(points, odds, judged.met, clear, settings)
+            first = cls._through(points, odds, met, clear, settings)
             if first.exact:
                 return first
         if fallback.exact:
             return fallback
-        last = cls._through(points, score, judged.met, every, settings)
+        last = cls._through(points, score, met, every, settings)
         return last if last.exact else fallback
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -106,7 +107,7 @@ class REVISE(LatentExplainer):
         smooth = None
         if hasattr(self.autoencoder_, "decode_vjp"):
             smooth = smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
-        rows, met, score = Probe.of(goal, self.table_.values)
+        rows, met, score = Probe.of(self.table_.values, partial(context.judged, goal))
         return smooth, None if smooth is None else Loss(smooth.score(rows), met), Loss(score, met, _ends(goal, score))
 
     def _batch_size(self, n: int, inspected: Any) -> int:

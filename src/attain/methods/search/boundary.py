@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from attain.models import GoalLike, probe_rows
+from attain.models import probe_rows
 
 _ROWS = 2_000
 """Training rows from which the boundary is read."""
@@ -20,11 +21,10 @@ class Probe(NamedTuple):
     score: np.ndarray
 
     @classmethod
-    def of(cls, goal: GoalLike, values: np.ndarray) -> Probe:
-        """Asks the model about at most 2,000 of the training rows."""
-        rows = probe_rows(values, _ROWS)
-        judged = goal.judge(rows)
-        return cls(rows, judged.met, judged.score)
+    def of(cls, values: np.ndarray, judged: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Probe:
+        """At most 2,000 of the training rows; `judged` says of those at some positions which are met, and scores."""
+        at = probe_rows(np.arange(len(values)), _ROWS)
+        return cls(values[at], *judged(at))
 
 
 def boundary(score: np.ndarray, met: np.ndarray) -> float:

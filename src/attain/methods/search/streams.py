@@ -8,16 +8,21 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def row_key(row: np.ndarray, seed: int) -> int:
-    """128 bits from a row and the seed: the same in every batch and process."""
-    canonical = np.where(np.isnan(row), np.nan, row + 0.0).astype("<f8")  # one NaN, and no negative zero
-    digest = hashlib.blake2b(canonical.tobytes(), digest_size=16, key=seed.to_bytes(8, "little"))
-    return int.from_bytes(digest.digest(), "little")
+def row_keys(rows: np.ndarray, seed: int) -> list[int]:
+    """128 bits from each row (n, d) and the seed: the same in every batch and process."""
+    content = np.where(np.isnan(rows), np.nan, rows + 0.0).astype("<f8").tobytes()  # one NaN, and no negative zero
+    width, key = 8 * rows.shape[1], seed.to_bytes(8, "little")
+    return [
+        int.from_bytes(
+            hashlib.blake2b(content[i * width : (i + 1) * width], digest_size=16, key=key).digest(), "little"
+        )
+        for i in range(len(rows))
+    ]
 
 
 def streams(rows: np.ndarray, seed: int) -> list[np.random.Generator]:
     """One generator per row."""
-    return [np.random.Generator(np.random.Philox(key=row_key(row, seed))) for row in rows]
+    return [np.random.Generator(np.random.Philox(key=key)) for key in row_keys(rows, seed)]
 
 
 def normals(generators: Sequence[np.random.Generator], shape: tuple[int, ...]) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -113,7 +114,7 @@ class Wachter(Explainer):
     def _inspect(self, goal: GoalLike, context: ModelContext) -> tuple[Smooth | None, float, float]:
         """The score as a smooth function, if it is one, and y′ on its scale and on that of the model's own score."""
         smooth = smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "search")
-        rows, met, score = Probe.of(goal, self.table_.values)
+        rows, met, score = Probe.of(self.table_.values, partial(context.judged, goal))
         own = self._beyond(score, met)
         return smooth, own if smooth is None else self._beyond(smooth.score(rows), met), own
 

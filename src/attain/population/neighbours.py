@@ -1,0 +1,127 @@
+"""The nearest of many points: exact, and the same whatever else is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final, Protocol
+
+import numpy as np
+from scipy.spatial import cKDTree
+from sklearn.neighbors import NearestNeighbors
+
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
+
+_WIDER: Final = 4
+"""How many times as many candidates are looked at next, where the last of them might be tied with one not seen."""
+_ROUNDING: Final = 1e-12
+"""The relative error of a squared distance from a matrix product, with some to spare."""
+_CELLS: Final = 2_000_000
+"""The most cells of candidates in one array: 16 MB."""
+
+_TREE_DIMENSIONS: Final = 20
+"""The most coordinates that vary for which a k-d tree is considered."""
+_GROWTH: Final = 1.1
+"""A k-d tree is used if a point's 20 nearest reach at least this much farther than its 10 nearest: 2^(1/7), as where
+points fill seven dimensions. Measured at 10³ to 10⁵ points, matrix products are faster beyond that."""
+_SAMPLE: Final = 100
+_THREADED: Final = 1_000
+"""From this many queries on, a tree answers them on all cores."""
+
+
+class Index(Protocol):
+    """Finds the nearest of its points."""
+
+    points: FloatArray
+
+    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]: ...
+
+
+class Neighbours:
+    """An index of points (n, D) that finds the nearest ones by Euclidean distance; of those equally far, the first.
+
+    Candidates come from a k-d tree or, where points fill too many dimensions for one, from all pairs by matrix
+    products. Their distances are then computed directly, and more candidates are looked at until none that was not
+    seen can be as near. So the answer is that of brute force, and does not depend on the rest of the batch, on `k` or
+    on how it was found.
+    """
+
+    def __init__(self, points: FloatArray) -> None:
+        self.points = np.ascontiguousarray(points)
+
+    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
+        """Distances to the k nearest points (q, k), nearest first, and which they are; k is at most their number."""
+        distances, indices = np.empty((len(points), k)), np.empty((len(points), k), dtype=np.intp)
+        left, width = np.arange(len(points) if k else 0), k + 1
+        if points is self.points and self._tree is not None:
+            left = self._tree.indices[left]  # one after the other in space, and so in the cache
+        while len(left):
+            width = min(width, len(self.points))
+            unsure = []
+            for part in self._parts(left, width):
+                distances[part], indices[part], sure = self._nearest(points[part], k, width)
+                unsure.append(part[~sure])
+            left, width = np.concatenate(unsure), _WIDER * width
+        return distances, indices
+
+    def _parts(self, which: IndexArray, width: int) -> Iterator[IndexArray]:
+        size = max(_CELLS // (width * max(self.points.shape[1], 1)), 1)
+        return (which[start : start + size] for start in range(0, len(which), size))
+
+    def _nearest(self, points: FloatArray, k: int, width: int) -> tuple[FloatArray, IndexArray, BoolArray]:
+        """Distances and indices (q, k) among `width` candidates each; and where there can be no others, (q,)."""
+        candidates, beyond = self._candidates(points, width)
+        distances = np.sqrt(((points[:, None] - self.points[candidates]) ** 2).sum(axis=2))
+        order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        distances = np.take_along_axis(distances, order, axis=1)
+        sure = (distances[:, -1] < beyond) | (width == len(self.points))
+        return distances, np.take_along_axis(candidates, order, axis=1), sure
+
+    def _candidates(self, points: FloatArray, width: int) -> tuple[IndexArray, FloatArray]:
+        """The nearest `width` points, up to rounding, in order of position (q, width); no other is nearer than (q,)."""
+        if width == len(self.points):
+            return np.tile(np.arange(width), (len(points), 1)), np.full(len(points), np.inf)
+        if self._tree is None:
+            distances, indices = self._pairs.kneighbors(points, width)
+        else:
+            workers = -1 if len(points) >= _THREADED else 1
+            distances, indices = self._tree.query(points, k=range(1, width + 1), workers=workers)
+        farthest = distances[:, -1] ** 2
+        beyond = farthest - _ROUNDING * (farthest + (points**2).sum(axis=1))
+        return np.sort(indices, axis=1), np.sqrt(np.maximum(beyond, 0.0))
+
+    @cached_property
+    def _tree(self) -> cKDTree | None:
+        # Boxes halved in space follow points that lie close together; boxes of equal numbers took 14 times as long.
+        return cKDTree(self.points, balanced_tree=False, compact_nodes=False) if self._favours_tree() else None
+
+    @cached_property
+    def _pairs(self) -> NearestNeighbors:
+        return NearestNeighbors(algorithm="brute").fit(self.points)
+
+    def _favours_tree(self) -> bool:
+        """Whether the points fill few enough dimensions, by a sample of them."""
+        if np.ptp(self.points, axis=0).astype(bool).sum() > _TREE_DIMENSIONS:
+            return False
+        sample = self.points[np.linspace(0, len(self.points) - 1, _SAMPLE).astype(np.intp)]
+        distances = self._pairs.kneighbors(sample, min(21, len(self.points)))[0]
+        inner, outer = distances[:, distances.shape[1] // 2], distances[:, -1]
+        return bool(np.median(outer[inner > 0] / inner[inner > 0]) >= _GROWTH) if (inner > 0).any() else True
+
+
+class KnownNeighbours:
+    """An index that finds the neighbours of some points once, when it is first asked about them."""
+
+    def __init__(self, index: Index, asked: FloatArray, k: int) -> None:
+        self.points, self._index, self._asked = index.points, index, asked
+        self._width = min(k, len(index.points))
+
+    @cached_property
+    def _found(self) -> tuple[FloatArray, IndexArray]:
+        return self._index.query(self._asked, self._width)
+
+    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
+        if k <= self._width and np.array_equal(points, self._asked):
+            distances, indices = self._found
+            return distances[:, :k], indices[:, :k]
+        return self._index.query(points, k)

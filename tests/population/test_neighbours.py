@@ -1,0 +1,125 @@
+"""The nearest of many points, against brute force to the last bit: ties, duplicates, any batch, any k."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attain.population import neighbours
+from attain.population.neighbours import KnownNeighbours, Neighbours
+
+
+def brute_force(points: np.ndarray, asked: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distances to the k nearest, and which; of those equally far, the first."""
+    distances = np.sqrt(((asked[:, None] - points) ** 2).sum(axis=2))
+    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(distances, order, axis=1), order
+
+
+def index_of(points: np.ndarray, tree: bool) -> Neighbours:
+    index = Neighbours(points)
+    index._favours_tree = lambda: tree  # type: ignore[method-assign]
+    return index
+
+
+def assert_equal(found: tuple[np.ndarray, np.ndarray], expected: tuple[np.ndarray, np.ndarray]) -> None:
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    number=st.integers(1, 120),
+    dimensions=st.integers(1, 24),
+    values=st.integers(1, 4),
+    scale=st.sampled_from([1.0, 0.1, 1e-5]),
+    offset=st.sampled_from([0.0, 3.0, 1e4]),
+    share=st.floats(0, 1),
+    tree=st.booleans(),
+)
+def test_ties_and_duplicates_are_those_of_brute_force(
+    seed: int, number: int, dimensions: int, values: int, scale: float, offset: float, share: float, tree: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    points = offset + scale * random.integers(0, values, size=(number, dimensions)).astype(float)
+    asked = offset + scale * random.integers(0, values, size=(20, dimensions)).astype(float)
+    asked[10:] += scale * random.normal(size=(10, dimensions))
+    k = 1 + int(share * (number - 1))
+    assert_equal(index_of(points, tree).query(asked, k), brute_force(points, asked, k))
+
+
+@pytest.mark.parametrize("tree", [True, False])
+@pytest.mark.parametrize("dimensions", [3, 40])
+def test_neighbours_are_those_of_brute_force(dimensions: int, tree: bool) -> None:
+    random = np.random.default_rng(dimensions)
+    points, asked = random.normal(size=(3000, dimensions)), random.normal(size=(70, dimensions))
+    asked[0] = points[17]
+    index = index_of(points, tree)
+    assert index.query(asked, 1)[1][0, 0] == 17
+    for k in (1, 6, 90, 3000):
+        assert_equal(index.query(asked, k), brute_force(points, asked, k))
+
+
+@pytest.mark.parametrize("tree", [True, False])
+@pytest.mark.parametrize("dimensions", [3, 40])
+def test_neighbours_do_not_depend_on_the_rest_of_the_batch(
+    dimensions: int, tree: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(dimensions)
+    points = random.integers(0, 2, size=(2000, dimensions)) + random.normal(size=(2000, dimensions)) * 1e-3
+    asked = random.integers(0, 2, size=(1500, dimensions)).astype(float)
+    index = index_of(points, tree)
+    distances, indices = index.query(asked, 5)
+    for some in (np.arange(1), np.arange(700, 733), random.permutation(1500)):
+        assert_equal(index.query(asked[some], 5), (distances[some], indices[some]))
+    monkeypatch.setattr(neighbours, "_CELLS", 1000)
+    assert_equal(index.query(asked[:200], 5), (distances[:200], indices[:200]))
+
+
+@pytest.mark.parametrize("tree", [True, False])
+def test_points_asked_about_themselves_keep_their_order(tree: bool) -> None:
+    points = np.random.default_rng(0).normal(size=(400, 4)).round(1)
+    index = index_of(points, tree)
+    assert_equal(index.query(index.points, 7), brute_force(points, points, 7))
+
+
+def test_a_tree_is_used_where_points_fill_few_dimensions() -> None:
+    random = np.random.default_rng(0)
+    plane = random.normal(size=(5000, 3)) @ random.normal(size=(3, 16))
+    constant = np.column_stack((random.normal(size=(5000, 4)), np.zeros((5000, 40))))
+    assert Neighbours(plane)._tree is not None
+    assert Neighbours(constant)._tree is not None
+    assert Neighbours(random.normal(size=(5000, 16)))._tree is None
+    assert Neighbours(random.normal(size=(5000, 3)) @ random.normal(size=(3, 21)))._tree is None
+
+
+@pytest.mark.parametrize("points", [np.zeros((50, 2)), np.zeros((1, 2))])
+def test_points_that_are_all_the_same_are_in_order_of_position(points: np.ndarray) -> None:
+    asked = np.ones((3, points.shape[1]))
+    k = min(5, len(points))
+    assert_equal(Neighbours(points).query(asked, k), brute_force(points, asked, k))
+
+
+def test_nothing_is_found_among_no_points() -> None:
+    assert [part.shape for part in Neighbours(np.empty((0, 3))).query(np.zeros((4, 3)), 0)] == [(4, 0), (4, 0)]
+    assert [part.shape for part in Neighbours(np.zeros((9, 3))).query(np.zeros((0, 3)), 2)] == [(0, 2), (0, 2)]
+
+
+def test_known_neighbours_are_searched_once() -> None:
+    class Counting(Neighbours):
+        calls = 0
+
+        def query(self, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+            Counting.calls += 1
+            return super().query(points, k)
+
+    points = np.random.default_rng(0).integers(0, 3, size=(90, 3)).astype(float)
+    asked = points[:10] + 0.5
+    known = KnownNeighbours(Counting(points), asked, 20)
+    for k in (1, 20, 7):
+        assert_equal(known.query(asked.copy(), k), brute_force(points, asked, k))
+    assert Counting.calls == 1
+    assert_equal(known.query(asked, 30), brute_force(points, asked, 30))
+    assert_equal(known.query(asked[:4], 3), brute_force(points, asked[:4], 3))
+    assert Counting.calls == 3
