@@ -14,19 +14,25 @@ from attain.testing import people
 LETTER = ["letter", "r.json", "--explainer", "e.attain", "--model", "mine:classifier", "--texts", "texts.toml"]
 
 
-@pytest.fixture
-def answered(files: Path) -> Path:
-    """The files, with a result that knows why decisions were made, and a table of texts that is filled in."""
-    X = people.frame(150)
-    frame = people.frame(80, seed=7)
-    model = people.linear_model(X, people.labels(X))
+@pytest.fixture(scope="module")
+def result() -> str:
+    """A result that knows why decisions were made, as JSON."""
+    X, frame = people.frame(150), people.frame(80, seed=7)
+    y = people.labels(X)
+    model = people.linear_model(X, y)
     refused = frame[model.predict(frame) == people.REFUSED].iloc[:6]
-    result = attain.load("e.attain").explain(model, refused, target="granted", n=2, contributions=True)
-    (files / "r.json").write_text(result.to_json(), encoding="utf-8")
+    explainer = attain.GrowingSpheres(people.schema(), budget=3000).fit(X, y)
+    return explainer.explain(model, refused, target="granted", n=2, contributions=True).to_json()
+
+
+@pytest.fixture
+def answered(files: Path, result: str) -> Path:
+    """The files, and the result among them."""
+    (files / "r.json").write_text(result, encoding="utf-8")
     return files
 
 
-def test_from_a_table_to_fill_in_to_letters(answered: Path, capsys: Any) -> None:
+def test_from_a_table_to_fill_in_to_letters(answered: Path, result: str, capsys: Any) -> None:
     assert main(["letter", "r.json", "--texts-template", "texts.toml"]) == 0
     assert "texts.toml" in capsys.readouterr().out
     assert main([*LETTER, "--out", "letters.html"]) == 1
@@ -41,10 +47,9 @@ def test_from_a_table_to_fill_in_to_letters(answered: Path, capsys: Any) -> None
     report = json.loads(capsys.readouterr().out)
     assert report["written"] == ["letters.html"]
     assert report["letters"] == 6
-    result = attain.Counterfactuals.from_json((answered / "r.json").read_text(encoding="utf-8"))
     X = people.frame(150)
     own = write(
-        result,
+        attain.Counterfactuals.from_json(result),
         attain.load("e.attain"),
         people.linear_model(X, people.labels(X)),
         answered / "texts.toml",
@@ -62,7 +67,7 @@ def test_from_a_table_to_fill_in_to_letters(answered: Path, capsys: Any) -> None
         assert (answered / f"to-{name}.txt").read_text(encoding="utf-8") == letter.text
 
 
-def test_templates_for_editing_are_used(answered: Path, capsys: Any) -> None:
+def test_templates_for_editing_are_used(answered: Path, result: str, capsys: Any) -> None:
     assert main(["letter", "--write-templates", "templates"]) == 0
     assert "letter.de.txt" in capsys.readouterr().out
     (answered / "templates" / "letter.en.txt").write_text("# {{ person }}", encoding="utf-8")
@@ -70,7 +75,7 @@ def test_templates_for_editing_are_used(answered: Path, capsys: Any) -> None:
     table = (answered / "empty.toml").read_text(encoding="utf-8")
     (answered / "texts.toml").write_text(table.replace('text = ""', 'text = "This counted."'), encoding="utf-8")
     assert main([*LETTER, "--template", "templates/letter.en.txt", "--out", "letters.txt"]) == 0
-    first = attain.Counterfactuals.from_json((answered / "r.json").read_text(encoding="utf-8")).table.labels[0]
+    first = attain.Counterfactuals.from_json(result).table.labels[0]
     assert (answered / "letters.txt").read_text(encoding="utf-8").startswith(f"{first}\n")
 
 

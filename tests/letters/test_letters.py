@@ -1,6 +1,7 @@
 """Letters as people read them: the same parts in both languages, plain words, and nothing that is not escaped."""
 
 import re
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -8,10 +9,13 @@ from typing import Any
 
 import pytest
 
+import attain
 from attain import Feature, Schema, Status
-from attain.core.errors import AttainError, DataError, FileError
+from attain.core.errors import AttainError, DataError, FileError, MissingExtraError
 from attain.letters import Letter, save, save_each, save_templates, texts_template, write
+from attain.letters.languages import LANGUAGES
 from attain.letters.markup import as_html, as_text
+from attain.letters.texts import Texts
 from tests.letters import world
 from tests.letters.readability import amstad, english_syllables, flesch, german_syllables
 
@@ -275,6 +279,12 @@ def test_templates_run_in_a_sandbox(tmp_path: Path, template: str, message: str)
     assert "words.txt" in str(error.value)
 
 
+def test_without_jinja_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"attain\[report\]"):
+        letters()
+
+
 def test_templates_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="could not be read"):
         letters(template=tmp_path / "none.txt")
@@ -335,11 +345,20 @@ def test_markup() -> None:
     assert as_text("") == "\n"
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_example_of_the_documentation_has_a_text_for_everybody(language: str) -> None:
+    schema = attain.datasets.load_german().schema
+    path = Path(__file__).parents[2] / "docs" / "examples" / "german_reasons.toml"
+    texts = Texts.read(path, LANGUAGES[language], schema)
+    for feature in schema:
+        for side in ("", "high", "low"):
+            for value in feature.levels or (1, 12345):
+                assert texts.reason(feature, value, side)
+        assert texts.of(feature).label
+
+
 def test_units_of_one_and_large_numbers() -> None:
     schema = Schema((Feature("months", "count", unit="months"), Feature("year", "count")))
-    from attain.letters.languages import LANGUAGES
-    from attain.letters.texts import Texts
-
     texts = {"inputs": {"months": {"de": {"unit": "Monate", "unit_one": "Monat"}}}}
     german = Texts.read(texts, LANGUAGES["de"], schema)
     assert [german.value(schema["months"], n) for n in (1, 2, 1234)] == ["1 Monat", "2 Monate", "1.234 Monate"]

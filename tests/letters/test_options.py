@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from attain import Feature, Guarded, Schema, Status
 from attain.core.errors import AttainError
 from attain.letters import Letter, Option, write
+from attain.letters.content import call_constraints
 from attain.letters.rounding import candidates, inward
 from attain.results.ranges import Ranges
 from attain.tables import on_grid
@@ -90,6 +91,13 @@ def test_rounding_keeps_the_constraints_of_the_call() -> None:
     settings = {"constraints": {"people": [{"person": "p0", "bounds": {"amount": [4523.0, None]}}]}}
     found = only(letter(lambda frame: frame["amount"] < 4900, {"amount": 4523.72}, settings=settings))
     assert number(found.changes[0].after) >= 4523
+
+
+def test_constraints_of_people_are_found_by_labels_of_any_kind() -> None:
+    frame = ONE.set_index(pd.MultiIndex.from_tuples([("a", 1)]))
+    settings = {"constraints": {"max_changes": 2, "people": [{"person": ["a", 1], "immutable": ["home"]}]}}
+    made = world.result(frame, {0: [{"amount": 4000.0}]}, settings=settings)
+    assert call_constraints(made) == {"max_changes": 2, "people": {("a", 1): {"immutable": ["home"]}}}
 
 
 def test_rounding_keeps_the_rules() -> None:

@@ -43,8 +43,8 @@ def register(commands: Any) -> None:
     command.add_argument(
         "--person", action="append", metavar="NAME", help="write to this person only; repeatable (default: everybody)"
     )
-    command.add_argument("--reasons", type=int, default=4, help="at most so many reasons (default 4)")
-    command.add_argument("--options", type=int, default=3, help="at most so many options (default 3)")
+    command.add_argument("--reasons", type=int, default=4, metavar="N", help="at most so many reasons (default 4)")
+    command.add_argument("--options", type=int, default=3, metavar="N", help="at most so many options (default 3)")
     command.add_argument(
         "--sender", action="append", default=[], metavar="LINE", help="a line of the sender; repeatable"
     )

@@ -13,6 +13,7 @@ from attain.letters.options import Option, OptionWriter
 from attain.letters.printed import Printer
 from attain.letters.reasons import Reason, reasons
 from attain.letters.texts import Texts
+from attain.methods.provenance import as_json
 from attain.methods.recheck import Recheck
 from attain.results.status import Status
 
@@ -96,8 +97,9 @@ def contents(
 def call_constraints(result: Counterfactuals) -> Mapping[str, Any]:
     """The constraints of the call that a result was made by, from its settings."""
     given = dict(result.settings.get("constraints", {}))
+    labels = {repr(as_json(label)): label for label in result.table.labels}
     people = [dict(entry) for entry in given.pop("people", ())]
-    return {**given, "people": {entry.pop("person"): entry for entry in people}}
+    return {**given, "people": {labels[repr(entry.pop("person"))]: entry for entry in people}}
 
 
 def _check_decisions(result: Counterfactuals, recheck: Recheck, positions: Sequence[int]) -> None:

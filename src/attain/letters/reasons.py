@@ -62,7 +62,10 @@ def _against(result: Counterfactuals, position: int) -> list[tuple[int, bool]]:
     """The columns that count against a person, the weightiest first, and whether each may change."""
     known = result.attributions
     if known is None:
-        raise AttainError("letters need to know why decisions were made; call explain(..., contributions=True)")
+        raise AttainError(
+            "letters need to know why decisions were made; call explain(..., contributions=True), or `attain explain "
+            "--contributions`"
+        )
     at = np.flatnonzero(known.person == position)
     if not len(at):
         raise AttainError(
