@@ -43,6 +43,7 @@ def features(draw: st.DrawFn, name: str) -> Feature:
         first = draw(st.integers(0, len(levels) - 1)) if kind == "ordinal" else None
         reach: Any = (None, None) if first is None else (levels[first], draw(st.sampled_from([None, *levels[first:]])))
         common["pace"] = draw(st.none() | st.floats(1e-9, 1e9))
+        common["avoid"] = draw(st.lists(st.sampled_from(levels), max_size=2))
         return Feature(name, kind, levels=levels, transitions=transitions, reach=reach, **common)  # type: ignore[arg-type]
     low = draw(st.none() | st.floats(0, 10))
     special = draw(st.dictionaries(st.integers(-99, -1), TEXTS, max_size=3))

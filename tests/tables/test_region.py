@@ -202,6 +202,18 @@ def test_answers_stay_within_reach_and_a_row_beyond_it_may_stay_and_come_back() 
     assert made.admits(forms, owners).tolist() == [False, True, False, False, False]  # 50 / 2 is beyond 20
 
 
+@pytest.mark.parametrize("kind", ["categorical", "ordinal"])
+def test_levels_to_avoid_are_kept_and_left_but_not_entered(kind: Any) -> None:
+    level = Feature("l", kind, levels=("a", "?", "b"), avoid=("?",), transitions={"b": ("a", "?")}, fillable=True)
+    table = Table.read(pd.DataFrame({"l": ["a", "?", "b", None]}), Schema((level,)))
+    region = Region.of(table, Constraints())
+    assert region.levels(0).tolist() == [[1, 0, 1], [1, 1, 1], [1, 0, 1], [1, 0, 1]]
+    owners, rows = np.repeat(np.arange(4), 3), np.tile([0.0, 1, 2], 4)[:, None]
+    for owner, row, broken in zip(owners, rows, region.violations(rows, owners)["transition"], strict=True):
+        old, new = table.layout.value("l", table.values[owner, 0]), level.levels[int(row[0])]
+        assert bool(broken_rules(table.schema, {"l": old}, {"l": new})) == broken
+
+
 def test_cells_with_nowhere_to_go_are_frozen() -> None:
     level = Feature("l", "categorical", levels=("a", "b"), transitions={"a": ()})
     schema = Schema((Feature("x", "count", direction="decrease"), level))

@@ -4,9 +4,9 @@
         print(item)
 
 Columns that people do not choose, columns about the past, clocks, scores that others compute and columns that should go
-one way only are recognised by the words of their names, in English and German; identifiers, codes, unknown levels,
-orders, steps and doubled columns by what they hold. An item is open until the schema decides it: a column that is
-immutable, or may only increase, needs no advice.
+one way only, or slowly, are recognised by the words of their names, in English and German; identifiers, codes, other
+units, unknown levels, orders, steps and doubled columns by what they hold. An item is open until the schema decides it:
+a column that is immutable, or may only increase, needs no advice.
 """
 
 from __future__ import annotations
@@ -23,12 +23,19 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, open_frame
 from attain.core.text import number
 from attain.schema.feature import Feature
-from attain.schema.language import quoted_level, quoted_name
 from attain.schema.paces import FIXED, is_count, pace_of
 from attain.schema.reading import read_columns
 from attain.schema.scales import other_scale
 from attain.schema.schema import Schema
-from attain.schema.vocabulary import direction_of, in_order, means_unknown, names_an_identifier, topic_of, units_a_month
+from attain.schema.vocabulary import (
+    direction_of,
+    in_order,
+    means_unknown,
+    names_an_identifier,
+    topic_of,
+    units_a_month,
+    years_of,
+)
 
 Topic: TypeAlias = Literal[
     "choice",
@@ -62,9 +69,9 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
         '`direction = "increase"` or `"decrease"`',
     ),
     "pace": (
-        "a count that changes one by one, over months: trades, accounts, loans, inquiries; or a share of such a count",
-        "`pace = 0.3`, from how fast the fastest 5 % of people gained them, by the age of their record or their own; "
-        "`immutable = true` where each new one would set a clock back, such as months since the last one",
+        "it takes months to change: counts of trades, accounts, loans or inquiries, what is owed, education",
+        "`pace = 0.3`: as fast as the fastest 5 % of people gained what is counted; two years for what is owed, or for "
+        "a level of education; `immutable = true` where each new one would set back a clock, months since the last one",
     ),
     "identifier": ("integers that differ in every row, by no accident", "`immutable = true`, or leave the column out"),
     "code": (
@@ -76,7 +83,7 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
         "factor of 30 or more",
         '`immutable_if = "income is missing"`',
     ),
-    "unknown": ("a level such as `?`, `unknown` or `n/a`", "a law against changing to it, or empty cells"),
+    "unknown": ("a level such as `?`, `unknown`, `n/a` or `no account`", '`avoid = ["?"]`, or empty cells'),
     "order": (
         "levels in an order: low, medium, high; under 1 year, 1 to 4 years; or a column of numbers says the same",
         '`kind = "ordinal"`, with the levels in order',
@@ -87,7 +94,7 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
 """What advice is about: when it is given, and what decides it."""
 
 PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {
-    "lending": ("choice", "clock", "past", "score", "direction", "pace", "identifier", "code", "units")
+    "lending": ("choice", "clock", "past", "score", "direction", "pace", "identifier", "code", "units", "unknown")
 }
 """The topics of the advice that each preset of `Schema.infer` follows."""
 
@@ -123,8 +130,6 @@ class Advice:
         Why, in a sentence.
     changes
         The properties of the feature that decide it: `{"immutable": True}`.
-    law
-        The law that decides it instead, if there is one.
     decided
         Whether the schema decides it already.
     """
@@ -133,25 +138,20 @@ class Advice:
     about: Topic
     reason: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    law: str = ""
     decided: bool = False
 
     @property
     def toml(self) -> str:
-        """The lines for the feature in a TOML file, or the one for the list of laws; empty where there is none."""
-        from attain.schema.toml import as_item, property_line
+        """The lines for the feature in a TOML file; empty where there is none."""
+        from attain.schema.toml import property_line
 
-        if self.law:
-            return f"{as_item(self.law)},"
         return "\n".join(property_line(name, value) for name, value in self.changes.items())
 
     @property
     def python(self) -> str:
         """The same in Python."""
-        if self.changes:
-            given = ", ".join(f"{name}={value!r}" for name, value in self.changes.items())
-            return f"schema.change({self.column!r}, {given})"
-        return f"schema.with_laws([*(schema.laws or ()), {self.law!r}])" if self.law else ""
+        given = ", ".join(f"{name}={value!r}" for name, value in self.changes.items())
+        return f"schema.change({self.column!r}, {given})" if given else ""
 
     def __str__(self) -> str:
         return f"{self.column}: {self.reason}" + (f"\n  {self.python}" if self.python else "")
@@ -192,18 +192,20 @@ def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iter
     scale = None if other is None or not other.numeric else values[:, schema.position(other.name)]
     restricted, order = _restricted(feature), _order(feature, cells, scale)
     named = topic_of(feature.name)
+    units = other_scale(schema, values, j) if feature.numeric else None
     if named is not None:
         about, reason = named
         changes = _clock(feature, order) if about == "clock" else {"immutable": True}
         yield Advice(feature.name, about, reason, changes, decided=restricted)
     else:
-        pace, way = pace_of(schema, values, j), direction_of(feature.name, is_count(feature, cells))
+        pace = pace_of(schema, values if units is None else values[~units.rows], j)
+        way = direction_of(feature.name, is_count(feature, cells))
         if way is not None and (feature.ordered or order) and (pace is None or pace.changes != FIXED):
             # an order is advised below, too, but the line of an item must do by itself
             yield Advice(feature.name, "direction", way[1], {**order, "direction": way[0]}, decided=restricted)
-        if pace is not None:
+        if pace is not None and (feature.ordered or order):
             decided = not feature.searched or feature.pace is not None or feature.range != (None, None)
-            yield Advice(feature.name, "pace", pace.reason, pace.changes, decided=decided)
+            yield Advice(feature.name, "pace", pace.reason, {**order, **pace.changes}, decided=decided)
     if order and (named is None or named[0] != "clock"):
         yield Advice(
             feature.name,
@@ -212,8 +214,10 @@ def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iter
             order,
             decided=restricted or feature.kind == "ordinal",
         )
-    yield from _numeric_items(feature, present) if feature.numeric else _unknown(schema, feature, present)
-    yield from _units(schema, values, j)
+    yield from _numeric_items(feature, present) if feature.numeric else _unknown(feature, present)
+    if units is not None:
+        decided = feature.immutable_if is not None or not feature.searched
+        yield Advice(feature.name, "units", units.reason, {"immutable_if": units.condition}, decided=decided)
     if other is not None and schema.position(other.name) < j:
         reason = f"It says the same as {other.name}: leave one of the two out, if the model can do without it."
         yield Advice(feature.name, "double", reason, decided=not (feature.searched and other.searched))
@@ -224,15 +228,12 @@ def _clock(feature: Feature, order: Mapping[str, Any]) -> dict[str, Any]:
     rate = units_a_month(feature.name, feature.unit)
     if feature.numeric and rate is not None and not (feature.transitions or feature.fillable):
         return {"clock": _plain(round(rate, 4))}
-    return {**order, "direction": "increase"} if feature.ordered or order else {"immutable": True}
-
-
-def _units(schema: Schema, values: np.ndarray, j: int) -> Iterator[Advice]:
-    feature = schema.features[j]
-    found = other_scale(schema, values, j) if feature.numeric else None
-    if found is not None:
-        decided = feature.immutable_if is not None or not feature.searched
-        yield Advice(feature.name, "units", found.reason, {"immutable_if": found.condition}, decided=decided)
+    if not (feature.ordered or order):
+        return {"immutable": True}
+    levels = [str(level) for level in order.get("levels", feature.levels)]
+    years = years_of(levels)
+    pace = {} if not years else {"pace": round((len(levels) - 1) / (12 * years), 3)}
+    return {**order, "direction": "increase", **pace}
 
 
 def _twins(schema: Schema) -> dict[str, str]:
@@ -329,20 +330,19 @@ def _example(values: np.ndarray) -> float:
     return float(np.sort(fractions)[len(fractions) // 2])
 
 
-def _unknown(schema: Schema, feature: Feature, present: np.ndarray) -> Iterator[Advice]:
-    for position, level in enumerate(feature.levels):
-        if isinstance(level, str) and means_unknown(level) and len(feature.levels) > 1:
-            law = f"{quoted_name(feature.name)} ≠ {quoted_level(level)}"
-            texts = {*schema.rules, *(found.text for found in schema.laws or ())}
-            rows = int((present == position).sum())
-            yield Advice(
-                feature.name,
-                "unknown",
-                f"“{level}” ({rows:,} rows) seems to mean that nothing is known: no answer should lead to it. Leave "
-                "these cells empty, or add to laws:",
-                law=law,
-                decided=law in texts or not feature.searched or bool(feature.transitions),
-            )
+def _unknown(feature: Feature, present: np.ndarray) -> Iterator[Advice]:
+    found = [level for level in feature.levels if isinstance(level, str) and means_unknown(level)]
+    if found and len(found) < len(feature.levels):
+        rows = int(np.isin(present, [feature.levels.index(level) for level in found]).sum())
+        shown = " and ".join(f"“{level}”" for level in found)
+        reason = (
+            f"{shown} ({rows:,} rows) {'seems' if len(found) == 1 else 'seem'} to mean that nothing is known: no "
+            "answer should lead to it. Cells that say nothing else may as well be empty."
+        )
+        known = set(found) <= set(feature.avoid) or not feature.searched or bool(feature.transitions)
+        yield Advice(
+            feature.name, "unknown", reason, {"avoid": tuple(dict.fromkeys((*feature.avoid, *found)))}, decided=known
+        )
 
 
 def _order(feature: Feature, cells: np.ndarray, scale: np.ndarray | None) -> dict[str, Any]:

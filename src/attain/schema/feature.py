@@ -66,6 +66,8 @@ class Feature:
     transitions
         The levels or special codes that one may change to: `{"rents": ("owns",)}`. A level that is not listed may
         change to any other. `"value"` stands for the ordinary numbers of a column with special codes.
+    avoid
+        Levels that are suggested to nobody, such as `("?",)`: a row that has one may keep it or change.
     pace
         How much of the feature a person can change in a month, > 0: units, levels of an ordinal column, changes of a
         categorical one (0.5: a change takes two months). None takes no time. A change to or from a special code has no
@@ -99,6 +101,7 @@ class Feature:
     range: Limits = _OPEN
     reach: tuple[Level | None, Level | None] = _OPEN
     transitions: Mapping[Level, tuple[Level, ...]] = field(default_factory=dict)
+    avoid: tuple[Level, ...] = ()
     pace: float | None = None
     clock: float | None = None
     cost: float = 1.0
@@ -111,6 +114,7 @@ class Feature:
 
     def __post_init__(self) -> None:
         self._set("levels", _levels(self.name, "levels", self.levels))
+        self._set("avoid", _levels(self.name, "avoid", self.avoid))
         self._set("special", _special_codes(self.name, self.special))
         self._set("transitions", _transitions(self.name, self.transitions))
         self._set("range", self._limits("range", self.range))
@@ -357,6 +361,9 @@ def _level_complaints(feature: Feature) -> Iterator[str]:
 
 
 def _transition_complaints(feature: Feature) -> Iterator[str]:
+    if unknown := [level for level in feature.avoid if level not in feature.levels]:
+        its = f"its levels are {listed(feature.levels)}" if feature.levels else "it has no levels"
+        yield f"avoid names {listed(unknown)}; {its}"
     states: set[object] = set(feature.levels) if feature.levels else {*feature.special, VALUE}
     if feature.transitions and feature.numeric and not feature.special:
         yield "transitions need levels or special codes, and it has neither; use direction and range"

@@ -1,4 +1,4 @@
-"""How fast counts change, read from data: those that build up over years, and those of the last few months."""
+"""How fast columns can change: counts as fast as people gained them, what is owed and what is learned over years."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from attain.schema.vocabulary import (
     counted,
     dates_a_record,
     is_an_age,
+    is_learned,
     is_owed,
     is_share,
     topic_of,
@@ -32,6 +33,10 @@ _ADULT: Final = 18
 """The age at which people begin to have what is counted."""
 _YEAR: Final = 12
 """Records that are younger, in months, say little about how fast they grow."""
+_REPAID: Final = 24
+"""The months in which what is owed is paid back."""
+_LEARNED: Final = (24, 12)
+"""The months that a level of education takes, and a year of it."""
 _FEWEST: Final = 30
 """Rows that a pace is read from, at least."""
 FIXED: Final[Mapping[str, Any]] = {"immutable": True}
@@ -64,14 +69,20 @@ def is_count(feature: Feature, values: np.ndarray) -> bool:
 
 
 def pace_of(schema: Schema, values: np.ndarray, j: int) -> Pace | None:
-    """How fast a column of counts, or a share of what one counts, can change; None for other columns.
+    """How fast a column of counts, of what is owed or of education can change; None for other columns.
 
-    `values` (n, d) are the rows of a frame. What is paid off, such as accounts with a balance, has no pace here.
+    `values` (n, d) are the rows of a frame.
     """
     feature = schema.features[j]
+    if is_owed(feature.name):
+        return _repaid(feature, values[:, j])
+    if is_learned(feature.name):
+        step = (
+            "A year of education takes 12 months." if feature.numeric else "A level of education takes about two years."
+        )
+        return Pace(step, {"pace": _rounded(1 / _LEARNED[feature.numeric])})
     thing, count = counted(feature.name), is_count(feature, values[:, j])
-    share = feature.kind == "interval" and is_share(feature.name)
-    if thing is None or is_owed(feature.name) or not (count or share):
+    if thing is None or not (count or (feature.kind == "interval" and is_share(feature.name))):
         return None
     months = window_of(feature.name)
     if months is not None:
@@ -103,6 +114,21 @@ def _record_age(schema: Schema, values: np.ndarray) -> _Age | None:
         elif is_an_age(feature.name) and _ADULT < np.nanmedian(cells) < 100:
             ages.append(_Age(f"since they were {_ADULT}, by {feature.name}", _YEAR * (cells - _ADULT)))
     return max(clocks or ages, key=lambda age: float(np.nanmedian(age.months)), default=None)
+
+
+def _repaid(feature: Feature, cells: np.ndarray) -> Pace | None:
+    """What is owed: what nearly nobody exceeds is paid back in two years."""
+    known = ordinary_numbers(feature, cells)
+    known = known[~np.isnan(known)]
+    most = float(np.quantile(known, _FASTEST)) if feature.numeric and len(known) else 0.0
+    if most <= 0:
+        return None
+    pace = _rounded(most / _REPAID)
+    reason = (
+        f"What is owed is paid back over months: {number(_rounded(most))}, which 95 % of people do not exceed, in "
+        f"{_REPAID} months are {number(pace)} a month."
+    )
+    return Pace(reason, {"pace": pace})
 
 
 def _growing(schema: Schema, values: np.ndarray, j: int) -> Pace | None:

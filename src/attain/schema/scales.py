@@ -22,10 +22,11 @@ _CHANCE: Final = 1e-9
 
 
 class OtherScale(NamedTuple):
-    """The rule that says where a column is on another scale, and why that seems to be so."""
+    """The rule that says where a column is on another scale, why that seems to be so, and the rows (n,)."""
 
     condition: str
     reason: str
+    rows: np.ndarray
 
 
 def other_scale(schema: Schema, values: np.ndarray, j: int) -> OtherScale | None:
@@ -59,7 +60,7 @@ def other_scale(schema: Schema, values: np.ndarray, j: int) -> OtherScale | None
         f"Where {other.name} is {words} ({int(absent.sum()):,} rows), its median is {medians[0]} instead of "
         f"{medians[1]}: it seems to be in another unit there, and no answer should lead from one to the other."
     )
-    return OtherScale(condition, reason)
+    return OtherScale(condition, reason, absent)
 
 
 def _condition(other: Feature, codes: list[float], missing: bool) -> tuple[str, str]:

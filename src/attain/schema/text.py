@@ -92,6 +92,8 @@ def _freedom(feature: Feature) -> str:
         parts.append(f"to {' … '.join(ends)}")
     if feature.transitions:
         parts.append("partly")
+    if feature.avoid:
+        parts.append(f"not to {', '.join(map(str, feature.avoid))}")
     if feature.fillable:
         parts.append("fillable")
     if feature.immutable_if is not None:

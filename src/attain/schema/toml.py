@@ -278,6 +278,7 @@ FORMS = {
     "range": "{down = -2, up = 1}",
     "reach": "{lower = 10, upper = 90}",
     "transitions": '[{from = "rents", to = ["owns"]}]',
+    "avoid": '["unknown"]',
     "pace": "200",
     "clock": "1",
     "cost": "2.5",
@@ -300,9 +301,9 @@ def _parsed(key: str, value: Any) -> Any:
         return {item["code"]: item.get("meaning", "") for item in value}
     if key == "transitions":
         return {item["from"]: tuple(item["to"]) for item in value}
-    if key == "levels" and not isinstance(value, list):
+    if key in ("levels", "avoid") and not isinstance(value, list):
         raise TypeError
-    return tuple(value) if key == "levels" else value
+    return tuple(value) if key in ("levels", "avoid") else value
 
 
 def _check_types(name: str, properties: Mapping[str, Any]) -> None:

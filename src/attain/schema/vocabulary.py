@@ -66,7 +66,12 @@ _NUMBER_OF: Final = re.compile(r"\b(num|number|count|counts|cnt|nb|nr|no|n|total
 _MONEY: Final = re.compile(
     r"\b(amounts?|amt|sum|values?|limits?|rates?|ratio|duration|term|betrag|h[öo]he|summe|rate)\b"
 )
-_OWED: Final = re.compile(r"\b(balances?|bal|utili[sz]ation|util|burden|owing|saldo|auslastung)\b")
+_OWED: Final = re.compile(
+    r"\b(debts?|dti|owed|owing|arrears|balances?|bal|utili[sz]ation|util|burden|\w*schulden?|saldo|auslastung)\b"
+)
+_LEARNED: Final = re.compile(
+    r"\b(education|degree|qualifications?|schooling|diploma|\w*abschluss|\w*ausbildung|bildung\w*)\b"
+)
 _TOTAL: Final = re.compile(r"\b(total|tot|satisfactory|lifetime|opened|insgesamt|gesamt\w*)\b")
 _PRESENT: Final = re.compile(r"\b(open|active|current|existing|outstanding|offene?r?|aktive?r?|laufende?r?)\b")
 _SHARE: Final = re.compile(r"\b(percent\w*|pct|perc|shares?|fraction|frac|proportion|anteil|prozent\w*|quote)\b")
@@ -80,7 +85,7 @@ _LATEST: Final = re.compile(r"\b(most recent|last|latest|newest|letzte\w*|j[üu]
 _WORD: Final = re.compile(r"[A-ZÄÖÜ]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|\d+")
 _IDENTIFIER: Final = re.compile(r"\b(id|ids|uuid|guid|key|index|rownum|ssn|iban|serial|\w*nummer|\w+nr)\b")
 _UNKNOWN: Final = re.compile(
-    r"^(|\?+|-+|\.+|n[/.]?a\.?|nan|null|unk|missing|k\.?\s?a\.?)$"
+    r"^(|\?+|-+|\.+|n[/.]?a\.?|nan|null|unk|missing|k\.?\s?a\.?|no (\w+ )?account|kein \w*konto)$"
     r"|\b(unknown|not (known|available|applicable|stated|given)|undisclosed|unbekannt|keine angabe)\b"
 )
 _NOTHING: Final = frozenset(["none", "never", "nothing", "no", "zero", "unemployed", "keine", "nie", "arbeitslos"])
@@ -92,6 +97,12 @@ _SCALES: Final = (
     ("never", "rarely", "seldom", "sometimes", "often", "usually", "always"),
     ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
     ("none", "primary", "secondary", "tertiary"),
+    (
+        *("preschool", "1st 4th", "5th 6th", "7th 8th", "9th", "10th", "11th", "12th", "hs grad", "high school"),
+        *("some college", "assoc voc", "assoc acdm", "associate", "associates", "bachelor", "bachelors", "master"),
+        *("masters", "prof school", "doctorate", "phd"),
+    ),
+    ("hauptschule", "hauptschulabschluss", "realschule", "mittlere reife", "abitur", "bachelor", "master", "promotion"),
     ("sehr niedrig", "niedrig", "gering", "mittel", "hoch", "sehr hoch"),
     ("sehr schlecht", "schlecht", "mittel", "befriedigend", "gut", "sehr gut"),
     ("klein", "mittel", "groß"),
@@ -179,8 +190,13 @@ def window_of(name: str) -> float | None:
 
 
 def is_owed(name: str) -> bool:
-    """Whether a column counts, or measures, what is owed, such as accounts with a balance: it falls as that is paid."""
+    """Whether a column measures, or counts, what is owed: debts, utilisation, accounts with a balance."""
     return _OWED.search(words_of(name)) is not None
+
+
+def is_learned(name: str) -> bool:
+    """Whether a column's name has a word such as `education` or `Schulabschluss`."""
+    return _LEARNED.search(words_of(name)) is not None
 
 
 def is_share(name: str) -> bool:
@@ -220,6 +236,16 @@ def in_order(levels: Sequence[str]) -> tuple[str, ...] | None:
     if len(set(places.values())) < len(levels) or not any(_QUANTITY.search(level.lower()) for level in levels):
         return None
     return tuple(sorted(places, key=places.__getitem__))
+
+
+def years_of(levels: Sequence[str]) -> float | None:
+    """The years from the first to the last of ordered levels such as "under 1 year" and "7 years or more"."""
+    places = [place for level in levels if (place := _place(level.lower())) is not None and place[0] > -math.inf]
+    units = {rate for pattern, rate in _UNITS for level in levels if pattern.search(words_of(level))}
+    if len(places) < 2 or len(units) != 1:
+        return None
+    first, last = ((number if side >= 0 else 0.0) for number, side in (places[0], places[-1]))
+    return (last - first) / (12 * units.pop())
 
 
 def _place(text: str) -> tuple[float, int] | None:

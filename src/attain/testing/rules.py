@@ -109,7 +109,7 @@ def _beyond(reach: tuple[Any, Any], old: Any, new: Any) -> bool:
 def _wrong_level(feature: Feature, old: Any, new: Any) -> list[str]:
     if new not in feature.levels:
         return ["level"]
-    if old in feature.transitions and new not in feature.transitions[old]:
+    if new in feature.avoid or (old in feature.transitions and new not in feature.transitions[old]):
         return ["transition"]
     if not feature.ordered:
         return []
