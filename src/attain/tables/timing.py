@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from attain.schema.schema import Schema
-from attain.tables.cells import ordinary, unchanged
+from attain.tables.cells import ordinary
 from attain.tables.grid import on_grid_below, on_grid_beyond
 
 _ROUNDING = 1e-6
@@ -113,17 +113,18 @@ class Timing:
         """The months that the changes of features with a pace need, (n,)."""
         needed = np.zeros(len(rows))
         for j, pace in self.paces:
-            feature, cells, own = self._features[j], rows[:, j], factuals[:, j]
-            sized = ordinary(feature, cells) & ordinary(feature, own)
-            size = np.abs(cells - own) if feature.ordered else (~unchanged(cells, own)).astype(np.float64)
-            needed = np.maximum(needed, np.where(sized, _whole(size / pace), 0.0))
+            feature, at = self._features[j], np.flatnonzero(rows[:, j] != factuals[:, j])
+            at = at[ordinary(feature, rows[at, j]) & ordinary(feature, factuals[at, j])]
+            size = np.abs(rows[at, j] - factuals[at, j]) if feature.ordered else np.ones(len(at))
+            needed[at] = np.maximum(needed[at], _whole(size / pace))
         return needed
 
     def asked(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """The months that the leading clock of each row shows, (n,)."""
         asked = np.zeros(len(rows))
         for j, leads in zip(self.clocks, self.leads(factuals).T, strict=True):
-            at = np.flatnonzero(leads & ordinary(self._features[j], rows[:, j]))
+            at = np.flatnonzero(leads & (rows[:, j] != factuals[:, j]))
+            at = at[ordinary(self._features[j], rows[at, j])]
             asked[at] = self._least(j, factuals[at, j], rows[at, j])
         return asked
 

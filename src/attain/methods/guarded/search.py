@@ -47,6 +47,14 @@ class GuardedAnswers(NamedTuple):
     p_value: np.ndarray
 
 
+def _joined(one: GuardedAnswers, two: GuardedAnswers) -> GuardedAnswers:
+    """The answers of both, each once."""
+    joined = GuardedAnswers(*map(np.concatenate, zip(one, two, strict=True)))
+    order = np.lexsort((joined.cost, joined.typicality, joined.owners))
+    order = order[first_of_each(joined.rows[order], joined.owners[order])]
+    return GuardedAnswers(*(part[order] for part in joined))
+
+
 @dataclass(frozen=True)
 class GuardedSearch:
     """How a guarded search is done.
@@ -79,26 +87,30 @@ class GuardedSearch:
         """The best answers of each row; rows without any are those that no start could be found for.
 
         `easiest` are rows to start from where there are no others. Where changes take time, answers that take less are
-        searched for by themselves: a search that starts with waiting would pay for it with every clock.
+        searched for by themselves: a search that starts with waiting would pay for it with every clock. Climbing the
+        score where no real row leads to an answer costs most, and is left out for rows that have none in more time.
         """
-        found = [self._search(problem, latent_of, easiest)]
-        longest = problem.region.max_months
-        for months in self.settings.horizons if problem.region.book.timing is not None else ():
-            if (longest > months).any():
-                found.append(
-                    self._search(replace(problem, region=problem.region.in_months(months)), latent_of, easiest)
-                )
-        if len(found) == 1:
-            return found[0]
-        joined = GuardedAnswers(*map(np.concatenate, zip(*found, strict=True)))
-        order = np.lexsort((joined.cost, joined.typicality, joined.owners))
-        order = order[first_of_each(joined.rows[order], joined.owners[order])]
-        return GuardedAnswers(*(part[order] for part in joined))
+        region = problem.region
+        found, limit = self._search(problem, latent_of, easiest, np.arange(len(problem))), region.max_months
+        for months in self.settings.horizons if region.book.timing is not None else ():
+            sooner = region.in_months(months)
+            some = np.flatnonzero((limit > months) & ~sooner.frozen.all(axis=1))
+            if some.size:
+                in_time = region.months(found.rows, found.owners) <= limit[found.owners]
+                answered = np.flatnonzero(np.isin(some, found.owners[in_time]))
+                part = replace(problem.subset(some), region=sooner.subset(some))
+                more = self._search(part, latent_of, None if easiest is None else easiest.subset(some), answered)
+                found = _joined(found, more._replace(owners=some[more.owners]))
+            limit = np.minimum(limit, months)
+        return found
 
-    def _search(self, problem: Problem, latent_of: LatentOf, easiest: Answers | None) -> GuardedAnswers:
+    def _search(
+        self, problem: Problem, latent_of: LatentOf, easiest: Answers | None, climbing: np.ndarray
+    ) -> GuardedAnswers:
+        """The best answers of each row; those at the positions `climbing` may climb the score for a start."""
         settings, region, options = self.settings, problem.region, problem.options
         evaluator = self._evaluator(problem)
-        rows, owners = self._starts(evaluator, latent_of(evaluator.problem.region), easiest)
+        rows, owners = self._starts(evaluator, latent_of(evaluator.problem.region), easiest, climbing)
         evaluator.local_guard = self._local_guard(rows, owners, evaluator)
         found = evaluator.measure(rows, owners)
         short = np.flatnonzero(evaluator.pool.size == 0)
@@ -133,7 +145,7 @@ class GuardedSearch:
         return found.best(n).join(free).best(2 * n)
 
     def _starts(
-        self, evaluator: CandidateEvaluator, latent: Latent | None, easiest: Answers | None
+        self, evaluator: CandidateEvaluator, latent: Latent | None, easiest: Answers | None, climbing: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows that flip the decision, from every kind of start, and their owners."""
         near = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
@@ -151,7 +163,7 @@ class GuardedSearch:
             flips = evaluator.flips(rows, owners)
             parts.append((rows[flips], owners[flips]))
             short = np.setdiff1d(short, owners[flips])
-        parts.append(starts.climb(short))
+        parts.append(starts.climb(np.intersect1d(short, climbing)))
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
 
     def _fewer(

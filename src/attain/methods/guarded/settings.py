@@ -90,8 +90,8 @@ class GuardedSettings:
     """Bisections of log μ. (N)"""
     enough_starts: int = 6
     """A row with this many starts needs no further ones from real rows. (T)"""
-    horizons: tuple[int, ...] = (0, 6)
-    """Months within which answers are searched for by themselves, where changes take time. (T)"""
+    horizons: tuple[int, ...] = (6, 0)
+    """Months within which answers are searched for by themselves, where changes take time; the longest first. (T)"""
 
     # starts by hill-climbing
     climb_values: int = 12
