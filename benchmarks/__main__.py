@@ -16,6 +16,7 @@ MODULES = (
     "methods",
     "knapsack",
     "months",
+    "advice",
     "guarded_speed",
     "slack",
     "importance",

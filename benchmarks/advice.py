@@ -34,7 +34,22 @@ PEOPLE: Final = 20
 ROWS: Final = 12_000
 
 READ: Final = "2026-11-15"
-UNFIT: Final[Mapping[str, Mapping[int, str]]] = {}
+UNFIT: Final[Mapping[str, Mapping[int, str]]] = {
+    "HELOC": {
+        1: "seven changes at once, which together pay off nearly everything",
+        14: "seven changes in six months, five of them debts to pay down",
+    },
+    "GMSC": {
+        1: "hardly anybody raises an income by 83 %",
+        15: "hardly anybody raises an income by 37 %",
+    },
+    "German credit": {12: "a television instead of a car, and no telephone, is not what was applied for"},
+    "Adult": {
+        2: "from domestic help to executive, and self-employed, at once",
+        8: "80 hours of work a week",
+        11: "from machine operator to executive, and a degree",
+    },
+}
 """By data set and number: what a loan officer would not hand out."""
 
 
