@@ -65,6 +65,9 @@ def test_what_suffices_and_what_cannot_is_that_of_brute_force(kind: str, rule: s
                 answer[list(names)] = [int(value) for value in entry.values]
                 assert (enough(model, person, names, keeps) == answer).all(axis=1).any()
                 assert (answer[list(names)] != person[list(names)]).all()
+                assert entry.change == "; ".join(f"{name}: {person[name]} → {answer[name]}" for name in names)
+            else:
+                assert entry.change == ""
         shifts = menu["total_shift"].dropna()
         assert shifts.is_monotonic_increasing
         assert menu["suffices"].tolist() == sorted(menu["suffices"], key=["yes", "not found", "no"].index)

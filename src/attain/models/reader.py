@@ -13,7 +13,7 @@ from attain.core.errors import ModelError, listed
 from attain.models.adapter import AnswerKind, Answers, Label
 from attain.models.answers import checked, seen_classes
 from attain.models.model import Model, RowCounter
-from attain.models.watch import SlowModelError, Watch
+from attain.models.watch import SUSPECTED, SlowModelError, Watch
 
 if TYPE_CHECKING:
     from attain.tables import Layout
@@ -146,8 +146,8 @@ class Reader:
         wanted = tuple(kinds)
         return self._within_time(lambda: self._read(rows, wanted), rows)
 
-    def _within_time(self, call: Callable[[], T], rows: np.ndarray) -> T:
-        return call() if self.watch is None else self.watch.run(call, len(rows))
+    def _within_time(self, call: Callable[[], T], rows: np.ndarray, share: float = 1.0) -> T:
+        return call() if self.watch is None else self.watch.run(call, len(rows), share)
 
     def _read(self, rows: np.ndarray, wanted: tuple[AnswerKind, ...]) -> Answers:
         unseen = self.layout.has_unseen(rows)
@@ -178,7 +178,13 @@ class Reader:
             if not (self.tolerant or isinstance(error, SlowModelError)):
                 raise
         self.read(self.probe[:1], wanted)
-        parts, failures = by_halves(lambda some: self.read(some, wanted), rows, owners)
+        owners = np.arange(len(rows)) if owners is None else owners
+
+        def ask(at: np.ndarray) -> Answers:
+            share = 1.0 if (owners[at] == owners[at[0]]).all() else SUSPECTED
+            return self._within_time(lambda: self._read(rows[at], wanted), at, share)
+
+        parts, failures = by_halves(ask, np.arange(len(rows)), owners)
         broken = [error for error in failures.values() if not isinstance(error, SlowModelError)]
         if broken and not self.tolerant:
             raise broken[0]

@@ -18,6 +18,10 @@ PATIENCE: Final = 4.0
 """A call that takes this many times as long as usual is slow; less may be chance."""
 
 
+SUSPECTED: Final = 1 / 16
+"""The share of the timeout for part of the rows of a call that was too slow, until they are those of one owner."""
+
+
 class SlowModelError(ModelError):
     """The model took longer than it may."""
 
@@ -49,9 +53,9 @@ class Watch:
         """How many seconds a call about so many rows usually takes."""
         return self._seconds * max(1.0, rows / self._rows)
 
-    def run(self, call: Callable[[], T], rows: int) -> T:
-        """What `call` returns or raises; a `SlowModelError` if it takes longer than it may."""
-        limit = self.timeout + PATIENCE * self.usual(rows)
+    def run(self, call: Callable[[], T], rows: int, share: float = 1.0) -> T:
+        """What `call` returns or raises; a `SlowModelError` if it takes longer than this share of its limit."""
+        limit = share * self.timeout + PATIENCE * self.usual(rows)
         context, settings = copy_context(), sklearn.get_config()
         returned: list[T] = []
         raised: list[BaseException] = []

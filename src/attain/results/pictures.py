@@ -152,7 +152,7 @@ class Plots:
             else "regions: the decisions about real people nearby in this projection"
         )
         ax = ax if ax is not None else self.new_axes(6.4, 5.6)
-        latent.latent_map(ax, title, about, plane, plain(result.target), routes)
+        latent.latent_map(ax, title, about, plane, plain(result.decision), routes)
         return finished(ax)
 
     def overview(self, by: Any = None, *, ax: Any = None) -> Any:

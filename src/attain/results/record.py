@@ -66,6 +66,11 @@ class Record:
     attributions: Attributions | None = field(default=None, repr=False)
     """What each scored input contributes, where it was asked for."""
 
+    @property
+    def decision(self) -> Any:
+        """The target as texts call it."""
+        return self.target if self.target_name is None else self.target_name
+
     def __len__(self) -> int:
         return len(self.table)
 

@@ -70,7 +70,7 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
 def requested(result: Record) -> str:
     """The request in words: the decision, and the probability if one was asked for."""
     likely = "" if result.probability is None else f" with a probability of at least {number(result.probability)}"
-    name = result.target if result.target_name is None else result.target_name
+    name = result.decision
     return f"{f'the decision {_quoted(name)}' if isinstance(name, str) else f'class {plain(name)}'}{likely}"
 
 
