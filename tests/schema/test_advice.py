@@ -1,6 +1,7 @@
 """What is to be decided about a schema: each item with its reason and the line that does it."""
 
 import re
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 import numpy as np
@@ -398,6 +399,7 @@ def test_a_number_that_identifies_people_is_no_clock() -> None:
         *(("NumTotalTrades", "trade"), ("NumberRealEstateLoansOrLines", "loan"), ("existing_credits", "credit")),
         *(("NumInqLast6M", "inq"), ("open_acc", "acc"), ("PercentInstallTrades", "trade"), ("cards", "card")),
         *(("Anzahl_Konten", "konte"), ("anzahl_kredite", "kredit"), ("Kreditkarten", "kreditkarte")),
+        *(("UnsecuredLines", "unsecured line"), ("page_lines", None), ("num_lines", None)),
         *(("credit_amount", None), ("loan", None), ("has_credit_card", None), ("checking_account", None)),
         *(("loans_amount", None), ("deadlines", None), ("online", None), ("hours", None), ("credit_limit", None)),
     ],
@@ -438,7 +440,8 @@ def paces(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def two_digits(number: float) -> float:
-    return float(f"{number:.2g}")
+    """Rounded up."""
+    return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(number))
 
 
 def test_counts_get_the_pace_of_the_fastest_people() -> None:
@@ -541,7 +544,7 @@ def test_education_takes_years() -> None:
         "pace": ordered | {"pace": 0.042},
         "order": ordered,
     }
-    assert topics(AMOUNTS % 17, "years of education")["pace"] == {"pace": 0.083}
+    assert topics(AMOUNTS % 17, "years of education")["pace"] == {"pace": 0.084}
     assert topics(["a", "b", "c"] * 9, "education") == {}
 
 

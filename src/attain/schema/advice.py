@@ -23,7 +23,7 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, open_frame
 from attain.core.text import number
 from attain.schema.feature import Feature
-from attain.schema.paces import FIXED, is_count, pace_of
+from attain.schema.paces import FIXED, is_count, pace_of, rounded
 from attain.schema.reading import read_columns
 from attain.schema.scales import other_scale
 from attain.schema.schema import Schema
@@ -232,7 +232,7 @@ def _clock(feature: Feature, order: Mapping[str, Any]) -> dict[str, Any]:
         return {"immutable": True}
     levels = [str(level) for level in order.get("levels", feature.levels)]
     years = years_of(levels)
-    pace = {} if not years else {"pace": round((len(levels) - 1) / (12 * years), 3)}
+    pace = {} if not years else {"pace": rounded((len(levels) - 1) / (12 * years))}
     return {**order, "direction": "increase", **pace}
 
 

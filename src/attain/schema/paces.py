@@ -39,6 +39,8 @@ _LEARNED: Final = (24, 12)
 """The months that a level of education takes, and a year of it."""
 _FEWEST: Final = 30
 """Rows that a pace is read from, at least."""
+_EXACT: Final = 1e-6
+"""Rates that have no more than two digits but for rounding errors are not rounded up, in units of the second."""
 FIXED: Final[Mapping[str, Any]] = {"immutable": True}
 """What decides about a count that cannot change while clocks advance."""
 
@@ -80,7 +82,7 @@ def pace_of(schema: Schema, values: np.ndarray, j: int) -> Pace | None:
         step = (
             "A year of education takes 12 months." if feature.numeric else "A level of education takes about two years."
         )
-        return Pace(step, {"pace": _rounded(1 / _LEARNED[feature.numeric])})
+        return Pace(step, {"pace": rounded(1 / _LEARNED[feature.numeric])})
     thing, count = counted(feature.name), is_count(feature, values[:, j])
     if thing is None or not (count or (feature.kind == "interval" and is_share(feature.name))):
         return None
@@ -123,9 +125,9 @@ def _repaid(feature: Feature, cells: np.ndarray) -> Pace | None:
     most = float(np.quantile(known, _FASTEST)) if feature.numeric and len(known) else 0.0
     if most <= 0:
         return None
-    pace = _rounded(most / _REPAID)
+    pace = rounded(most / _REPAID)
     reason = (
-        f"What is owed is paid back over months: {number(_rounded(most))}, which 95 % of people do not exceed, in "
+        f"What is owed is paid back over months: {number(round(most, 3))}, which 95 % of people do not exceed, in "
         f"{_REPAID} months are {number(pace)} a month."
     )
     return Pace(reason, {"pace": pace})
@@ -151,7 +153,7 @@ def _rate(schema: Schema, values: np.ndarray, j: int) -> tuple[float | None, str
     grown = age.months >= _YEAR
     rates = _numbers(schema.features[j], values[:, j])[grown] / age.months[grown]
     rates = rates[~np.isnan(rates)]
-    return (_rounded(np.quantile(rates, _FASTEST)), age.source) if len(rates) >= _FEWEST else (None, "")
+    return (rounded(np.quantile(rates, _FASTEST)), age.source) if len(rates) >= _FEWEST else (None, "")
 
 
 def _passing(feature: Feature, cells: np.ndarray, months: float) -> Pace | None:
@@ -161,7 +163,7 @@ def _passing(feature: Feature, cells: np.ndarray, months: float) -> Pace | None:
     if not len(some):
         return None
     middle = float(np.median(some))
-    rate = _rounded(middle / months)
+    rate = rounded(middle / months)
     reason = (
         f"It counts the last {number(months)} months, so it falls only as they pass: {number(middle)}, the median of "
         f"people who have any, in {number(months)} months are {number(rate)} a month."
@@ -181,7 +183,7 @@ def _share(schema: Schema, values: np.ndarray, j: int, thing: str) -> Pace | Non
     high = schema.features[j].bounds[1]
     if not rate or high is None:
         return None
-    pace = _rounded(high * rate / (2 * median))
+    pace = rounded(high * rate / (2 * median))
     reason = (
         f"It is a share of what {schema.names[k]} counts: where that is {number(median)}, the median, and "
         f"{number(rate)} are gained a month, a share of one half moves by {number(pace)} a month."
@@ -189,6 +191,7 @@ def _share(schema: Schema, values: np.ndarray, j: int, thing: str) -> Pace | Non
     return Pace(reason, {"pace": pace})
 
 
-def _rounded(rate: float) -> float:
-    """Two significant digits."""
-    return float(f"{rate:.2g}")
+def rounded(rate: float) -> float:
+    """Rounded up to two significant digits: what takes three months at 1 / 3 a month takes no longer at 0.34."""
+    digit = 10.0 ** (math.floor(math.log10(rate)) - 1) if rate > 0 else 1.0
+    return float(f"{math.ceil(rate / digit - _EXACT) * digit:.2g}")

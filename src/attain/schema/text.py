@@ -106,7 +106,7 @@ def _freedom(feature: Feature) -> str:
 
 def _a_month(rate: float, unit: str, slow: bool) -> str:
     """`200 € a month`, or if that is slow `1 in 12 months`."""
-    return f"1 in {months(1 / rate)}" if slow else f"{number(rate)}{unit} a month"
+    return f"1 in {months(round(1 / rate, 1))}" if slow else f"{number(rate)}{unit} a month"
 
 
 def _values(feature: Feature) -> str:

@@ -49,7 +49,7 @@ _SCORE: Final = re.compile(
     r"|(external|bureau|decile|behaviou?ral) (score|risk|rating)\w*|score text|rating)\b"
 )
 _MORE: Final = re.compile(
-    r"\b(incomes?|salar(y|ies)|wages?|earnings?|savings?|assets|deposits?|education|degree|qualifications?|schooling"
+    r"\b(incomes?|salar(y|ies)|wages?|earnings?|savings?|assets|deposits?|education|degree|qualifications?|schooling|(schul|studien|berufs)?abschluss"
     r"|\w*einkommen|\w*gehalt|\w*verdienst|\w*guthaben|\w*verm[öo]gen|ersparnisse|sparguthaben)\b"
 )
 _LESS: Final = re.compile(
@@ -58,8 +58,8 @@ _LESS: Final = re.compile(
     r"|\w*darlehen|auslastung|belastung|ratenh[öo]he|restschuld)\b"
 )
 _COUNTED: Final = re.compile(
-    r"\b(trade|account|acct|acc|line|loan|card|credit|mortgage|contract|polic|inquir|enquir|inq|\w*kredit|\w*karte"
-    r"|konte|darlehen|\w*vertr[aä]g|police|anfrage)(s|ies|en|e|n|)\b"
+    r"\b(trade|account|acct|acc|(?:credit|unsecured|revolving|trade) ?line|loan|card|credit|mortgage|contract|polic"
+    r"|inquir|enquir|inq|\w*kredit|\w*karte|konte|darlehen|\w*vertr[aä]g|police|anfrage)(s|ies|en|e|n|)\b"
 )
 """Things that people have one by one, and that are counted."""
 _NUMBER_OF: Final = re.compile(r"\b(num|number|count|counts|cnt|nb|nr|no|n|total|tot|anzahl|zahl|insgesamt)\b")
@@ -67,10 +67,10 @@ _MONEY: Final = re.compile(
     r"\b(amounts?|amt|sum|values?|limits?|rates?|ratio|duration|term|betrag|h[öo]he|summe|rate)\b"
 )
 _OWED: Final = re.compile(
-    r"\b(debts?|dti|owed|owing|arrears|balances?|bal|utili[sz]ation|util|burden|\w*schulden?|saldo|auslastung)\b"
+    r"\b(debts?|dti|owed|owing|arrears|balances?|bal|utili[sz]ation|util|burden|\w*schuld(en)?|saldo|auslastung)\b"
 )
 _LEARNED: Final = re.compile(
-    r"\b(education|degree|qualifications?|schooling|diploma|\w*abschluss|\w*ausbildung|bildung\w*)\b"
+    r"\b(education|degree|qualifications?|schooling|diploma|(schul|studien|berufs)?abschluss|ausbildung|bildung\w*)\b"
 )
 _TOTAL: Final = re.compile(r"\b(total|tot|satisfactory|lifetime|opened|insgesamt|gesamt\w*)\b")
 _PRESENT: Final = re.compile(r"\b(open|active|current|existing|outstanding|offene?r?|aktive?r?|laufende?r?)\b")
