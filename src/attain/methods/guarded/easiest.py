@@ -1,4 +1,4 @@
-"""The easiest record of all that flips a linear model's decision: the price of faithfulness, and a last start."""
+"""The easiest record of all that flips a linear model's decision: the price of faithfulness, and a start."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Guarded(LatentExplainer):
     easiest
         For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
         values (of columns with more than 1,024, those at even ranks): its total shift stands beside each answer as
-        `easiest_shift`, so that the price of faithfulness can be read. Where there is no other start, it is one.
+        `easiest_shift`, so that the price of faithfulness can be read. It is one of the starts, too.
     budget
         The most rows the model is asked about for each row explained.
     margin

@@ -86,7 +86,7 @@ class GuardedSearch:
     def search(self, problem: Problem, latent_of: LatentOf, easiest: Answers | None = None) -> GuardedAnswers:
         """The best answers of each row; rows without any are those that no start could be found for.
 
-        `easiest` are rows to start from where there are no others. Where changes take time, answers that take less are
+        `easiest` are further rows to start from. Where changes take time, answers that take less are
         searched for by themselves: a search that starts with waiting would pay for it with every clock. Climbing the
         score where no real row leads to an answer costs most, and is left out for rows that have none in more time.
         """
@@ -151,18 +151,15 @@ class GuardedSearch:
         near = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
         starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near), self.accepted)
         parts = [starts.near_real_rows()]
-        if latent is not None:
-            rows, owners = latent_starts(evaluator, latent)
+        further = [] if latent is None else [latent_starts(evaluator, latent)]
+        if easiest is not None:
+            region = evaluator.problem.region
+            further.append((region.final_form(easiest.rows, easiest.owners), easiest.owners))
+        for rows, owners in further:
             flips = evaluator.flips(rows, owners)
             parts.append((rows[flips], owners[flips]))
         parts.append(self._fewer(evaluator, *(np.concatenate(part) for part in zip(*parts, strict=True))))
         short = np.setdiff1d(np.arange(len(evaluator.problem)), np.concatenate([owners for _, owners in parts]))
-        if easiest is not None and short.size:
-            some = easiest.subset(short)
-            rows, owners = evaluator.problem.region.final_form(some.rows, short[some.owners]), short[some.owners]
-            flips = evaluator.flips(rows, owners)
-            parts.append((rows[flips], owners[flips]))
-            short = np.setdiff1d(short, owners[flips])
         parts.append(starts.climb(np.intersect1d(short, climbing)))
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
 
