@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from attain import Counterfactuals, GrowingSpheres, Model, Schema
+from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema
 from attain.core import frames
 from attain.core.errors import DataError
 from attain.core.frames import Library, library_of, one_row, register
@@ -108,3 +108,34 @@ def test_the_columns_of_a_wide_frame_are_read_in_linear_time(monkeypatch: pytest
     built.clear()
     assert Table.read(frame, schema).schema["x7"].step == 1
     assert len(built) == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "held", "beyond"),
+    [
+        ("int64", [-(2.0**63), 2.0**63 - 1024], [2.0**63, 0.5, np.nan]),
+        ("uint64", [0.0, 2.0**64 - 2048], [2.0**64, -1.0]),
+        ("int8", [-128.0, 127.0], [128.0, -129.0, 384.0]),
+        ("float32", [1.5, np.nan, -3e38], [1e39]),
+        ("float16", [0.5, 65504.0], [70000.0]),
+        ("float64", [1e300, np.nan], []),
+    ],
+)
+def test_a_pandas_column_keeps_its_dtype_where_that_holds_the_cells(
+    dtype: str, held: list[float], beyond: list[float]
+) -> None:
+    pandas, feature = frames.library_named("pandas"), Feature("x", "real")
+    made = pandas.build({"x": (np.array(held), feature, np.dtype(dtype))}, len(held))["x"]
+    assert made.dtype == dtype
+    np.testing.assert_array_equal(made.to_numpy().astype(float), np.array(held).astype(dtype).astype(float))
+    for cell in beyond:
+        made = pandas.build({"x": (np.array([1.0, cell]), feature, np.dtype(dtype))}, 2)["x"]
+        assert made.dtype == "float64"
+        np.testing.assert_array_equal(made, [1.0, cell])
+
+
+def test_columns_of_several_dtypes_are_built_as_they_were() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, np.nan], "c": ["x", "y"], "d": np.array([3, 4], dtype="int8")})
+    table = Table.read(frame, Schema.infer(frame))
+    for columns in (["a", "b", "c", "d"], ["a", "d"], ["a"], ["b"]):
+        pd.testing.assert_frame_equal(table.layout.frame(table.values, columns=columns), frame[columns])

@@ -419,3 +419,36 @@ def test_classes_have_names_for_texts(numbers):
     for wrong in (["granted"], {1: 2}, {1: " "}):
         with pytest.raises(ModelError, match="class_names must be a text for each class"):
             Model(model, class_names=wrong)
+
+
+def test_a_model_that_answers_as_before_is_asked_once(numbers):
+    model = Model(LogisticRegression().fit(numbers.frame, numbers.y))
+
+    def goal(known):
+        before = model.rows
+        made = Goal(model, numbers.layout, target="good", probe=numbers.probe, known=known)
+        return made, model.rows - before
+
+    first, asked = goal({})
+    again, fewer = goal(first.probed)
+    assert asked == 2 * fewer == 4 * len(numbers.probe)  # probabilities and labels
+    assert again.fingerprint() == first.fingerprint()
+    assert again.answers_digest == first.answers_digest
+    for one, other in zip(again.decide(numbers.rows), first.decide(numbers.rows), strict=True):
+        np.testing.assert_array_equal(one, other)
+    model.model.intercept_ += 0.1
+    changed, more = goal(first.probed)
+    assert more == asked + fewer
+    assert changed.fingerprint() == goal({})[0].fingerprint() != first.fingerprint()
+
+
+def test_a_random_model_is_refused_whatever_it_answered_before(numbers):
+    random = np.random.default_rng(0)
+
+    def model(frame):
+        share = random.random(len(frame))
+        return np.column_stack((1 - share, share))
+
+    known = {"probabilities": model(numbers.frame)[: len(numbers.probe)]}
+    with pytest.raises(ModelError, match="returned different probabilities"):
+        Goal(model, numbers.layout, target=1, probe=numbers.probe, known=known)

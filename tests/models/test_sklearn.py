@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, Ra
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
 from sklearn.neighbors import NearestCentroid
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
@@ -36,6 +36,43 @@ def test_a_pipeline_on_a_raw_mixed_frame_is_scored_by_the_lead_of_the_target(mix
     np.testing.assert_array_equal(met, model.predict(mixed.frame) == "good")
     assert met.dtype == bool
     assert score.dtype == np.float64
+
+
+class Counted(BaseEstimator, TransformerMixin):
+    """Changes nothing, and counts how often it is called."""
+
+    calls = 0
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        Counted.calls += 1
+        return X
+
+
+def test_the_steps_of_a_pipeline_are_taken_once_for_all_kinds_of_answers(mixed):
+    model = make_pipeline(Counted(), "passthrough", *(step for _, step in mixed_pipeline().steps))
+    model.fit(mixed.frame, mixed.y)
+    goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
+    before = Counted.calls
+    met, score, *_ = goal.decide(mixed.rows)
+    assert Counted.calls == before + 1
+    probability = model.predict_proba(mixed.frame)
+    np.testing.assert_array_equal(score, probability[:, 1] - probability[:, 0])
+    np.testing.assert_array_equal(met, model.predict(mixed.frame) == "good")
+
+
+def test_a_pipeline_of_another_class_is_asked_as_a_whole(mixed):
+    class Sharper(Pipeline):
+        def predict_proba(self, X):
+            squares = super().predict_proba(X) ** 2
+            return squares / squares.sum(axis=1, keepdims=True)
+
+    model = Sharper(mixed_pipeline().steps).fit(mixed.frame, mixed.y)
+    score = Goal(model, mixed.layout, target="good", probe=mixed.probe).judge(mixed.rows).score
+    probability = model.predict_proba(mixed.frame)
+    np.testing.assert_array_equal(score, probability[:, 1] - probability[:, 0])
 
 
 def test_the_other_class_has_the_opposite_score(mixed):

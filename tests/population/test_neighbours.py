@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attain.population import neighbours
-from attain.population.neighbours import KnownNeighbours, Neighbours
+from attain.population.neighbours import Neighbours
 
 
 def brute_force(points: np.ndarray, asked: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,22 +104,3 @@ def test_points_that_are_all_the_same_are_in_order_of_position(points: np.ndarra
 def test_nothing_is_found_among_no_points() -> None:
     assert [part.shape for part in Neighbours(np.empty((0, 3))).query(np.zeros((4, 3)), 0)] == [(4, 0), (4, 0)]
     assert [part.shape for part in Neighbours(np.zeros((9, 3))).query(np.zeros((0, 3)), 2)] == [(0, 2), (0, 2)]
-
-
-def test_known_neighbours_are_searched_once() -> None:
-    class Counting(Neighbours):
-        calls = 0
-
-        def query(self, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-            Counting.calls += 1
-            return super().query(points, k)
-
-    points = np.random.default_rng(0).integers(0, 3, size=(90, 3)).astype(float)
-    asked = points[:10] + 0.5
-    known = KnownNeighbours(Counting(points), asked, 20)
-    for k in (1, 20, 7):
-        assert_equal(known.query(asked.copy(), k), brute_force(points, asked, k))
-    assert Counting.calls == 1
-    assert_equal(known.query(asked, 30), brute_force(points, asked, 30))
-    assert_equal(known.query(asked[:4], 3), brute_force(points, asked[:4], 3))
-    assert Counting.calls == 3

@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import LocalOutlierFactor
 
 from attain.core.errors import DataError
+from attain.population.neighbours import Neighbours
 from attain.population.reference import CONTAMINATION, Reference, distinct
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
@@ -123,3 +124,16 @@ def test_distinct_rows_are_each_row_once() -> None:
 def test_a_verdict_that_does_not_fit_is_refused(met: np.ndarray) -> None:
     with pytest.raises(DataError, match="met must have one boolean"):
         Reference.build(real_schema(1), np.zeros((4, 1)), met=met)
+
+
+def test_rows_that_were_searched_have_the_neighbours_they_have_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = reference_of(np.random.default_rng(0).integers(0, 9, size=(90, 2)).astype(float))
+    rows = np.array([[3.0, 4.5], [np.nan, 2.0], [0.0, 0.0]])
+    expected = [reference.nearest(rows, k) for k in (1, 7, 20)]
+    searched, other = reference.searched(rows, 20), reference.nearest(rows[:2], 3)
+    np.testing.assert_array_equal(searched.nearest(rows[:2], 3)[1], other[1])
+    np.testing.assert_array_equal(searched.nearest(rows, 30)[1], reference.nearest(rows, 30)[1])
+    monkeypatch.setattr(Neighbours, "query", None)  # not asked again
+    for k, (distances, indices) in zip((1, 7, 20), expected, strict=True):
+        np.testing.assert_array_equal(searched.nearest(rows.copy(), k)[0], distances)
+        np.testing.assert_array_equal(searched.nearest(rows.copy(), k)[1], indices)

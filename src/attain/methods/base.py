@@ -458,8 +458,9 @@ class Explainer(_Learned, ABC):
         tolerant: bool = True,
         timeout: float | None = None,
     ) -> Goal:
+        wrapped = Model.of(model)
         return Goal(
-            Model.of(model),
+            wrapped,
             self.layout_,
             target=target,
             probability=probability,
@@ -467,6 +468,7 @@ class Explainer(_Learned, ABC):
             probe=probe_rows(self.table_.values),
             tolerant=tolerant,
             timeout=timeout,
+            known=self._contexts.probed(wrapped.model) if timeout is None else {},
         )
 
     def _context(self, goal: GoalLike) -> ModelContext:

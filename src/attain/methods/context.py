@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from attain.models import GoalLike
+from attain.models.adapter import Answers
 from attain.population.reference import Reference
 
 _KEPT: Final = 4
@@ -78,10 +79,16 @@ class Contexts:
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._known: OrderedDict[tuple[int, str], tuple[Any, ModelContext]] = OrderedDict()
+        self._known: OrderedDict[tuple[int, str], tuple[Any, ModelContext, Answers]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def probed(self, model: Any) -> Answers:
+        """What a model that was seen before answered about the probe; nothing for a new one."""
+        with self._lock:
+            seen = [answers for found, _, answers in self._known.values() if found() is model]
+            return seen[-1] if seen else {}
 
     def of(self, goal: GoalLike, training: np.ndarray, build: Build) -> ModelContext:
         """The context of a goal, made if it is new."""
@@ -92,7 +99,7 @@ class Contexts:
             context = None if known is None or known[0]() is not model else known[1]
             if context is None or (goal.labels_only and not context.same_answers(goal)):
                 context = ModelContext(training, build)
-            self._known[key] = (_reference_to(model), context)
+            self._known[key] = (_reference_to(model), context, goal.probed)
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
             return context

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from attain.population.connectedness import connected
-from attain.population.difficulty import changed, max_shift, total_shift
+from attain.population.difficulty import changed
 from attain.population.diversity import mean_pairwise_distance
 from attain.population.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
-from attain.population.percentiles import Percentiles
+from attain.population.percentiles import Percentiles, max_shift, total_shift
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 
@@ -20,23 +20,24 @@ EPSILON = 0.9
 
 def difficulty(rows: np.ndarray, factuals: np.ndarray, percentiles: Percentiles) -> dict[str, np.ndarray]:
     """How much each answer asks of its person."""
+    shifts, free = percentiles.shift(factuals, rows), percentiles.schema.free_columns
     return {
         "features_changed": changed(rows, factuals, percentiles.schema),
-        "total_shift": total_shift(rows, factuals, percentiles),
-        "max_shift": max_shift(rows, factuals, percentiles),
+        "total_shift": total_shift(shifts, free),
+        "max_shift": max_shift(shifts, free),
     }
 
 
 def faithfulness(rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
     """How much each answer looks like real people of the desired class."""
     reference.local_density(NEIGHBOURS)  # the widest search for neighbours first
-    reference = reference.searched(rows, NEIGHBOURS)
+    epsilon, reference = reference.epsilon[EPSILON], reference.searched(rows, NEIGHBOURS)
     return {
         "proximity": proximity(rows, reference),
         "local_outlier_factor": local_outlier_factor(rows, reference, k=NEIGHBOURS),
         "outlier": outlier(rows, reference, k=NEIGHBOURS),
         "nearest_distance": nearest_distance(rows, reference),
-        "connected": connected(rows, reference, reference.epsilon[EPSILON]),
+        "connected": connected(rows, reference, epsilon),
     }
 
 

@@ -62,6 +62,9 @@ class Adapter:
         How many columns the model wants, where it knows no names.
     settle
         From the first answer to an adapter that knows its kinds and classes, where only that answer shows them.
+    prepare
+        What all kinds of answer about a batch have in common, such as the transforming steps of a pipeline: `ask` gets
+        what it returns. None where there is nothing.
     gradient
         For a batch that is an array and the position k of a class: by how much class k leads the best other one in
         log-odds or scores, (n,), and the gradient of that in the cells of the batch, (n, p). None where the library
@@ -78,6 +81,7 @@ class Adapter:
     spell: Callable[[str], str] = str
     width: int | None = None
     settle: Callable[[Answers], Adapter] | None = None
+    prepare: Callable[[Any], Any] | None = None
     gradient: Callable[[np.ndarray, int], tuple[Any, Any]] | None = None
 
 

@@ -94,6 +94,11 @@ class GoalLike(Protocol):
         """How long it usually takes to judge so many rows; 0 without a timeout."""
         ...
 
+    @property
+    def probed(self) -> Answers:
+        """The model's answers about the probe."""
+        ...
+
     def fingerprint(self) -> str:
         """A string that is equal for equal predictions on the probe and an equal request."""
         ...
@@ -163,6 +168,9 @@ class Goal(GoalLike):
     timeout
         How many seconds longer than usual the model may take for one row, or for all rows of one owner; None for any
         time. Rows that take longer are failures, tolerant or not.
+    known
+        The answers about the probe that an earlier goal had from the same model (`probed`). Where it still gives the
+        same ones, it is asked once instead of twice.
     """
 
     most_questions = 1
@@ -178,6 +186,7 @@ class Goal(GoalLike):
         probe: np.ndarray,
         tolerant: bool = False,
         timeout: float | None = None,
+        known: Answers = MappingProxyType({}),
     ) -> None:
         _check_numbers(probability, margin, probe)
         self.probability = None if probability is None else float(probability)
@@ -186,11 +195,11 @@ class Goal(GoalLike):
         self._check_names()
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
-        self.reader.on_the_probe(self._learn)
+        self.reader.on_the_probe(lambda: self._learn(known))
 
-    def _learn(self) -> None:
+    def _learn(self, known: Answers) -> None:
         """Learns from the probe which kinds of answer decide."""
-        self._tried: dict[AnswerKind, np.ndarray] = {}
+        self._tried = self._confirmed(known)
         self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
@@ -199,6 +208,11 @@ class Goal(GoalLike):
         answers: Answers = {kind: self._try(kind) for kind in self._decide_kinds}
         self.lowest = float(self._met_and_score(answers)[1].min())
         self._fingerprint = self._hashed(answers, self.target, self.probability, self.margin)
+
+    @property
+    def probed(self) -> Answers:
+        """The answers about the probe."""
+        return self._tried
 
     @property
     def answers_digest(self) -> str:
@@ -307,8 +321,7 @@ class Goal(GoalLike):
         if kind not in self._tried:
             first = self.reader.read(self.reader.probe, (kind,))[kind]
             again = self.reader.read(self.reader.probe, (kind,))[kind]
-            apart = np.abs(first - again) > REPEATABLE * np.maximum(1.0, np.abs(first))
-            changed = int(apart.reshape(len(first), -1).any(axis=1).sum())
+            changed = int(_apart(first, again).sum())
             if changed:
                 raise ModelError(
                     f"{self.reader.title} returned different {kind} when asked again about the same {len(first)} rows "
@@ -317,6 +330,16 @@ class Goal(GoalLike):
                 )
             self._tried[kind] = first
         return self._tried[kind]
+
+    def _confirmed(self, known: Answers) -> dict[AnswerKind, np.ndarray]:
+        """The answers about the probe, if they are the known ones; else none."""
+        kinds = tuple(kind for kind in known if kind in self.reader.kinds)
+        answers = self.reader.read(self.reader.probe, kinds) if kinds else {}
+        same = all(
+            answer.shape == known[kind].shape and not _apart(answer, known[kind]).any()
+            for kind, answer in answers.items()
+        )
+        return dict(answers) if same else {}
 
     def _hashed(self, answers: Answers, *request: object) -> str:
         digest = blake2b(digest_size=16)
@@ -356,6 +379,10 @@ class JointGoal(GoalLike):
     def usual_seconds(self, rows: int) -> float:
         return sum(goal.usual_seconds(rows) for goal in self._goals)
 
+    @property
+    def probed(self) -> Answers:
+        return self._goals[0].probed
+
     def fingerprint(self) -> str:
         return "+".join(goal.fingerprint() for goal in self._goals)
 
@@ -376,6 +403,12 @@ def _jointly(
         asked[left] += judged.asked
         slow += tuple(left[list(judged.slow)].tolist())
     return Judgement(met, score, asked, failures, tuple(sorted(slow)))
+
+
+def _apart(first: np.ndarray, again: np.ndarray) -> np.ndarray:
+    """Which of two answers about the same rows differ, (n,)."""
+    apart = np.abs(first - again) > REPEATABLE * np.maximum(1.0, np.abs(first))
+    return np.asarray(apart.reshape(len(first), -1).any(axis=1))
 
 
 def _check_numbers(probability: object, margin: object, probe: np.ndarray) -> None:

@@ -151,12 +151,14 @@ class Model:
 
         Calls and rows are added to `count` too.
         """
-        parts = []
+        parts, wanted = [], tuple(kinds)
         for start in range(0, len(rows), self.batch_rows):
             some = rows[start : start + self.batch_rows]
             batch = batch_of(some)
+            if adapter.prepare is not None:
+                batch = _guarded(adapter, wanted[0], len(some), partial(adapter.prepare, batch))
             answers: dict[AnswerKind, np.ndarray] = {}
-            for kind in kinds:
+            for kind in wanted:
                 if kind not in answers:
                     self._count.add(len(some))
                     count.add(len(some))

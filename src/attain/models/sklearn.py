@@ -25,7 +25,8 @@ def adapt(model: Any, options: Options) -> Adapter:
     width = getattr(model, "n_features_in_", None)
     # A pipeline without column names starts with a custom step, which may select columns by name.
     accepts: Literal["frame", "numpy"] = "frame" if names is not None or width is None else "numpy"
-    methods = _methods(model, labels)
+    steps, last = _split(model)
+    methods = _methods(last, labels)
     return Adapter(
         title=title,
         ask=lambda kind, batch: {kind: methods[kind](batch)},
@@ -35,7 +36,25 @@ def adapt(model: Any, options: Options) -> Adapter:
         accepts=options.accepts or accepts,
         names=None if names is None else tuple(str(name) for name in names),
         width=None if width is None else int(width),
+        prepare=None if steps is None else lambda batch: _transformed(steps, batch),
     )
+
+
+def _split(model: Any) -> tuple[list[Any] | None, Any]:
+    """The transforming steps of a scikit-learn pipeline, which all its answers share, and its last step.
+
+    A pipeline with another class may do more than call its steps, and is asked as a whole.
+    """
+    pipeline = getattr(sys.modules.get("sklearn.pipeline"), "Pipeline", None)
+    if type(model) is not pipeline or len(model.steps) < 2:
+        return None, model
+    return [step for _, step in model.steps[:-1] if step not in (None, "passthrough")], model.steps[-1][1]
+
+
+def _transformed(steps: list[Any], batch: Any) -> Any:
+    for step in steps:
+        batch = step.transform(batch)
+    return batch
 
 
 def _from_scikit_learn(model: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -29,14 +29,6 @@ _THREADED: Final = 1_000
 """From this many queries on, a tree answers them on all cores."""
 
 
-class Index(Protocol):
-    """Finds the nearest of its points."""
-
-    points: FloatArray
-
-    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]: ...
-
-
 class Neighbours:
     """An index of points (n, D) that finds the nearest ones by Euclidean distance; of those equally far, the first.
 
@@ -53,7 +45,7 @@ class Neighbours:
         """Distances to the k nearest points (q, k), nearest first, and which they are; k is at most their number."""
         distances, indices = np.empty((len(points), k)), np.empty((len(points), k), dtype=np.intp)
         left, width = np.arange(len(points) if k else 0), k + 1
-        if points is self.points and self._tree is not None:
+        if len(left) and points is self.points and self._tree is not None:
             left = self._tree.indices[left]  # one after the other in space, and so in the cache
         while len(left):
             width = min(width, len(self.points))
@@ -107,21 +99,3 @@ class Neighbours:
         distances = self._pairs.kneighbors(sample, min(21, len(self.points)))[0]
         inner, outer = distances[:, distances.shape[1] // 2], distances[:, -1]
         return bool(np.median(outer[inner > 0] / inner[inner > 0]) >= _GROWTH) if (inner > 0).any() else True
-
-
-class KnownNeighbours:
-    """An index that finds the neighbours of some points once, when it is first asked about them."""
-
-    def __init__(self, index: Index, asked: FloatArray, k: int) -> None:
-        self.points, self._index, self._asked = index.points, index, asked
-        self._width = min(k, len(index.points))
-
-    @cached_property
-    def _found(self) -> tuple[FloatArray, IndexArray]:
-        return self._index.query(self._asked, self._width)
-
-    def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
-        if k <= self._width and np.array_equal(points, self._asked):
-            distances, indices = self._found
-            return distances[:, :k], indices[:, :k]
-        return self._index.query(points, k)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import DataError
-from attain.population.neighbours import Index, KnownNeighbours, Neighbours
+from attain.population.neighbours import Neighbours
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
@@ -102,7 +102,8 @@ class Reference:
     _densities: dict[int, LocalDensity] = field(default_factory=dict, repr=False)
     clusters: dict[tuple[float, int], Neighbours] = field(default_factory=dict, repr=False)
     """By ε and `min_samples`, what `connectedness` found of the largest cluster."""
-    _index: Index | None = field(default=None, repr=False)
+    _index: Neighbours | None = field(default=None, repr=False)
+    _searched: tuple[FloatArray, FloatArray, IndexArray] | None = field(default=None, repr=False)
 
     @classmethod
     def build(
@@ -142,7 +143,8 @@ class Reference:
 
     def searched(self, values: ArrayLike, k: int = 40) -> Reference:
         """The same reference, with the k nearest neighbours of these rows found once for all later calls."""
-        return replace(self, _index=KnownNeighbours(self.index, self.space.transform(values), k))
+        matrix = as_matrix(values, len(self.space.schema))
+        return replace(self, _index=self.index, _searched=(matrix, *self.nearest(matrix, k)))
 
     def compact(self) -> Reference:
         """The same reference without the neighbours of its own rows, which densities and clusters were made from."""
@@ -160,7 +162,7 @@ class Reference:
         return self.space.schema
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> Neighbours:
         """The index of the points."""
         return Neighbours(self.points) if self._index is None else self._index
 
@@ -178,7 +180,12 @@ class Reference:
 
     def nearest(self, values: ArrayLike, k: int = 1) -> tuple[FloatArray, IndexArray]:
         """Distances of rows in original units to the k nearest reference rows (all if there are fewer), and which."""
-        return self.index.query(self.space.transform(values), min(k, len(self)))
+        k = min(k, len(self))
+        if self._searched is not None:
+            known, distances, indices = self._searched
+            if k <= distances.shape[1] and np.array_equal(known, values, equal_nan=True):
+                return distances[:, :k], indices[:, :k]
+        return self.index.query(self.space.transform(values), k)
 
     def own_neighbours(self, k: int) -> tuple[FloatArray, IndexArray]:
         """Each reference row's k nearest others (all if there are fewer): distances, and which."""

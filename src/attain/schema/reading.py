@@ -6,7 +6,7 @@ See `docs/architecture.md` for what a cell of the matrix stands for.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -41,7 +41,10 @@ Column = tuple[np.ndarray, dict[int, Refused]]
 
 
 def read_columns(
-    opened: nw.DataFrame[Any], features: Sequence[Feature], labels: Sequence[Any], library: Library
+    opened: nw.DataFrame[Any] | Mapping[str, nw.Series[Any]],
+    features: Sequence[Feature],
+    labels: Sequence[Any],
+    library: Library,
 ) -> np.ndarray:
     """The columns of these features as a matrix (n, d), in the features' order.
 
@@ -80,7 +83,9 @@ class Rows(NamedTuple):
     unseen: dict[str, tuple[Any, ...]]
 
 
-def read_rows(opened: nw.DataFrame[Any], features: Sequence[Feature], labels: Sequence[Any], library: Library) -> Rows:
+def read_rows(
+    opened: Mapping[str, nw.Series[Any]], features: Sequence[Feature], labels: Sequence[Any], library: Library
+) -> Rows:
     """The columns of these features, with every row that cannot be read named rather than raised.
 
     An immutable column of levels without an order keeps unseen ones: nothing is suggested for it, and how the model
@@ -110,9 +115,11 @@ def _is_new_level(feature: Feature, value: object) -> bool:
 def _read_column(series: nw.Series[Any], feature: Feature, library: Library) -> Column:
     """One column as floats; raises a `DataError` where its dtype holds nothing that the feature takes."""
     values, refused = _numbers(series, feature, library) if feature.numeric else _codes(series, feature)
+    if not refused:
+        return values, refused
     dtype = series.dtype
     plain = dtype.is_numeric() or isinstance(dtype, nw.String | nw.Object | nw.Boolean | nw.Categorical | nw.Enum)
-    if refused and not plain and np.isnan(values).all():
+    if not plain and np.isnan(values).all():
         name = str(getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype).lower()
         raise DataError(
             f"column {feature.name!r} holds {name} values, but the schema says {feature.kind}; convert them to "

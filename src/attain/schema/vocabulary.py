@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal
 
 _PERSONAL: Final = {
@@ -123,6 +124,7 @@ def words_of(name: str) -> str:
     return " ".join(_WORD.findall(name)).lower()
 
 
+@lru_cache(4096)
 def topic_of(name: str) -> tuple[Literal["choice", "clock", "past", "score"], str] | None:
     """The topic that the words of a column's name suggest, with the reason."""
     words = words_of(name)

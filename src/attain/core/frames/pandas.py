@@ -74,6 +74,11 @@ class Pandas(Library):
     def is_integer(self, dtype: Any) -> bool:
         return dtype is not None and pd.api.types.is_integer_dtype(dtype)
 
+    def floats(self, column: nw.Series[Any]) -> np.ndarray:
+        native = column.to_native()
+        plain = isinstance(native.dtype, np.dtype) and native.dtype.kind in "iuf"
+        return native.to_numpy().astype(np.float64) if plain else super().floats(column)
+
     def categories(self, column: nw.Series[Any]) -> tuple[list[Any], bool] | None:
         dtype = column.to_native().dtype
         return (dtype.categories.tolist(), bool(dtype.ordered)) if isinstance(dtype, pd.CategoricalDtype) else None
@@ -92,6 +97,8 @@ class Pandas(Library):
             return self._level_column(cells, domain, dtype)
         if dtype is None:
             dtype = np.dtype(np.int64) if domain.integral else np.dtype(np.float64)
+        if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+            return _plain(cells, dtype)
         if not self.holds(dtype, cells):
             return cells.copy()
         if isinstance(dtype, Objects):
@@ -102,12 +109,9 @@ class Pandas(Library):
             return pd.arrays.SparseArray(dense, dtype=dtype) if dense.dtype == dtype.subtype else dense
         if self.is_integer(dtype):
             missing = np.isnan(cells)
-            plain = isinstance(dtype, np.dtype)
-            if plain and missing.any():  # a model trained on plain integers may know NaN, but not NA
-                return cells.copy()
-            whole = np.where(missing, 0, cells).astype(dtype if plain else dtype.numpy_dtype)
-            return whole if plain else pd.arrays.IntegerArray(whole, missing).astype(dtype)
-        return cells.astype(dtype) if isinstance(dtype, np.dtype) else pd.array(cells, dtype=dtype)
+            whole = np.where(missing, 0, cells).astype(dtype.numpy_dtype)
+            return pd.arrays.IntegerArray(whole, missing).astype(dtype)
+        return pd.array(cells, dtype=dtype)
 
     def _level_column(self, cells: np.ndarray, domain: Domain, dtype: Any) -> Any:
         positions = codes(cells)
@@ -129,10 +133,10 @@ class Pandas(Library):
         return pd.Series([dtype.na_value if item is None else item for item in items], dtype=object)
 
     def build(self, columns: Mapping[str, Cells], length: int) -> Any:
-        plain = all(domain.numeric and dtype == np.float64 for _, domain, dtype in columns.values())
-        if plain and columns:
-            return pd.DataFrame(np.column_stack([cells for cells, _, _ in columns.values()]), columns=list(columns))
         made = {name: self.column(*cells) for name, cells in columns.items()}
+        dtypes = {column.dtype if isinstance(column, np.ndarray) else None for column in made.values()}
+        if len(dtypes) == 1 and None not in dtypes:
+            return pd.DataFrame(np.column_stack(list(made.values())), columns=list(made))
         return pd.DataFrame(made, index=pd.RangeIndex(length))
 
     def replace(self, frame: Any, edits: Mapping[str, Edit]) -> Any:
@@ -212,6 +216,18 @@ class Pandas(Library):
 
     def series(self, name: str, values: Sequence[Any] | np.ndarray, like: Any) -> Any:
         return pd.Series(values, index=like.index, name=name)
+
+
+def _plain(cells: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The cells with a dtype of NumPy's for numbers, or as floats where it cannot hold them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = cells.astype(dtype)
+    if dtype.kind == "f":
+        held = ~np.isinf(cast)
+    else:  # a model trained on plain integers may know NaN, but not NA
+        range_ = np.iinfo(dtype)
+        held = (cast == cells) & (cells >= range_.min) & (cells < float(range_.max) + 1)
+    return cast if held.all() else cells.copy()
 
 
 def _scalar(cell: float, domain: Domain, *, as_decimal: bool, as_int: bool) -> Any:
