@@ -10,19 +10,23 @@ RECIPE := pyproject.toml constraints.txt
 CORE  := $(VENV)/.installed-core
 DEV   := $(VENV)/.installed-dev
 TORCH := $(VENV)/.installed-torch
+SERVE := $(VENV)/.installed-serve
 
 EXPERIMENTS := $(VENV)/.installed-experiments
 LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo paper paper-quick test test-slow test-all test-lowest coverage docs rooms schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest coverage docs rooms schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: $(CORE) ## find counterfactuals in the German credit data
 	$(BIN)/attain demo
+
+app: $(SERVE) ## open the page for exploring decisions, on the German credit data
+	$(BIN)/attain serve --demo
 
 paper: $(EXPERIMENTS) ## all experiments of the paper, from the data folder, into paper/
 	$(BIN)/python -m experiments paper --out paper
@@ -107,10 +111,15 @@ $(CORE): $(RECIPE) | $(BIN)/python
 	$(PIP) --editable .
 	@touch $@
 
+$(SERVE): $(RECIPE) | $(BIN)/python
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
+	$(PIP) --editable ".[serve,report]"
+	@touch $(CORE) $@
+
 $(DEV): $(RECIPE) | $(BIN)/python
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
 	$(PIP) --editable ".[dev]"
-	@touch $(CORE) $(EXPERIMENTS) $@
+	@touch $(CORE) $(EXPERIMENTS) $(SERVE) $@
 
 $(EXPERIMENTS): $(RECIPE) | $(BIN)/python
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip

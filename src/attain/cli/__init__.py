@@ -9,14 +9,14 @@ import sys
 from collections.abc import Sequence
 
 import attain
-from attain.cli import audit, compare, demo, evaluate, explain, fit, inspect, laws, letter, menu, report, schema
+from attain.cli import audit, compare, demo, evaluate, explain, fit, inspect, laws, letter, menu, report, schema, serve
 from attain.cli.arguments import Formatter
 from attain.cli.config import expanded
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
 from attain.core.errors import AttainError
 
 _ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->", "“": '"', "”": '"'}
-_COMMANDS = (schema, laws, fit, explain, menu, letter, report, evaluate, compare, audit, inspect, demo)
+_COMMANDS = (schema, laws, fit, explain, menu, serve, letter, report, evaluate, compare, audit, inspect, demo)
 
 
 def parser() -> argparse.ArgumentParser:

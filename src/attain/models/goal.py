@@ -55,6 +55,24 @@ class Judgement(NamedTuple):
     slow: tuple[int, ...] = ()
 
 
+class Classified(NamedTuple):
+    """What a model says about n rows.
+
+    Attributes
+    ----------
+    labels
+        The class that it decides for; None where it fails.
+    probability
+        Its probability of the target, (n,); NaN where it fails or gives none.
+    judgement
+        Whether each row meets the goal, as `Goal.decide` says.
+    """
+
+    labels: list[Label | None]
+    probability: np.ndarray
+    judgement: Judgement
+
+
 class GoalLike(Protocol):
     """What searches need of a goal: one model's (`Goal`), or that of several models at once (`JointGoal`)."""
 
@@ -236,6 +254,23 @@ class Goal(GoalLike):
     def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
         return self._judgement(rows, self._decide_kinds, owners)
 
+    def classify(self, rows: np.ndarray) -> Classified:
+        """What the model decides about each row, with its probability of the target."""
+        kinds = self._decide_kinds
+        if "probabilities" in self.reader.kinds:
+            kinds = tuple(dict.fromkeys((*kinds, "probabilities")))
+        taken, answers, failures = self.reader.read_each(rows, kinds)
+        judgement = self._judged(len(rows), taken, answers, failures)
+        labels: list[Label | None] = [None] * len(rows)
+        probability = np.full(len(rows), np.nan)
+        if len(taken):
+            chosen = answers["labels"] if "labels" in answers else decision(answers[self._guide])
+            for i, k in zip(taken.tolist(), chosen.tolist(), strict=True):
+                labels[i] = self.classes[k] if 0 <= k < len(self.classes) else None
+            if "probabilities" in answers:
+                probability[taken] = answers["probabilities"][:, self._position]
+        return Classified(labels, probability, judgement)
+
     def usual_seconds(self, rows: int) -> float:
         watch = self.reader.watch
         return 0.0 if watch is None else watch.usual(rows)
@@ -244,15 +279,17 @@ class Goal(GoalLike):
         return self._fingerprint
 
     def _judgement(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...], owners: np.ndarray | None) -> Judgement:
-        met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), self.lowest)
-        failures: dict[int, ModelError] = {}
-        if len(rows):
-            taken, answers, failures = self.reader.read_each(rows, kinds, owners)
-            if len(taken):
-                met[taken], score[taken] = self._met_and_score(answers)
+        if not len(rows):
+            return self._judged(0, np.empty(0, dtype=np.intp), {}, {})
+        return self._judged(len(rows), *self.reader.read_each(rows, kinds, owners))
+
+    def _judged(self, n: int, taken: np.ndarray, answers: Answers, failures: Mapping[int, ModelError]) -> Judgement:
+        met, score = np.zeros(n, dtype=bool), np.full(n, self.lowest)
+        if len(taken):
+            met[taken], score[taken] = self._met_and_score(answers)
         sentences = {position: str(error) for position, error in failures.items()}
         slow = (position for position, error in failures.items() if isinstance(error, SlowModelError))
-        return Judgement(met, score, np.ones(len(rows), dtype=np.int64), sentences, tuple(sorted(slow)))
+        return Judgement(met, score, np.ones(n, dtype=np.int64), sentences, tuple(sorted(slow)))
 
     def _met_and_score(self, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
         decided = answers["labels"] == self._position if "labels" in answers else True

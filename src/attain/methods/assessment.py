@@ -1,0 +1,197 @@
+"""What is known about any record without a search: the decision, how typical it is, what it breaks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attain.methods.figures import difficulty, faithfulness
+from attain.models import Goal
+from attain.results.status import Typicality
+from attain.schema import Constraints
+from attain.tables import Region, Table, unchanged
+
+if TYPE_CHECKING:
+    from attain.methods.base import Explainer
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A rule or law that a record breaks; `sentence` is empty where there are no words for it."""
+
+    text: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """What is known about one record.
+
+    Attributes
+    ----------
+    decision
+        The class that the model decides for; None where the record cannot be read.
+    accepted
+        Whether that is the desired decision.
+    score
+        Larger when the record is closer to the desired decision; None where it cannot be read.
+    probability
+        The model's probability of the desired class, where it gives one.
+    level
+        How typical the record is of real people of the desired class, where the method says.
+    broken
+        The rules and laws that it breaks.
+    percentiles
+        Where each cell stands in its column, from 0 to 100; None for a missing cell.
+    unreadable
+        Why it cannot be read, as a sentence; None where it can.
+    """
+
+    decision: Any
+    accepted: bool
+    score: float | None
+    probability: float | None
+    level: str | None
+    broken: tuple[Broken, ...]
+    percentiles: Mapping[str, float | None]
+    unreadable: str | None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An edited record beside the one it was made from.
+
+    Attributes
+    ----------
+    flips
+        Whether the edited record gets the desired decision.
+    allowed
+        Whether it keeps every rule, law and limit on what may change.
+    violated
+        The kinds of limits that it does not keep, such as "immutable".
+    changed
+        The names of the features that differ.
+    total_shift, max_shift
+        The sum and the largest of the shifts, in percentile points.
+    outlier, connected
+        Compared with real people of the desired class; None without training rows.
+    months
+        How long the changes take.
+    """
+
+    flips: bool
+    allowed: bool
+    violated: tuple[str, ...]
+    changed: tuple[str, ...]
+    total_shift: float
+    max_shift: float
+    outlier: bool | None
+    connected: bool | None
+    months: float
+
+
+class Assessment:
+    """One model and one desired decision, ready to assess records; several threads may share it.
+
+    Parameters
+    ----------
+    explainer
+        A fitted explainer.
+    model, target, probability
+        As in `explain`.
+    """
+
+    def __init__(self, explainer: Explainer, model: Any, target: Any, probability: float | None = None) -> None:
+        self._explainer = explainer
+        self._goal: Goal = explainer._request(model, target, probability)
+        self._context = explainer._context(self._goal)
+        self._inspected = self._context.inspected(self._goal, explainer._parameters(), explainer._inspect)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The model's classes."""
+        return self._goal.classes
+
+    @property
+    def target(self) -> Any:
+        """The desired class, as the model names it."""
+        return self._goal.target
+
+    def of(self, table: Table, *, typicality: bool = True) -> list[Assessed]:
+        """What is known about each row; without `typicality`, which takes longer, `level` is None."""
+        explainer, rows, readable = self._explainer, table.values, table.readable
+        refused: dict[int, str] = dict(table.refused)
+        levels = np.full(len(rows), math.nan)
+        broken = ~explainer.book_.kept(rows)
+        percentiles = 100 * explainer.percentiles_.of(rows)
+        labels: list[Any] = [None] * len(rows)
+        met, score, probability = (np.full(len(rows), math.nan) for _ in range(3))
+        if len(readable):
+            asked = self._goal.with_unseen(table.layout.unseen).classify(rows[readable])
+            refused |= {int(readable[i]): sentence for i, sentence in asked.judgement.failures.items()}
+            met[readable], score[readable] = asked.judgement.met, asked.judgement.score
+            probability[readable] = asked.probability
+            for i, label in zip(readable.tolist(), asked.labels, strict=True):
+                labels[i] = label
+            if typicality:
+                levels[readable] = explainer._typicality(self._inspected, rows[readable])
+        names = explainer.schema_.names
+        return [
+            Assessed(
+                labels[i],
+                bool(met[i] == 1),
+                None if i in refused else round(float(score[i]), 6) + 0.0,
+                _rounded(probability[i]),
+                None if math.isnan(levels[i]) or i in refused else str(Typicality(int(levels[i]))),
+                self._named(broken[i]) if i not in refused else (),
+                {name: _rounded(percentiles[i, j], 3) for j, name in enumerate(names)},
+                refused.get(i),
+            )
+            for i in range(len(rows))
+        ]
+
+    def compare(
+        self, person: Table, edited: Table, constraints: Constraints | Mapping[str, Any] | None = None
+    ) -> Compared:
+        """The first row of `edited` beside the first of `person`; both can be read."""
+        explainer, owners = self._explainer, np.zeros(1, dtype=np.intp)
+        rows, own = edited.values[:1], person.values[:1]
+        region = Region.of(person, Constraints.of(constraints), explainer.observed_, explainer.book_)
+        violated = [kind for kind, broken in region.violations(rows, owners).items() if broken[0]]
+        texts = {rule.text for rule in explainer.book_.rules}
+        figures = difficulty(rows, own, explainer.percentiles_)
+        if explainer.rows_are_real_:
+            figures |= faithfulness(rows, self._context.reference(self._goal))
+        return Compared(
+            flips=bool(self._goal.with_unseen(edited.layout.unseen).decide(rows).met[0]),
+            allowed=not violated,
+            violated=tuple(kind for kind in violated if kind not in texts),
+            changed=tuple(np.array(explainer.schema_.names)[~unchanged(own, rows)[0]].tolist()),
+            total_shift=round(100 * float(figures["total_shift"][0]), 3),
+            max_shift=round(100 * float(figures["max_shift"][0]), 3),
+            outlier=_verdict(figures, "outlier"),
+            connected=_verdict(figures, "connected"),
+            months=float(region.months(rows, owners)[0]) if explainer.book_.timing is not None else 0.0,
+        )
+
+    def _named(self, broken: np.ndarray) -> tuple[Broken, ...]:
+        return tuple(self._rules[k] for k in np.flatnonzero(broken))
+
+    @cached_property
+    def _rules(self) -> tuple[Broken, ...]:
+        book, laws = self._explainer.book_, iter(self._explainer.laws_)
+        sentences = [next(laws).sentence if is_law else "" for is_law in book.is_law]
+        return tuple(Broken(rule.text, sentence or "") for rule, sentence in zip(book.rules, sentences, strict=True))
+
+
+def _rounded(value: float, digits: int = 6) -> float | None:
+    return None if math.isnan(value) else round(float(value), digits) + 0.0
+
+
+def _verdict(figures: Mapping[str, np.ndarray], name: str) -> bool | None:
+    return None if name not in figures or math.isnan(figures[name][0]) else bool(figures[name][0])

@@ -1,0 +1,145 @@
+"""What clients may ask, as the models of the API's documentation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+
+from attain.schema import Constraints, Schema
+
+MOST_OPTIONS = 5
+
+Cell: TypeAlias = StrictBool | StrictInt | StrictFloat | StrictStr | None
+Cells: TypeAlias = Annotated[
+    dict[str, Cell],
+    Field(description="A record: a cell for each feature of `/schema`; null where it is missing.", max_length=10_000),
+]
+Name: TypeAlias = Annotated[str, Field(max_length=1_000)]
+Ease: TypeAlias = Literal["very easy", "easy", "medium", "hard", "very hard", "impossible"]
+
+WEIGHTS: dict[Ease, float] = {"very easy": 0.25, "easy": 0.5, "medium": 1.0, "hard": 2.0, "very hard": 4.0}
+"""By how much the cost of a change is multiplied; what is impossible may not change."""
+
+
+class _Question(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Subject(_Question):
+    """Whom a question is about: a record, or somebody of `/people`."""
+
+    record: Cells | None = None
+    person: Annotated[str | int | None, Field(description="The id of somebody of `/people`.")] = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.record is None) == (self.person is None):
+            raise ValueError("send either a record or a person")
+        return self
+
+
+class Wishes(Subject):
+    """Whom a question is about, and what may change."""
+
+    locked: list[Name] = Field(default_factory=list, description="Features that may not change.", max_length=10_000)
+    ranges: dict[Name, tuple[Cell, Cell]] = Field(
+        default_factory=dict,
+        description="The smallest and the largest value of a number or an ordered level; null is open.",
+    )
+    directions: dict[Name, Literal["any", "increase", "decrease"]] = Field(
+        default_factory=dict, description="Which way a feature may move."
+    )
+    difficulty: dict[Name, Ease] = Field(
+        default_factory=dict,
+        description="How hard a change is: its cost is weighted by ¼, ½, 1, 2 or 4; what is impossible is locked.",
+    )
+    max_changes: int | None = Field(
+        default=None, ge=1, le=10_000, description="The largest number of features that change."
+    )
+    max_months: int | None = Field(default=None, ge=0, le=1_200, description="The longest that an option may take.")
+
+    def constraints(self, schema: Schema) -> Constraints:
+        """The same as the library's constraints."""
+        impossible = [name for name, ease in self.difficulty.items() if ease == "impossible"]
+        return Constraints(
+            immutable=tuple(dict.fromkeys((*self.locked, *impossible))),
+            direction={name: way for name, way in self.directions.items() if way != "any"},
+            bounds={name: tuple(limits) for name, limits in self.ranges.items()},  # type: ignore[misc]
+            cost={
+                name: WEIGHTS[ease] * (schema[name].cost if name in schema else 1.0)
+                for name, ease in self.difficulty.items()
+                if ease != "impossible"
+            },
+            max_changes=self.max_changes,
+            max_months=self.max_months,
+        )
+
+
+class Explain(Wishes):
+    """What would change the decision."""
+
+    n: int = Field(default=3, ge=1, le=MOST_OPTIONS, description="How many options.")
+    method: Name | None = Field(default=None, description="A method of `/schema`; null is the one that was fitted.")
+    probability: float | None = Field(
+        default=None, gt=0, le=1, description="Ask for at least this probability of the desired class."
+    )
+    details: bool = Field(
+        default=True, description="Whether the range that still holds and the importance of each change are found, too."
+    )
+    contributions: bool = Field(default=False, description="Whether it is found why the decision was made.")
+    full: bool = Field(default=False, description="Whether the library's own JSON comes too, as a text.")
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"person": "17", "n": 3, "locked": ["housing"], "difficulty": {"savings": "hard"}, "max_changes": 2}
+            ]
+        }
+    )
+
+
+class Predict(_Question):
+    """What the model decides about records."""
+
+    record: Cells | None = None
+    records: Annotated[list[Cells], Field(min_length=1, max_length=100_000)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.record is None) == (self.records is None):
+            raise ValueError("send either a record or records")
+        return self
+
+
+class Evaluate(Wishes):
+    """An edited record beside the original one."""
+
+    answer: Cells
+
+
+class Map(Subject):
+    """Where somebody and their options are among real people."""
+
+    options: list[Cells] = Field(default_factory=list, max_length=20)
+    probability: float | None = Field(default=None, gt=0, le=1)
+
+
+class Compare(Wishes):
+    """The options of several methods."""
+
+    methods: list[Name] = Field(min_length=1, max_length=20)
+    n: int = Field(default=1, ge=1, le=MOST_OPTIONS)
+
+
+class Write(Wishes):
+    """A letter or a report."""
+
+    language: Literal["en", "de"] = "en"
+    options: int = Field(default=3, ge=1, le=MOST_OPTIONS, description="At most so many options.")
+    probability: float | None = Field(default=None, gt=0, le=1)
+
+
+def dumped(question: BaseModel) -> dict[str, Any]:
+    """A question as JSON, for the key of the cache."""
+    return question.model_dump(mode="python")
