@@ -69,6 +69,22 @@ def test_a_saved_explainer_gives_the_same_bytes_for_each_person_by_themselves(na
     assert found[1].line["status"] == "UNREADABLE"
 
 
+def test_the_sentences_come_out_again_with_the_names_of_the_classes(tmp_path: Path) -> None:
+    named = attain.Model(model(), class_names={"bad": "refused", "good": "granted by the bank"})
+    log = audit.AuditLog(tmp_path / "log.jsonl", key=KEY, inputs="plain")
+    made = explainer("Guarded").explain(named, refused(), target="good", n=2)
+    assert made.settings["model"]["class_names"] == ["refused", "granted by the bank"]
+    ids = log.append(made)
+    found = audit.regenerate(log.path, ids[0], explainer("Guarded"), model(), refused(), key=KEY)
+    assert found.same
+    assert found.line["sentences"]["plain"][0] == made.sentences.iloc[0]
+    assert "granted by the bank" in found.result.sentences.iloc[0]
+    ids = log.append(explainer("Guarded").explain(model(), refused(), target="good"))
+    plain = audit.regenerate(log.path, ids[0], explainer("Guarded"), named, refused(), key=KEY)
+    assert plain.same
+    assert named.class_names == {"bad": "refused", "good": "granted by the bank"}
+
+
 def test_another_model_is_named_first(tmp_path: Path) -> None:
     path, ids = logged(tmp_path, "Guarded")
     found = audit.regenerate(path, ids[0], explainer("Guarded"), model(0.01), refused(), key=KEY)

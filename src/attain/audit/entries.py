@@ -14,6 +14,7 @@ from attain.core.checks import check_choice
 from attain.core.errors import AttainError
 from attain.methods.provenance import as_json
 from attain.results.record import Record
+from attain.results.sentences import option_sentences
 from attain.tables import Table, unchanged
 
 _ELSEWHERE: Final = {"person", "option", "label", "counterfactual"}
@@ -33,7 +34,8 @@ class Entries:
     inputs
         How people's records and row labels are stored.
     answers
-        How the options are stored: the new values of changed features, and figures.
+        How the options are stored: the new values of changed features, and figures. Sentences have the current values,
+        too, so they are stored in plain text only where both are.
     """
 
     key: bytes | None = None
@@ -52,13 +54,20 @@ class Entries:
 
     def contents(self, result: Record) -> Iterator[dict[str, Any]]:
         """The content of each person's line."""
-        details, reasons = _details(result), _contributions(result)
+        details, reasons, sentences = _details(result), _contributions(result), option_sentences(result)
         for position in range(len(result)):
-            options = [_option(result, int(i)) | details[int(i)] for i in np.flatnonzero(result.owners == position)]
-            yield self._content(result, position, options, reasons.get(position))
+            own = np.flatnonzero(result.owners == position).tolist()
+            told = [sentences[i] for i in own] or [_why_none(result, position)]
+            options = [_option(result, i) | details[i] for i in own]
+            yield self._content(result, position, options, told, reasons.get(position))
 
     def _content(
-        self, result: Record, position: int, options: list[dict[str, Any]], contributions: dict[str, float] | None
+        self,
+        result: Record,
+        position: int,
+        options: list[dict[str, Any]],
+        sentences: list[str],
+        contributions: dict[str, float] | None,
     ) -> dict[str, Any]:
         label = as_json(result.table.labels[position])
         return {
@@ -69,9 +78,14 @@ class Entries:
             "status": result.statuses[position].name,
             "reason": result.unreadable.get(position) if self.inputs == "plain" else None,
             "options": self._shown(self.answers, "answer", options),
+            "sentences": self._shown("plain" if self._all_plain else "hmac", "sentences", sentences),
             "contributions": contributions,
             "figures": {name: _figure(values[position]) for name, values in result.person_figures.items()},
         }
+
+    @property
+    def _all_plain(self) -> bool:
+        return self.inputs == self.answers == "plain"
 
     def input_of(self, table: Table, position: int) -> Any:
         """The field `input` of a person's line."""
@@ -82,6 +96,11 @@ class Entries:
             return {"plain": value}
         assert self.key is not None
         return {"hmac": hmac_of(self.key, purpose, value)}
+
+
+def _why_none(result: Record, position: int) -> str:
+    """Why a person has no option. The sentence about an unreadable record names its row, whose label may change."""
+    return result.statuses[position].reason if position in result.unreadable else result.reason(position)
 
 
 def entries_like(line: Mapping[str, Any], key: bytes | None) -> Entries:

@@ -19,6 +19,7 @@ from attain.audit.verification import find_line
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import Frame, one_row
 from attain.methods.base import Explainer
+from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.tables import Table
@@ -28,6 +29,7 @@ _MEANINGS: Final = {
     "settings.model.answers_digest": "another model: it scores the training rows differently",
     "settings.model.file_digest": "another file of the model",
     "settings.training.digest": "other training data",
+    "sentences.hmac": "other words",
 }
 
 
@@ -85,7 +87,8 @@ def regenerate(
     path, id
         The log, and the id of the line or the first digits of it.
     explainer, model
-        Those that the explanation was made with; if they are others, the differences say so.
+        Those that the explanation was made with; if they are others, the differences say so. Texts call the classes of
+        the model as they did then.
     people
         A frame with the person's record, perhaps among others: the row is found by its content.
     key
@@ -102,7 +105,9 @@ def regenerate(
     settings = line["settings"]
     row = table.layout.library.take(table.source, np.array([position]))
     result = _configured(explainer, settings).explain(
-        model, row, **{**_arguments(settings, explainer, table.labels[position], arguments), **arguments}
+        _named_as_then(model, settings),
+        row,
+        **{**_arguments(settings, explainer, table.labels[position], arguments), **arguments},
     )
     again = {**next(entries.contents(result)), "person": line["person"]}
     differences = tuple(_differences({name: line.get(name) for name in again}, again))
@@ -146,6 +151,18 @@ def _configured(explainer: Explainer, settings: Mapping[str, Any]) -> Explainer:
         return explainer
     again: Explainer = copy(explainer).set_params(**changed)
     again.drawn_seed_ = settings["seed"]
+    return again
+
+
+def _named_as_then(model: Any, settings: Mapping[str, Any]) -> Model:
+    """The model, with the recorded names of its classes in texts."""
+    wrapped, facts = Model.of(model), settings["model"]
+    pairs = zip(facts["classes"], facts["class_names"] or (), strict=False)
+    names = {label: name for label, name in pairs if name is not None}
+    if wrapped.class_names == names:
+        return wrapped
+    again = copy(wrapped)
+    again.class_names = names
     return again
 
 

@@ -75,7 +75,7 @@ def _versions() -> dict[str, str]:
 
 
 def _model_facts(goal: Goal) -> dict[str, Any]:
-    model = goal.model.model
+    model, names = goal.model.model, goal.model.class_names
     named = model if hasattr(model, "__qualname__") else type(model)
     of_file = isinstance(model, str | bytes | os.PathLike)
     module = "onnxruntime" if of_file else getattr(named, "__module__", None) or "unknown"
@@ -85,6 +85,7 @@ def _model_facts(goal: Goal) -> dict[str, Any]:
         "library_version": getattr(sys.modules.get(library), "__version__", None),
         "class": "ONNX file" if of_file else f"{module}.{named.__qualname__}",
         "classes": [as_json(label) for label in goal.classes],
+        "class_names": [names.get(label) for label in goal.classes] if names else None,
         "answers_digest": goal.answers_digest,
         "file_digest": goal.model.file_digest,
     }

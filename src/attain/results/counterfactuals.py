@@ -81,8 +81,9 @@ class Counterfactuals(Record):
     settings
         What the answers follow from, as JSON: `versions`; `method`, its `parameters`, `seed` and `explainer_digest`,
         which is the same after saving and loading; what was asked, by the names of `explain`; of the `model` its
-        library, class and classes, `answers_digest` (of its scores of up to 256 training rows, to six decimals) and
-        `file_digest` (SHA-256, where it was read from a file); and of the `training` data rows, columns and digest.
+        library, class, classes and `class_names` (what texts call the classes, in their order), `answers_digest` (of
+        its scores of up to 256 training rows, to six decimals) and `file_digest` (SHA-256, where it was read from a
+        file); and of the `training` data rows, columns and digest.
     """
 
     @cached_property
