@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attain.cli.frames import EXCEL, columns_of, read_any, read_people, written
 from attain.core.errors import AttainError, DataError, FileError, listed
 from attain.core.files import write_atomically
 from attain.core.names import free_name
@@ -19,6 +18,7 @@ from attain.results.exports import made
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import Table
+from attain.tables.files import EXCEL, columns_of, read_any, read_people, written
 
 _NAMES = 5
 """How many people are named in a message."""

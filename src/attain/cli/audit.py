@@ -186,10 +186,10 @@ def _repair(given: argparse.Namespace) -> None:
 def _regenerate(given: argparse.Namespace) -> int:
     from attain.audit import read_key, regenerate
     from attain.cli.classifiers import read_model
-    from attain.cli.frames import read_people
     from attain.cli.terminal import say, say_json, width
     from attain.methods.persistence import load
     from attain.results.text import paragraphs
+    from attain.tables.files import read_people
 
     explainer = load(given.explainer)
     people = read_people(given.people, explainer.schema_, index=given.index, separator=given.separator)

@@ -110,9 +110,9 @@ def _data(given: argparse.Namespace) -> dict[str, Any]:
     """The files and the model that the flags name."""
     from attain.cli.classifiers import find_target, known_classes, read_model
     from attain.cli.constraints import read_constraints
-    from attain.cli.frames import columns_of, read_people
     from attain.core.errors import AttainError
     from attain.tables import Table
+    from attain.tables.files import columns_of, read_people
 
     needed = {"TRAIN": given.train, "PEOPLE": given.people, "--model": given.model, "--target": given.target}
     missing = [name for name, value in needed.items() if value is None]
@@ -145,10 +145,10 @@ def _data(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _schema(given: argparse.Namespace) -> Schema:
-    from attain.cli.frames import read_any
     from attain.cli.schema import read_schema
     from attain.cli.terminal import note
     from attain.schema import Schema
+    from attain.tables.files import read_any
 
     if given.schema is not None:
         return read_schema(given.schema)

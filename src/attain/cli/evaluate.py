@@ -10,12 +10,12 @@ from attain.cli.exits import EXIT_CODES, NOBODY
 
 if TYPE_CHECKING:
     from attain.cli.answers import TableOfAnswers
-    from attain.cli.frames import People
     from attain.metrics import Background, Evaluation, RecourseGap
     from attain.models import Model
     from attain.results.counterfactuals import Counterfactuals
     from attain.schema import Schema
     from attain.tables import Table
+    from attain.tables.files import People
 
 _HELP = "measure validity, difficulty and faithfulness of a result, and compare it with others"
 _EPILOG = f"""RESULT is the .json file that `attain explain`
@@ -69,9 +69,9 @@ def run(given: argparse.Namespace) -> int:
     from attain.cli.answers import is_json, read_whole
     from attain.cli.classifiers import read_model
     from attain.cli.evaluation_report import Report, write
-    from attain.cli.frames import check_ending
     from attain.core.errors import AttainError
     from attain.metrics import paired_comparison
+    from attain.tables.files import check_ending
 
     if given.seed < 0:
         raise AttainError(f"--seed must be an integer ≥ 0, got {given.seed}")
@@ -119,7 +119,7 @@ def _schema(given: argparse.Namespace, whole: Counterfactuals | None) -> Schema:
 
 def _data(given: argparse.Namespace, path: str, schema: Schema) -> People:
     """Training or held-out data, which need not have the column of --index."""
-    from attain.cli.frames import columns_of, read_people
+    from attain.tables.files import columns_of, read_people
 
     return read_people(
         path,
@@ -138,9 +138,9 @@ def _asks(result: Any) -> tuple[Any, float | None]:
 def _answers(given: argparse.Namespace, path: str, schema: Schema, model: Model, train: Any) -> TableOfAnswers:
     from attain.cli.answers import read_table
     from attain.cli.classifiers import find_target, known_classes
-    from attain.cli.frames import read_people
     from attain.core.errors import AttainError
     from attain.tables import Table
+    from attain.tables.files import read_people
 
     if given.people is None or given.target is None:
         raise AttainError(f"--against {path!r} is a table of answers; compare tables with tables, or .json with .json")

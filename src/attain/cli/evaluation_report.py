@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from attain.cli.frames import written
 from attain.cli.terminal import as_json, say, say_json, width
 from attain.core.files import write_atomically
 from attain.core.text import plain, table, wrapped
 from attain.metrics import Evaluation, RecourseGap, TwoSample
 from attain.metrics.measures import MEASURES
 from attain.tables import Table
+from attain.tables.files import written
 
 _CLEAR = 0.05
 """A difference counts as better or worse if its corrected p-value is below this."""

@@ -101,10 +101,10 @@ def run(given: argparse.Namespace) -> int:
     from attain.cli.classifiers import class_names, find_target, known_classes, read_model
     from attain.cli.config import write_config
     from attain.cli.constraints import read_constraints
-    from attain.cli.frames import EXCEL, check_ending, read_people
     from attain.cli.terminal import note
     from attain.core.errors import Interrupted
     from attain.methods.persistence import load
+    from attain.tables.files import EXCEL, check_ending, read_people
 
     check_ending(given.out, also=(".json", EXCEL))
     tables = _tables(given)
@@ -194,8 +194,8 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
 
 def _tables(given: argparse.Namespace) -> dict[str, str]:
     """The tables that are written beside OUT, each with its file; those without one are in OUT."""
-    from attain.cli.frames import EXCEL
     from attain.core.errors import AttainError
+    from attain.tables.files import EXCEL
 
     for name in _MORE.keys() - {"ranges"}:
         if getattr(given, name) is True and not given.out.lower().endswith((".json", EXCEL)):

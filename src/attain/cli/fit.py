@@ -60,12 +60,12 @@ def register(commands: Any) -> None:
 def run(given: argparse.Namespace) -> None:
     """Fits and saves."""
     from attain.cli.config import write_config
-    from attain.cli.frames import read_people
     from attain.cli.methods import find_method, make_explainer
     from attain.cli.schema import read_schema
     from attain.cli.terminal import note, say, say_json
     from attain.core.files import check_writable
     from attain.methods.persistence import HOLDS_NO_ROWS, HOLDS_ROWS, check_needs_no_rows
+    from attain.tables.files import read_people
 
     target = check_writable(given.out)
     method = find_method(given.method)

@@ -55,10 +55,10 @@ def run(given: argparse.Namespace) -> None:
 
 def _read(given: argparse.Namespace) -> tuple[Any, Any]:
     """The frame, and its schema if there is one."""
-    from attain.cli.frames import read_any, read_people
     from attain.cli.schema import read_schema
     from attain.cli.terminal import note
     from attain.core.errors import AttainError, listed
+    from attain.tables.files import read_any, read_people
 
     if given.schema is None:
         frame, remarks = read_any(given.data, index=given.index, separator=given.separator)

@@ -52,11 +52,11 @@ def run(given: argparse.Namespace) -> int:
     """Prints the menu and writes it; returns the exit code."""
     from attain.cli.classifiers import find_target, known_classes, read_model
     from attain.cli.constraints import read_constraints
-    from attain.cli.frames import check_ending, read_people, written
     from attain.cli.terminal import say, say_json, width
     from attain.core.text import plain, table
     from attain.methods.persistence import load
     from attain.results.text import SHIFT, points
+    from attain.tables.files import check_ending, read_people, written
 
     if given.out is not None:
         check_ending(given.out)

@@ -71,12 +71,12 @@ def read_schema(path: str) -> Schema:
 
 
 def _infer(given: argparse.Namespace) -> None:
-    from attain.cli.frames import read_any
     from attain.cli.terminal import note, say
     from attain.core.errors import FileError
     from attain.core.files import check_writable
     from attain.schema import Schema
     from attain.schema.advice import PRESETS
+    from attain.tables.files import read_any
 
     if given.out is not None:
         target = check_writable(given.out)
@@ -120,12 +120,12 @@ def _show(given: argparse.Namespace) -> None:
 
 
 def _check(given: argparse.Namespace) -> None:
-    from attain.cli.frames import read_people
     from attain.cli.terminal import note, say
     from attain.core.errors import listed
     from attain.schema.finding.statistics import LARGEST_RATE
     from attain.schema.formulas import View
     from attain.tables import Table
+    from attain.tables.files import read_people
 
     schema = read_schema(given.schema)
     people = read_people(given.data, schema, index=given.index, separator=given.separator)

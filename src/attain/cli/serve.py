@@ -100,10 +100,10 @@ def _open(address: str) -> None:
 def _given(given: argparse.Namespace) -> dict[str, Any]:
     """The arguments of `create_app`, from the files that the flags name."""
     from attain.cli.classifiers import class_names, find_target, known_classes, read_model
-    from attain.cli.frames import read_people
     from attain.cli.terminal import note
     from attain.core.errors import AttainError
     from attain.methods.persistence import load
+    from attain.tables.files import read_people
 
     needed = {"E.attain": given.explainer, "--model": given.model, "--target": given.target}
     missing = [name for name, value in needed.items() if value is None]
@@ -136,7 +136,7 @@ def _demo() -> dict[str, Any]:
 
     from attain.cli.demo import classifier
     from attain.cli.terminal import note
-    from attain.datasets import load_german
+    from attain.datasets import german_texts, load_german
     from attain.methods import Guarded
 
     note("fitting a model and an explainer on German credit; this takes about 15 seconds")
@@ -147,5 +147,6 @@ def _demo() -> dict[str, Any]:
         "model": classifier(data, _SEED).fit(train, labels),
         "target": data.desired,
         "people": test.sort_index(),
+        "texts": german_texts(),
         "title": "German credit",
     }

@@ -1,15 +1,37 @@
-"""A progress bar on standard error for work that takes longer than two seconds; none without a terminal."""
+"""A progress bar on standard error for work that takes longer than two seconds; none without a terminal.
+
+Whoever calls the work can listen instead, and stop it.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 DELAY = 2.0
+PEOPLE = "people"
+"""The unit of work that can be listened to."""
+
+Told = Callable[[int, int, int], None]
+"""Called with the steps done, all steps, and how many had an answer; may raise KeyboardInterrupt to stop the work."""
+_listener: ContextVar[tuple[Told, int] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(told: Told, every: int) -> Iterator[None]:
+    """Calls `told` for work on people in this context, after at most so many of them at a time."""
+    token = _listener.set((told, every))
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 class Tracker:
@@ -19,11 +41,17 @@ class Tracker:
         self._total, self._label, self._unit = total, label, unit
         self._started, self._done, self._found = time.monotonic(), 0, 0
         self._bar: Progress | None = None
+        listener = _listener.get() if unit == PEOPLE else None
+        self._told = None if listener is None else listener[0]
+        self.most = None if listener is None else listener[1]
+        """After at most how many steps `update` must be called; None for any number."""
 
     def update(self, steps: int = 1, found: int | None = None) -> None:
         """Counts steps; with `found`, how many of them had an answer, and the bar shows the share over all."""
         self._done += steps
         self._found += found or 0
+        if self._told is not None:
+            self._told(self._done, self._total, self._found)
         if self._bar is None:
             if time.monotonic() - self._started < DELAY or not sys.stderr.isatty():
                 return
@@ -43,7 +71,7 @@ class Tracker:
             self._bar.stop()
 
 
-def track(total: int, label: str, unit: str = "people") -> Tracker:
+def track(total: int, label: str, unit: str = PEOPLE) -> Tracker:
     """Tracks work of `total` steps; call `update` for the steps done, and `close` at the end."""
     return Tracker(total, label, unit)
 

@@ -8,13 +8,14 @@ If there is no file, all but `load_heloc` ask OpenML, and accept its table only 
 from attain.datasets.adult import load_adult
 from attain.datasets.compas import load_compas
 from attain.datasets.dataset import Dataset
-from attain.datasets.german import load_german
+from attain.datasets.german import german_texts, load_german
 from attain.datasets.gmsc import load_gmsc
 from attain.datasets.heloc import load_heloc
 from attain.datasets.synthetic import make_blobs, make_moons
 
 __all__ = [
     "Dataset",
+    "german_texts",
     "load_adult",
     "load_compas",
     "load_german",

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from importlib import resources
+from typing import Any
 
 import pandas as pd
 
 from attain.datasets.dataset import Dataset
 from attain.datasets.source import schema_of
+
+
+def german_texts() -> dict[str, Any]:
+    """Texts of letters about German credit, in English and German, as `attain.letters.write` takes them."""
+    place = resources.files("attain.datasets").joinpath("german_reasons.toml")
+    return tomllib.loads(place.read_text(encoding="utf-8"))
 
 
 def load_german() -> Dataset:

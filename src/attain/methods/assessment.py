@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +154,11 @@ class Assessment:
             )
             for i in range(len(rows))
         ]
+
+    def completed(self, person: Table, edited: Table) -> Table:
+        """The edited rows with what follows from others: computed columns, and clocks for the time it takes."""
+        region = Region.of(person, Constraints(), self._explainer.observed_, self._explainer.book_)
+        return replace(edited, values=region.derived(edited.values.copy(), person.values))
 
     def compare(
         self, person: Table, edited: Table, constraints: Constraints | Mapping[str, Any] | None = None

@@ -525,7 +525,8 @@ class Explainer(_Learned, ABC):
         bar = track(len(waiting), type(self).__name__)
         interrupted = False
         try:
-            for owners in _batches(waiting, self._batch_size(problem.options, problem.inspected)):
+            size = self._batch_size(problem.options, problem.inspected)
+            for owners in _batches(waiting, size if bar.most is None else min(size, bar.most)):
                 answers = self._search(problem.subset(owners))
                 for i, status in zip(owners, answers.status, strict=True):
                     outcome[i] = status

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.plots.latent import Plane
 from attain.results.sentences import option_sentences
 from attain.service.records import as_record
 
@@ -29,6 +33,42 @@ def as_answer(result: Counterfactuals, *, full: bool = False) -> dict[str, Any]:
         "notes": list(result.notes),
         "result": result.to_json() if full else None,
     }
+
+
+def as_map(plane: Plane) -> dict[str, Any]:
+    """A plane of the latent space."""
+    axes = ["latent dimension 1", "latent dimension 2"]
+    if plane.variance is not None:
+        axes = [
+            f"{name} principal component ({100 * share:.0f} % of variance)"
+            for name, share in zip(("first", "second"), plane.variance.tolist(), strict=True)
+        ]
+    note = "decisions about records decoded at each point" if plane.decoded else "decisions about real people nearby"
+    x, y = plane.grid.round(6).tolist()
+    return {
+        "population": [
+            [*place, accepted]
+            for place, accepted in zip(plane.people.round(4).tolist(), plane.accepted.tolist(), strict=True)
+        ],
+        "regions": {"x": x, "y": y, "share": plane.share.round(3).tolist()},
+        "person": plane.factuals[0].round(6).tolist(),
+        "options": plane.options.round(6).tolist(),
+        "axes": axes,
+        "note": f"The shades are {note}.",
+    }
+
+
+def report_of(result: Counterfactuals) -> bytes:
+    """The report as HTML."""
+    return written_file(result.report, "report.html")
+
+
+def written_file(write: Callable[[str], None], name: str) -> bytes:
+    """What a function writes into a file."""
+    with TemporaryDirectory(prefix="attain-") as folder:
+        path = Path(folder) / name
+        write(str(path))
+        return path.read_bytes()
 
 
 def _option(result: Counterfactuals, i: int) -> dict[str, Any]:

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import mimetypes
 import secrets
-import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import FastAPI, Request
 from starlette.middleware import Middleware
 from starlette.responses import Response
 
 from attain.core.frames import Frame
 from attain.methods import Explainer
-from attain.service.encoding import json_bytes, key_of
 from attain.service.errors import add_handlers
+from attain.service.jobs import Jobs
 from attain.service.limits import Limits
-from attain.service.people import Which
 from attain.service.pools import Cache, Pool
-from attain.service.questions import Explain, Predict, dumped
+from attain.service.routes import routes
 from attain.service.security import LOOPBACK, Guard
 from attain.service.service import Service, Texts
 
-_QUICK = 8
-"""How many threads answer questions that take milliseconds."""
+_QUICK, _QUICK_QUEUE = 4, 256
+"""How many threads answer questions that take milliseconds, and how many such questions may wait."""
+_DESCRIPTION = """What would have to change to flip a classifier's decision, about single records and whole files.
+
+Every address but `/health` needs the token of the service: `Authorization: Bearer TOKEN`, or the cookie of the page.
+Errors are `{"error": {"message": "a sentence", "field": "what is wrong" or null}}`. The same question has the same
+answer, which is the library's own.
+"""
 
 
 def create_app(
@@ -68,18 +72,20 @@ def create_app(
     limits = Limits() if limits is None else limits
     token = secrets.token_urlsafe(32) if token is None else token
     service = Service(explainer, model, target=target, people=people, texts=texts, title=title, limits=limits)
-    page = _page()
+    quick = Pool("attain-quick", _QUICK, _QUICK_QUEUE, limits.seconds)
+    slow = Pool("attain-slow", limits.workers, limits.queue, limits.seconds)
+    cache, jobs, page = Cache(slow, limits.cache), Jobs(limits.jobs), _page()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        for pool in (app.state.quick, app.state.slow):
-            pool.close()
+        for part in (quick, slow, jobs):
+            part.close()
 
     app = FastAPI(
         title=title,
         version=version("attain"),
-        description=__doc__,
+        description=_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -94,67 +100,12 @@ def create_app(
             )
         ],
     )
-    app.state.token, app.state.service = token, service
-    app.state.quick = Pool("attain-quick", _QUICK, 256, limits.seconds)
-    app.state.slow = Pool("attain-slow", limits.workers, limits.queue, limits.seconds)
-    app.state.cache = Cache(app.state.slow, limits.cache)
-    app.state.warm_up = lambda: app.state.slow.submit(service.warm_up)
+    app.state.token, app.state.jobs = token, jobs
+    app.state.warm_up = lambda: slow.submit(service.warm_up)
     add_handlers(app)
     _add_page(app, page)
-    _add_questions(app, service)
+    app.include_router(routes(service, quick, slow, cache, jobs))
     return app
-
-
-def _add_questions(app: FastAPI, service: Service) -> None:
-    quick: Pool = app.state.quick
-    cache: Cache = app.state.cache
-
-    @app.get("/health")
-    async def health() -> Response:
-        """Whether the service runs; needs no token."""
-        return _json({"status": "ok", "version": version("attain")})
-
-    @app.get("/schema")
-    async def schema() -> Response:
-        """What there is to ask about."""
-        return _json(await quick.run(service.schema))
-
-    @app.get("/people")
-    async def people(
-        search: Annotated[str, Query(max_length=200)] = "",
-        decision: Which = "all",
-        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
-        limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    ) -> Response:
-        """Some of the people, with what the model decides."""
-        return _json(await quick.run(lambda: service.people.page(search, decision, offset, limit)))
-
-    @app.get("/people/{person}")
-    async def person(person: str) -> Response:
-        """One of the people."""
-        return _json(await quick.run(lambda: service.people.entry(person)))
-
-    @app.post("/predict")
-    async def predict(question: Predict) -> Response:
-        """What the model decides about records, and what is known about them."""
-        return _json(await quick.run(lambda: service.predict(question)))
-
-    @app.post("/explain")
-    async def explain(question: Explain) -> Response:
-        """What would change the decision."""
-        return await _kept(cache, "explain", dumped(question), lambda: service.explain(question))
-
-
-async def _kept(cache: Cache, kind: str, question: Any, work: Callable[[], dict[str, Any]]) -> Response:
-    """The answer to a question, from the cache where it was asked before."""
-    started = time.perf_counter()
-    answer, known = await cache.answer(key_of(kind, question), lambda: json_bytes(work()))
-    head = json_bytes({"cached": known, "seconds": round(time.perf_counter() - started, 4)})
-    return Response(head[:-1] + b"," + answer[1:], media_type="application/json")
-
-
-def _json(answer: Any) -> Response:
-    return Response(json_bytes(answer), media_type="application/json")
 
 
 def _page() -> dict[str, tuple[bytes, str]]:

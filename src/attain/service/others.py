@@ -28,11 +28,15 @@ class Others:
             return [own]
         return [own, *(name for name in methods.__all__ if name not in ("Explainer", own))]
 
-    def fitted(self, name: str) -> Explainer:
-        """A method, fitted on the explainer's own training rows, with its seed and its autoencoder."""
+    def check(self, name: str) -> None:
+        """Refuses a name that is none of a method."""
         if name not in self._locks:
             meant = did_you_mean(name, self.names) or f"; the methods are {listed(self.names, 20)}"
             raise Refused(422, f"There is no method {name[:100]!r}{meant}.", "method")
+
+    def fitted(self, name: str) -> Explainer:
+        """A method, fitted on the explainer's own training rows, with its seed and its autoencoder."""
+        self.check(name)
         with self._locks[name]:
             if name not in self._fitted:
                 self._fitted[name] = self._fit(getattr(methods, name))

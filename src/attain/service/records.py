@@ -76,4 +76,4 @@ def _number(cell: float | None) -> float:
     try:
         return float(cell)
     except OverflowError:
-        return math.copysign(math.inf, cell)
+        return math.inf if cell > 0 else -math.inf

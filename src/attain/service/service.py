@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
+from attain import letters
 from attain.core.frames import Frame
 from attain.letters.languages import LANGUAGES
 from attain.methods import Explainer
 from attain.methods.assessment import Assessment
+from attain.methods.latent import LatentExplainer
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
-from attain.service.answers import as_answer
+from attain.service.answers import as_answer, as_map, report_of
 from attain.service.description import features_of, rules_of
 from attain.service.errors import Refused
 from attain.service.limits import Limits
 from attain.service.others import Others
 from attain.service.people import People
-from attain.service.questions import MOST_OPTIONS, Explain, Predict, Subject
-from attain.service.records import frame_of, table_of
+from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Map, Predict, Subject, Write
+from attain.service.records import as_record, frame_of, table_of
 from attain.tables import Table
 
 Texts = str | os.PathLike[str] | Mapping[str, Any]
@@ -123,9 +127,11 @@ class Service:
 
     def explain(self, question: Explain) -> dict[str, Any]:
         """What would change the decision."""
+        started = time.perf_counter()
         result = self.result(question)
         decision = self.assessment.of(result.table, typicality=False)[0].decision
-        return {"decision": decision, **as_answer(result, full=question.full)}
+        answer = as_answer(result, full=question.full)
+        return {"seconds": round(time.perf_counter() - started, 3), "decision": decision, **answer}
 
     def warm_up(self) -> None:
         """Answers one question, so that what is learned about the model and compiled is ready for the next."""
@@ -147,6 +153,64 @@ class Service:
             importance=question.details,
             contributions=question.contributions,
         )
+
+    def explain_people(self, people: Frame, n: int) -> Counterfactuals:
+        """What would change the decisions about a whole table."""
+        return self.explainer.explain(self.model, people, target=self.target, n=n)
+
+    def evaluate(self, question: Evaluate) -> dict[str, Any]:
+        """An edited record beside the original one."""
+        person = self.table(question)
+        edited = table_of(self.explainer, [question.answer], "answer")
+        if edited.refused:
+            raise Refused(422, edited.refused[0], "answer")
+        edited = self.assessment.completed(person, edited)
+        known = self.assessment.of(edited)[0]
+        compared = self.assessment.compare(person, edited, question.constraints(self.explainer.schema_))
+        return {
+            "record": as_record(edited, edited.values[0]),
+            **{name: getattr(known, name) for name in ("decision", "score", "probability", "level", "percentiles")},
+            "broken": [{"text": rule.text, "sentence": rule.sentence} for rule in known.broken],
+            **asdict(compared),
+        }
+
+    def map(self, question: Map) -> dict[str, Any]:
+        """Where somebody and their options are among real people, in a plane of the latent space."""
+        explainer = self.explainer
+        if not isinstance(explainer, LatentExplainer) or not self.schema()["map"]:
+            raise Refused(404, "There is no map: the explainer has no autoencoder, or not its training rows.")
+        person = self.table(question)
+        options = table_of(explainer, question.options, "options").values if question.options else person.values[:0]
+        plane = explainer.latent_plane(
+            self.model, person.values, options, target=self.target, probability=question.probability
+        )
+        return as_map(plane)
+
+    def letter(self, question: Write) -> str:
+        """A letter to somebody, as a page of HTML."""
+        if self.texts is None:
+            raise Refused(404, "There are no letters: the service was started without texts (--texts).")
+        result = self._written(question)
+        reference = "{person}" if question.person is not None else ""
+        return letters.write(
+            result,
+            self.explainer,
+            self.model,
+            self.texts,
+            language=question.language,
+            options=question.options,
+            reference=reference,
+        )[0].html
+
+    def report(self, question: Write) -> bytes:
+        """The report on one person's options."""
+        return report_of(self._written(question))
+
+    def _written(self, question: Write) -> Counterfactuals:
+        """What a letter or report is about: the options, and with real rows the reasons."""
+        shared = question.model_dump(exclude={"language", "options"})
+        real = self.explainer.rows_are_real_
+        return self.result(Explain(**shared, n=question.options, contributions=real))
 
     def frame(self, subject: Subject) -> Frame:
         """The one row that a question is about."""

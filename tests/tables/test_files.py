@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from attain import Feature, Schema
-from attain.cli import frames
 from attain.core.errors import AttainError, DataError, FileError, MissingExtraError
+from attain.tables import files as frames
 from attain.testing import people
 
 SCHEMA = Schema(

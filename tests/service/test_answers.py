@@ -1,0 +1,255 @@
+"""The API gives the library's own answers."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from attain import Constraints, Schema
+from attain.service import documents
+from attain.service.questions import Explain
+from attain.testing import people
+from tests.service.world import app_of, client_of, record_of, refused, shared, trained
+
+
+def test_health_needs_no_token() -> None:
+    assert client_of(shared(), None).get("/health").json()["status"] == "ok"
+
+
+def test_the_schema_describes_every_feature() -> None:
+    answer = client_of(shared()).get("/schema").json()
+    documents.SchemaAnswer.model_validate(answer)
+    explainer, model, others = trained()
+    assert [feature["name"] for feature in answer["features"]] == list(others.columns)
+    described = {feature["name"]: feature for feature in answer["features"]}
+    train = explainer.layout_.frame(explainer.table_.values)
+    assert described["education"]["levels"][0] == {"value": "none", "label": "none"}
+    assert described["income"]["quantiles"][50] == train["income"].quantile(0.5, interpolation="lower")
+    assert described["months_late"]["special"][0] == {"code": -8.0, "meaning": "no account"}
+    assert described["debt_ratio"]["computed"]
+    assert described["savings"]["missing"]
+    assert (described["cards"]["low"], described["cards"]["high"]) == (0, 12)
+    assert answer["classes"] == list(model.classes_)
+    assert answer["people"] == len(others)
+    assert not answer["map"]
+    assert answer["methods"][0] == "Guarded"
+
+
+def test_people_are_found_by_words_and_decisions() -> None:
+    client = client_of(shared())
+    _, model, others = trained()
+    everybody = client.get("/people", params={"limit": 500}).json()
+    documents.PeopleAnswer.model_validate(everybody)
+    assert [one["id"] for one in everybody["people"]] == others.index.tolist()
+    assert [one["decision"] for one in everybody["people"]] == model.predict(others).tolist()
+    some = client.get("/people", params={"decision": "refused", "offset": 2, "limit": 3}).json()
+    assert some["total"] == len(refused())
+    assert [one["id"] for one in some["people"]] == refused()[2:5]
+    owners = client.get("/people", params={"search": "OWNS college", "limit": 500}).json()
+    wanted = others[(others["housing"] == "owns") & (others["education"] == "college")]
+    assert [one["id"] for one in owners["people"]] == wanted.index.tolist()
+    one = client.get(f"/people/{refused()[0]}").json()
+    assert one["record"] == record_of(refused()[0])
+
+
+def test_predictions_are_those_of_the_model() -> None:
+    explainer, model, others = trained()
+    records = [record_of(person) for person in others.index]
+    answer = client_of(shared()).post("/predict", json={"records": records}).json()
+    documents.PredictAnswer.model_validate(answer)
+    predicted = answer["answers"]
+    granted = list(model.classes_).index(people.DESIRED)
+    assert [one["decision"] for one in predicted] == model.predict(others).tolist()
+    assert [one["probability"] for one in predicted] == pytest.approx(model.predict_proba(others)[:, granted], abs=1e-6)
+    train = explainer.layout_.frame(explainer.table_.values)
+    share = 100 * (train["income"] <= others["income"].iloc[0]).mean()
+    assert predicted[0]["percentiles"]["income"] == pytest.approx(share, abs=1e-3)
+
+
+def test_predictions_name_what_is_broken_and_unreadable() -> None:
+    record = record_of(refused()[0])
+    broken = {**record, "housing": "rents", "mortgage": True}
+    unreadable = {**record, "education": "university"}
+    first, second = client_of(shared()).post("/predict", json={"records": [broken, unreadable]}).json()["answers"]
+    assert "if housing = rents then mortgage = false" in [rule["text"] for rule in first["broken"]]
+    assert "university" in second["unreadable"]
+    assert second["decision"] is None
+    assert second["score"] is None
+
+
+WISHES = {
+    "locked": ["housing"],
+    "directions": {"debt": "decrease"},
+    "ranges": {"income": [None, 9000.0]},
+    "difficulty": {"savings": "hard", "score": "impossible", "debt": "very easy"},
+    "max_changes": 3,
+}
+CONSTRAINTS = Constraints(
+    immutable=("housing", "score"),
+    direction={"debt": "decrease"},
+    bounds={"income": (None, 9000.0)},
+    cost={"savings": 2.0, "debt": 0.25},
+    max_changes=3,
+)
+
+
+def test_explanations_are_the_librarys_byte_for_byte() -> None:
+    explainer, model, others = trained()
+    person = refused()[1]
+    given = {"person": person, "n": 2, "full": True, "contributions": True, **WISHES}
+    answer = client_of(shared()).post("/explain", json=given).json()
+    documents.ExplainAnswer.model_validate(answer)
+    result = explainer.explain(
+        model,
+        others.loc[[person]],
+        target=people.DESIRED,
+        n=2,
+        constraints=CONSTRAINTS,
+        ranges=True,
+        importance=True,
+        contributions=True,
+    )
+    assert answer["result"] == result.to_json()
+    assert answer["status"] == "FOUND"
+    assert len(answer["options"]) == len(result.owners)
+    table = result.changes.to_dict("records")
+    shown = [change for option in answer["options"] for change in option["changes"]]
+    assert [one["suggested"] for one in shown] == [row["counterfactual"] for row in table]
+    assert [one["shift"] for one in shown] == [row["shift"] for row in table]
+    assert [one["low"] for one in shown if one["feature"] == "income"] == [
+        row["low"] for row in result.ranges.to_dict("records") if row["feature"] == "income"
+    ]
+    assert sum(option["easiest"] for option in answer["options"]) >= 1
+    assert answer["contributions"][0]["contribution"] == result.contributions["contribution"].iloc[0]
+    assert answer["options"][0]["sentence"] == result.sentences.iloc[0]
+
+
+def test_a_typed_record_has_the_types_of_the_training_data() -> None:
+    """JSON from a browser writes 3000.0 as 3000; the answer is that of the frame's types all the same."""
+    explainer, model, others = trained()
+    person = refused()[2]
+    record = record_of(person)
+    typed = {
+        name: int(cell) if isinstance(cell, float) and cell.is_integer() else cell for name, cell in record.items()
+    }
+    answer = client_of(shared()).post("/explain", json={"record": typed, "n": 1, "full": True, "details": False}).json()
+    result = explainer.explain(model, others.loc[[person]], target=people.DESIRED, constraints=Constraints())
+    assert json.loads(answer["result"])["rows"] == json.loads(result.to_json())["rows"]
+
+
+def test_somebody_who_is_accepted_needs_nothing() -> None:
+    _, _, others = trained()
+    accepted = next(person for person in others.index if person not in refused())
+    answer = client_of(shared()).post("/explain", json={"person": accepted}).json()
+    assert answer["status"] == "ALREADY_DESIRED"
+    assert answer["options"] == []
+
+
+def test_a_question_is_answered_once() -> None:
+    client = client_of(app_of())
+    question = {"person": refused()[0], "n": 1, "details": False}
+    first, second = (client.post("/explain", json=question).json() for _ in range(2))
+    assert (first.pop("cached"), second.pop("cached")) == (False, True)
+    assert first == second
+
+
+def test_edited_records_are_compared_with_the_original() -> None:
+    person = refused()[1]
+    client = client_of(shared())
+    option = client.post("/explain", json={"person": person, "n": 1, "details": False}).json()["options"][0]
+    answer = client.post("/evaluate", json={"person": person, "answer": option["record"]}).json()
+    documents.EvaluateAnswer.model_validate(answer)
+    assert answer["flips"]
+    assert answer["allowed"]
+    for name in ("level", "outlier", "connected", "total_shift", "max_shift", "score"):
+        assert answer[name] == option[name], name
+    assert answer["changed"] == [
+        name for name in people.schema().names if record_of(person)[name] != option["record"][name]
+    ]
+    older = client.post("/evaluate", json={"person": person, "answer": {**option["record"], "age": 90}}).json()
+    assert "immutable" in older["violated"]
+    assert not older["allowed"]
+
+
+def test_edited_records_follow_what_is_computed() -> None:
+    record = record_of(refused()[1])
+    edited = {**record, "debt": 10.0}
+    answer = client_of(shared()).post("/evaluate", json={"record": record, "answer": edited}).json()
+    assert answer["record"]["debt_ratio"] == pytest.approx(10 / record["income"], rel=1e-5)
+
+
+def test_methods_are_compared() -> None:
+    _, model, others = trained()
+    person = refused()[1]
+    names = ["Guarded", "NearestUnlike", "FeatureTweaking"]
+    answer = client_of(shared()).post("/compare", json={"person": person, "methods": names}).json()
+    documents.CompareAnswer.model_validate(answer)
+    guarded, nearest, tweaking = answer["methods"]
+    assert guarded["answer"]["options"][0]["record"]
+    assert nearest["answer"]["method"] == "NearestUnlike"
+    assert model.predict(others.loc[[person]].assign(**nearest["answer"]["options"][0]["record"])) == people.DESIRED
+    assert tweaking["answer"] is None
+    assert "tree" in tweaking["error"].lower()
+
+
+def test_without_an_autoencoder_there_is_no_map() -> None:
+    answer = client_of(shared()).post("/map", json={"person": refused()[0]})
+    assert answer.status_code == 404
+    assert "autoencoder" in answer.json()["error"]["message"]
+
+
+def test_reports_are_files() -> None:
+    answer = client_of(shared()).post("/report", json={"person": refused()[1], "options": 2})
+    assert answer.headers["content-disposition"] == 'attachment; filename="report.html"'
+    assert answer.text.startswith("<!doctype html>")
+
+
+def test_letters_need_texts() -> None:
+    answer = client_of(shared()).post("/letter", json={"person": refused()[1]})
+    assert answer.status_code == 404
+    assert "--texts" in answer.json()["error"]["message"]
+
+
+def test_letters_are_the_librarys() -> None:
+    from attain import letters
+
+    explainer, model, others = trained()
+    texts = {"inputs": {name: {"en": {"label": name, "text": f"{name} counts."}} for name in people.schema().names}}
+    person = refused()[1]
+    answer = client_of(app_of(texts=texts)).post("/letter", json={"person": person, "language": "en", "options": 2})
+    result = explainer.explain(
+        model,
+        others.loc[[person]],
+        target=people.DESIRED,
+        n=2,
+        constraints=Constraints(),
+        ranges=True,
+        importance=True,
+        contributions=True,
+    )
+    (letter,) = letters.write(result, explainer, model, texts, options=2)
+    assert answer.text == letter.html
+
+
+def test_twenty_clients_at_once_get_the_answers_of_one() -> None:
+    app = app_of()
+    questions = [{"person": person, "n": 1, "details": False, "full": True} for person in refused()[:2]] * 10
+    with ThreadPoolExecutor(20) as many:
+        answers = list(many.map(lambda question: client_of(app).post("/explain", json=question), questions))
+    assert {answer.status_code for answer in answers} == {200}
+    explainer, model, others = trained()
+    for person in refused()[:2]:
+        alone = explainer.explain(model, others.loc[[person]], target=people.DESIRED, constraints=Constraints())
+        texts = {
+            answer.json()["result"]
+            for answer, given in zip(answers, questions, strict=True)
+            if given["person"] == person
+        }
+        assert texts == {alone.to_json()}
+
+
+def test_difficulty_weighs_the_schemas_own_costs() -> None:
+    schema = Schema(tuple(people.schema())).change("debt", cost=3.0)
+    wishes = Explain(person="x", difficulty={"debt": "hard", "score": "impossible"}).constraints(schema)
+    assert wishes.cost == {"debt": 6.0}
+    assert wishes.immutable == ("score",)
