@@ -23,9 +23,9 @@ def test_the_schema_describes_every_feature() -> None:
     assert [feature["name"] for feature in answer["features"]] == list(others.columns)
     described = {feature["name"]: feature for feature in answer["features"]}
     train = explainer.layout_.frame(explainer.table_.values)
-    assert described["education"]["levels"][0] == {"value": "none", "label": "none"}
+    assert described["education"]["levels"][0] == {"value": "none", "label": "none", "labels": {}}
     assert described["income"]["quantiles"][50] == train["income"].quantile(0.5, interpolation="lower")
-    assert described["months_late"]["special"][0] == {"code": -8.0, "meaning": "no account"}
+    assert described["months_late"]["special"][0] == {"code": -8.0, "meaning": "no account", "meanings": {}}
     assert described["debt_ratio"]["computed"]
     assert described["savings"]["missing"]
     assert (described["cards"]["low"], described["cards"]["high"]) == (0, 12)

@@ -108,6 +108,8 @@ def _change(
         "shift": cell["shift"],
         "low": held.get("low"),
         "high": held.get("high"),
+        "low_percentile": held.get("low_percentile"),
+        "high_percentile": held.get("high_percentile"),
         "levels": held.get("levels"),
         "gain": matters.get("gain"),
         "needed_for_decision": matters.get("needed_for_decision"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,20 +30,27 @@ class Health(_Answer):
     version: str
 
 
+Translated: TypeAlias = Annotated[dict[str, str], Field(description="In other languages, where there are texts.")]
+
+
 class LevelOf(_Answer):
     value: Cell
     label: str
+    labels: Translated
 
 
 class SpecialCode(_Answer):
     code: float
     meaning: str
+    meanings: Translated
 
 
 class FeatureOf(_Answer):
     name: str
     label: str
+    labels: Translated
     unit: str | None
+    units: Translated
     kind: str = Field(description="real, positive, count, interval, ordinal or categorical.")
     levels: list[LevelOf] | None = Field(description="In their order, for ordinal and categorical features.")
     low: float | None = Field(description="The smallest possible value, or else the smallest of the training rows.")
@@ -70,6 +77,7 @@ class SchemaAnswer(_Answer):
     title: str
     version: str
     features: list[FeatureOf]
+    timed: bool = Field(description="Whether options have a time that they take.")
     rules: list[str]
     laws: list[RuleOf]
     classes: list[Cell]
@@ -124,6 +132,8 @@ class ChangeOf(_Answer):
     shift: float | None = Field(description="In percentile points.")
     low: Cell = Field(description="With details: the smallest value that still holds, all others as suggested.")
     high: Cell
+    low_percentile: float | None
+    high_percentile: float | None
     levels: list[str] | None = Field(description="With details: other levels that do as well.")
     gain: float | None = Field(description="With details: the share of the score gained that is due to this change.")
     needed_for_decision: bool | None

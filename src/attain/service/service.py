@@ -26,6 +26,7 @@ from attain.service.others import Others
 from attain.service.people import People
 from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Map, Predict, Subject, Write
 from attain.service.records import as_record, frame_of, table_of
+from attain.service.wording import add_words
 from attain.tables import Table
 
 Texts = str | os.PathLike[str] | Mapping[str, Any]
@@ -79,10 +80,13 @@ class Service:
 
     def _described(self) -> dict[str, Any]:
         explainer = self.explainer
+        features = features_of(explainer)
+        add_words(features, self.texts, explainer.schema_)
         return {
             "title": self.title,
             "version": version("attain"),
-            "features": features_of(explainer),
+            "features": features,
+            "timed": any(feature.pace is not None or feature.clock for feature in explainer.schema_),
             **rules_of(explainer),
             "classes": list(self.assessment.classes),
             "class_names": {str(label): name for label, name in self.model.class_names.items()},

@@ -1,0 +1,137 @@
+/* A whole file: upload, progress, cancel, and the answers as files. */
+
+import { call, download, post, replaced } from "./api.js";
+import { data, h, icon, replace } from "./dom.js";
+import { number, t, whole } from "./format.js";
+import { complain, say, sentence } from "./toast.js";
+
+const RESULTS = [["csv", "CSV"], ["xlsx", "Excel"], ["json", "JSON"], ["report", null]];
+const OVER = ["done", "cancelled", "failed"];
+
+export function files(app) {
+  const job = (app.memory.job ??= { id: null, name: "", state: null });
+  const out = h("section.job", { "aria-label": t("progress") });
+  let events = null;
+
+  const chooser = h("input.hidden-text", { type: "file", id: "file", accept: ".csv,.parquet,text/csv", onchange: () => send(chooser.files[0]) });
+  const drop = h(
+    "label.drop",
+    { for: "file", ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); }, ondragleave: () => drop.classList.remove("over"), ondrop: dropped },
+    icon("upload"),
+    h("strong", {}, t("dropFile")),
+    h("span.hint", {}, t("dropHint", app.schema.limits?.people ? whole(app.schema.limits.people) : null)),
+  );
+
+  function dropped(event) {
+    event.preventDefault();
+    drop.classList.remove("over");
+    send(event.dataTransfer.files[0]);
+  }
+
+  async function send(file) {
+    if (!file) return;
+    const format = file.name.toLowerCase().endsWith(".parquet") ? "parquet" : "csv";
+    Object.assign(job, { id: null, name: file.name, state: { state: "uploading" } });
+    show();
+    try {
+      const { id } = await post(`jobs?format=${format}`, file, { type: format === "csv" ? "text/csv" : "application/octet-stream", lane: "upload" });
+      job.id = id;
+      follow();
+    } catch (error) {
+      if (replaced(error)) return;
+      job.state = { state: "failed", message: sentence(error) };
+      show();
+    }
+    chooser.value = "";
+  }
+
+  function follow() {
+    events?.close();
+    events = new EventSource(`jobs/${encodeURIComponent(job.id)}/events`);
+    const take = (event) => {
+      job.state = JSON.parse(event.data);
+      if (OVER.includes(kind())) {
+        events.close();
+        say(t(`job_${kind()}`));
+      }
+      show();
+    };
+    events.addEventListener("message", take);
+    events.onerror = async () => {
+      events.close();
+      try {
+        job.state = await call("GET", `jobs/${encodeURIComponent(job.id)}`);
+        show();
+        if (!OVER.includes(kind())) setTimeout(follow, 1000);
+      } catch (error) {
+        complain(error);
+      }
+    };
+  }
+
+  const kind = () => job.state.state;
+
+  async function cancel() {
+    try {
+      job.state = await call("DELETE", `jobs/${encodeURIComponent(job.id)}`);
+      show();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  async function fetchResult(format, button) {
+    button.disabled = true;
+    try {
+      const answer = await call("GET", `jobs/${encodeURIComponent(job.id)}/result?format=${format}`, undefined, { raw: true });
+      await download(answer, format === "report" ? "report.html" : `answers.${format}`);
+    } catch (error) {
+      complain(error);
+    }
+    button.disabled = false;
+  }
+
+  function show() {
+    if (!job.state) return;
+    const { done = 0, total = 0, found = 0, seconds = null, message = null } = job.state;
+    const name = kind();
+    const going = !OVER.includes(name);
+    const bar = h("progress", { max: total || 1, "aria-label": t("progress") });
+    if (total) bar.value = done;
+    replace(
+      out,
+      h("div.sheet", {},
+        h("h2", {}, data(job.name)),
+        h("p.job-state", {}, t(`job_${name}`) ?? name),
+        going || name === "done" ? bar : null,
+        h("p.measures", {},
+          total ? h("span", {}, t("rowsDone", whole(done), whole(total))) : null,
+          total ? h("span", {}, t("rowsFound", whole(found))) : null,
+          seconds !== null ? h("span", {}, t("seconds", number(seconds, 0.1))) : null),
+        message ? h("p.error", { role: "alert" }, data(message)) : null,
+        going && job.id ? h("button.secondary", { type: "button", onclick: cancel }, icon("close"), t("cancel")) : null,
+        name === "done" || (name === "cancelled" && done)
+          ? h("div.actions", {}, RESULTS.map(([format, label]) => {
+              const button = h("button.secondary", { type: "button", onclick: () => fetchResult(format, button) }, icon("download"), label ?? t("report"));
+              return button;
+            }))
+          : null,
+      ),
+    );
+  }
+
+  if (job.state) {
+    show();
+    if (job.id && !OVER.includes(kind())) follow();
+  }
+  const node = h(
+    "div.files",
+    {},
+    h("div.intro", {}, h("h1", {}, t("fileTitle")), h("p.lead", {}, t("fileLead"))),
+    chooser,
+    drop,
+    out,
+    h("details.fixed", {}, h("summary", {}, t("columnsTitle", app.schema.features.length), icon("down")), h("ul.columns-list", {}, app.schema.features.map((feature) => h("li", {}, h("code", {}, data(feature.name)))))),
+  );
+  return { node, title: t("wholeFile"), leave: () => events?.close() };
+}

@@ -1,0 +1,77 @@
+/* Values, numbers and lists for reading, in the language of the page. */
+
+import en from "./en.js";
+import de from "./de.js";
+
+const WORDS = { en, de };
+let language = "en";
+const DIGITS = 4;
+
+export const languages = Object.keys(WORDS);
+export const current = () => language;
+export function speak(name) {
+  language = name in WORDS ? name : "en";
+  document.documentElement.lang = language;
+}
+
+/** The words of a key; those that depend on numbers or names are functions. */
+export function t(key, ...given) {
+  const words = WORDS[language][key];
+  return typeof words === "function" ? words(...given) : words;
+}
+
+/** The name of a class, where the operator gave one. */
+export const className = (schema, label) => String(schema.class_names?.[String(label)] ?? label);
+
+export const numeric = (feature) => feature.levels === null || feature.levels === undefined;
+
+/** The text of a feature or level in the language of the page, where the operator gave one. */
+const own = (thing, name) => thing[`${name}s`]?.[language] ?? thing[name];
+export const title = (feature) => String(own(feature, "label") ?? feature.name);
+export const unit = (feature) => own(feature, "unit") ?? "";
+
+export function number(value, step = null) {
+  const decimals = step ? Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))) : null;
+  const digits = decimals === null ? { maximumSignificantDigits: DIGITS } : { maximumFractionDigits: decimals };
+  return new Intl.NumberFormat(language, { ...digits, useGrouping: "min2" }).format(value);
+}
+
+export const whole = (value) => new Intl.NumberFormat(language, { maximumFractionDigits: 0 }).format(value);
+
+/** A value without its unit. */
+export function bare(value, feature) {
+  if (value === null || value === undefined) return t("unknown");
+  if (!numeric(feature)) {
+    const level = feature.levels.find((one) => one.value === value);
+    return level ? String(own(level, "label")) : String(value);
+  }
+  const special = feature.special?.find((one) => one.code === value);
+  if (special) return String(own(special, "meaning"));
+  return typeof value === "number" ? number(value, step(feature)) : String(value);
+}
+
+/** A value with its unit. */
+export function shown(value, feature) {
+  const text = bare(value, feature);
+  const plain = typeof value === "number" && numeric(feature) && !isSpecial(value, feature);
+  return plain && unit(feature) ? `${text} ${unit(feature)}` : text;
+}
+
+export const isSpecial = (value, feature) => Boolean(feature.special?.some((one) => one.code === value));
+export const step = (feature) => feature.step ?? (feature.kind === "count" ? 1 : null);
+
+/** A range of values in words: from 4 to 15 months, up to 15 months, from 4 months. */
+export function range(low, high, feature) {
+  if (low === null || low === undefined) return t("upTo", shown(high, feature));
+  if (high === null || high === undefined) return t("from", shown(low, feature));
+  return low === high ? shown(low, feature) : t("between", bare(low, feature), shown(high, feature));
+}
+
+export const list = (texts) => new Intl.ListFormat(language, { type: "conjunction" }).format(texts);
+export const either = (texts) => new Intl.ListFormat(language, { type: "disjunction" }).format(texts);
+
+/** A score from −1 to 1 as points of 100. The decision turns at 50, so nothing below is rounded up to it. */
+export function points(score) {
+  const exact = Math.round((Math.max(-1, Math.min(1, score)) + 1) * 50);
+  return score < 0 ? Math.min(49, exact) : Math.max(50, exact);
+}

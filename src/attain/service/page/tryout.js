@@ -1,0 +1,91 @@
+/* Values to try: a slider for each feature, with the decision, the level and broken rules as they move. */
+
+import { post, replaced } from "./api.js";
+import { data, h, later, replace } from "./dom.js";
+import { shown, t, title } from "./format.js";
+import { badge, decision, field, gauge, likeness } from "./parts.js";
+import { sentence } from "./toast.js";
+
+const MOST_RECORDS = 100;
+
+export function tryout(state) {
+  const { app, record, answer } = state;
+  state.trial ??= { ...(answer?.options?.[0]?.record ?? record) };
+  const free = app.schema.features.filter((feature) => !feature.immutable && !feature.computed);
+  const fields = new Map(free.map((feature) => [feature.name, field(feature, state.trial[feature.name], (value) => { state.trial[feature.name] = value; moved(); }, { slider: true, own: record[feature.name] })]));
+  const meter = gauge(state.decided);
+  const said = h("div.said");
+  const broken = h("ul.broken", { "aria-live": "polite" });
+  const changed = h("p.changed");
+  const problem = h("p.error", { role: "alert", hidden: true });
+
+  function differences() {
+    return free.filter((feature) => state.trial[feature.name] !== record[feature.name]);
+  }
+
+  async function judge() {
+    try {
+      const { answers: [found] } = await post("predict", { record: state.trial }, { lane: "judge" });
+      problem.hidden = !found.unreadable;
+      problem.textContent = found.unreadable ?? "";
+      if (found.unreadable) return;
+      meter.set(found);
+      replace(said, decision(found.accepted), likeness({ level: found.level, connected: null }), found.broken.length ? badge("bad", t("rulesBroken", found.broken.length), "warn") : null);
+      replace(broken, found.broken.map((rule) => h("li", {}, data(rule.sentence || rule.text))));
+    } catch (error) {
+      if (replaced(error)) return;
+      problem.hidden = false;
+      problem.textContent = sentence(error);
+    }
+  }
+
+  /** Asks what the decision would be for every value of every slider, the others as they are. */
+  async function shade() {
+    const asked = free.flatMap((feature) => (fields.get(feature.name).sweep?.values ?? []).map((value) => ({ ...state.trial, [feature.name]: value })));
+    const verdicts = [];
+    const most = app.schema.limits?.rows ?? MOST_RECORDS;
+    try {
+      for (let i = 0; i < asked.length; i += most) {
+        const { answers } = await post("predict", { records: asked.slice(i, i + most) }, { lane: "shade" });
+        verdicts.push(...answers.map((one) => one.accepted));
+      }
+    } catch {
+      return;  // the colours are a help and come back with the next move
+    }
+    let start = 0;
+    for (const feature of free) {
+      const sweep = fields.get(feature.name).sweep;
+      if (!sweep) continue;
+      sweep.set(sweep.values, verdicts.slice(start, start + sweep.values.length));
+      start += sweep.values.length;
+    }
+  }
+
+  const judgeSoon = later(judge, 60);
+  const shadeSoon = later(shade, 350);
+  function moved() {
+    const different = differences();
+    replace(changed, different.length ? [t("changedHere"), " ", different.map((feature) => h("span.chip", {}, data(title(feature)), " ", h("s", {}, data(shown(record[feature.name], feature))), " → ", h("b", {}, data(shown(state.trial[feature.name], feature)))))] : t("nothingChanged"));
+    for (const feature of free) fields.get(feature.name).node.classList.toggle("differs", different.includes(feature));
+    judgeSoon();
+    shadeSoon();
+  }
+
+  function from(values) {
+    state.trial = { ...values };
+    for (const [name, one] of fields) one.set(state.trial[name]);
+    moved();
+  }
+
+  const starts = [[t("theirRecord"), record], ...(answer?.options ?? []).map((option, i) => [t("option", i + 1), option.record])];
+  const node = h(
+    "div.tryout",
+    {},
+    h("div.live", { role: "group", "aria-label": t("liveResult") }, h("div.live-head", {}, meter.node, said), problem, broken, changed),
+    h("div.starts", { role: "group", "aria-label": t("startFrom") }, h("span.hint", {}, t("startFrom")), starts.map(([name, values]) => h("button.secondary.small", { type: "button", onclick: () => from(values) }, name))),
+    h("p.hint.key", {}, h("span.swatch.yes"), t("shadeKey"), h("span.swatch.tick"), t("ownKey")),
+    h("div.sliders", {}, free.map((feature) => fields.get(feature.name).node)),
+  );
+  moved();
+  return node;
+}
