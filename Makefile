@@ -13,14 +13,15 @@ TORCH := $(VENV)/.installed-torch
 SERVE := $(VENV)/.installed-serve
 
 EXPERIMENTS := $(VENV)/.installed-experiments
+BROWSER := $(VENV)/.installed-browser
 LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest coverage docs rooms schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest test-browser chromium coverage docs rooms schema-page build format bench benchmarks clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(CORE) ## find counterfactuals in the German credit data
 	$(BIN)/attain demo
@@ -36,7 +37,7 @@ paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets,
 
 # Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
 # fit, so a worker starts with half of them in order and takes over from the other when it is done.
-TESTS := test test-slow test-all test-lowest coverage
+TESTS := test test-slow test-all test-lowest test-browser coverage
 $(TESTS): export JAX_PLATFORMS = cpu
 $(TESTS): export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
@@ -63,6 +64,16 @@ test-lowest: $(DEV) ## the fast tests with the lowest versions that pyproject.to
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(LOWEST)
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable ".[test]"
 	$(LOWEST)/bin/$(PYTEST) -m "not slow"
+
+test-browser: export ATTAIN_BROWSER = 1
+test-browser: $(BROWSER) | chromium ## the page in Chromium: the whole journey, accessibility, hostile names
+	$(BIN)/pytest tests/browser
+
+# Playwright's own browsers are not needed: Debian's is driven.
+chromium:
+	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y chromium; \
+		else echo "Chromium is not installed. Install it, or name its program in the environment variable CHROMIUM." >&2; exit 1; fi; }
 
 coverage: $(DEV) ## which lines the fast tests do not reach, into htmlcov/
 	$(BIN)/$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
@@ -125,6 +136,10 @@ $(EXPERIMENTS): $(RECIPE) | $(BIN)/python
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
 	$(PIP) --editable ".[experiments]"
 	@touch $(CORE) $@
+
+$(BROWSER): $(DEV)
+	$(PIP) --editable ".[dev,browser]"
+	@touch $@
 
 $(TORCH): $(DEV)
 	$(PIP) --editable ".[dev,torch]"

@@ -1,0 +1,43 @@
+"""A running service, and steps that several tests take."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+TOKEN = "the-token-of-the-tests-of-the-page"
+
+
+@dataclass
+class Site:
+    """A running service, and what the page and its server are made from."""
+
+    address: str
+    app: Any
+    explainer: Any = None
+    model: Any = None
+    people: Any = None
+    target: Any = None
+
+    @property
+    def opening(self) -> str:
+        return f"{self.address}/?token={TOKEN}"
+
+
+def pick(page: Any, person: Any) -> None:
+    """Chooses somebody from the table, and waits for options."""
+    page.get_by_role("searchbox").fill(str(person))
+    page.get_by_role("button", name=str(person), exact=True).click()
+    page.wait_for_selector(".card:not(.ghost), .empty")
+
+
+def settled(page: Any) -> None:
+    """Waits until no answer is under way."""
+    until(page, "() => !document.querySelector('.workspace.busy, .card.ghost')")
+
+
+def until(page: Any, condition: str, given: Any = None, seconds: float = 20) -> None:
+    """Waits for a JavaScript function to say true. Playwright's own needs `eval`, which the page's policy forbids."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition, given):
+        assert time.monotonic() < end, condition
+        page.wait_for_timeout(30)

@@ -1,0 +1,214 @@
+"""What somebody does with the page, from opening it to taking a letter away."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.steps import Site, pick, settled, until
+
+REFUSED = 640
+"""Somebody whom the model of the demonstration refuses."""
+
+
+def suggested(page: Any) -> list[list[str]]:
+    """The names of the changed features, option by option."""
+    cards = page.locator(".cards .card")
+    return [cards.nth(i).locator(".change > .name > .label").all_inner_texts() for i in range(cards.count())]
+
+
+def test_the_token_leaves_the_address(german: Site, visit: Any) -> None:
+    page = visit(german)
+    assert "token" not in page.url
+    assert page.evaluate("document.cookie") == ""  # the cookie is out of reach of scripts
+
+
+def test_people_are_found_by_search_and_decision(german: Site, visit: Any) -> None:
+    page = visit(german)
+    page.wait_for_selector("tbody tr")
+    assert set(page.locator("tbody .decision").all_inner_texts()) == {"Refused"}
+    page.get_by_role("radio", name="Accepted").check()
+    until(page, "() => document.querySelector('tbody .decision')?.textContent === 'Accepted'")
+    page.get_by_role("radio", name="All").check()
+    page.get_by_role("searchbox").fill(str(REFUSED))
+    until(page, "() => document.querySelectorAll('tbody tr').length < 25")
+    assert str(REFUSED) in page.locator("tbody .name").all_inner_texts()
+
+
+def test_options_are_those_of_the_library(german: Site, visit: Any) -> None:
+    page = visit(german)
+    pick(page, REFUSED)
+    person = german.people.loc[[REFUSED]]
+    result = german.explainer.explain(german.model, person, target=german.target, n=3, ranges=True, importance=True)
+    expected = [changes["label"].tolist() for _, changes in result.changes.groupby("option")]
+    assert suggested(page) == expected
+    first = result.changes[result.changes["option"] == 1]
+    shown = page.locator(".card").first.locator(".to bdi").all_inner_texts()
+    assert [text.split()[0] for text in shown] == [str(value).split()[0] for value in first["counterfactual"]]
+
+
+def test_the_whole_journey(german: Site, visit: Any, tmp_path: Path) -> None:
+    page = visit(german)
+    pick(page, REFUSED)
+    assert page.locator(".verdict .decision").inner_text() == "Refused"
+    # what somebody says is not possible is in no option any more
+    gone = suggested(page)[0][0]
+    page.locator(".card").first.locator(".cannot").first.click()
+    until(page, "name => ![...document.querySelectorAll('.change .label')].some(e => e.innerText === name)", gone)
+    settled(page)
+    assert all(gone not in names for names in suggested(page))
+    assert page.locator(".lock[aria-pressed=true]").count() == 1
+    # one change at most
+    page.get_by_role("group", name="Changes at most").get_by_role("radio", name="1").check()
+    until(page, "() => [...document.querySelectorAll('.card')].every(c => c.querySelectorAll('.change').length <= 1)")
+    settled(page)
+    page.get_by_role("button", name="Clear all limits").click()
+    until(page, "name => [...document.querySelectorAll('.change .label')].some(e => e.innerText === name)", gone)
+    settled(page)
+    # sliders
+    page.get_by_role("tab", name="Try values").click()
+    page.get_by_role("button", name="their record").click()
+    meter = page.locator(".live .gauge strong")
+    until(page, "() => document.querySelector('.live .decision')?.textContent === 'Refused'")
+    before = meter.inner_text()
+    page.get_by_role("slider", name="duration").fill("6")
+    until(page, "before => document.querySelector('.live .gauge strong').innerText !== before", before)
+    assert "duration" in page.locator(".changed").inner_text()
+    # the map, as a picture and in words
+    page.get_by_role("tab", name="Map").click()
+    page.wait_for_selector(".frame .end")
+    painted = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(value => value > 0)"
+    assert page.locator("canvas").evaluate(painted)
+    assert re.search(r"Around this person, \d+ of 100", page.locator(".facts").inner_text())
+    # kept, and taken away
+    page.get_by_role("tab", name="Options").click()
+    page.locator(".card").first.get_by_role("button", name="Keep").click()
+    page.get_by_role("tab", name="Kept").click()
+    assert page.locator(".kept .card").count() == 1
+    for name, words in (("Letter (German)", "Sehr geehrte"), ("Report", "attain")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        download.value.save_as(tmp_path / "file.html")
+        assert words in (tmp_path / "file.html").read_text(encoding="utf-8")
+
+
+def test_methods_are_compared(german: Site, visit: Any) -> None:
+    page = visit(german)
+    pick(page, REFUSED)
+    page.get_by_role("tab", name="Compare methods").click()
+    for name in page.locator(".methods label").all_inner_texts():
+        box = page.get_by_role("checkbox", name=name, exact=True)
+        box.set_checked(name in ("Guarded", "GrowingSpheres"), force=True)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_selector(".method", timeout=60_000)
+    assert page.locator(".method h3").all_inner_texts() == ["Guarded", "GrowingSpheres"]
+
+
+def test_a_typed_person_gets_the_model_s_decision(german: Site, visit: Any) -> None:
+    page = visit(german)
+    page.get_by_role("button", name="Type in", exact=True).click()
+    page.get_by_label("duration", exact=True).fill("48")
+    page.get_by_label("checking account").select_option(label="below 0 DM")
+    page.get_by_role("button", name="See the decision").click()
+    page.wait_for_selector(".card:not(.ghost), .empty")
+    record = {f["name"]: f["default"] for f in german.app.state.service.schema()["features"]}
+    record |= {"duration": 48, "checking_account": "below 0 DM"}
+    decided = german.model.predict(german.people.head(1).assign(**{k: [v] for k, v in record.items()}))[0]
+    assert page.locator(".verdict .decision").inner_text() == ("Accepted" if decided == german.target else "Refused")
+
+
+def test_a_form_says_what_is_missing(german: Site, visit: Any) -> None:
+    page = visit(german)
+    page.get_by_role("button", name="Type in", exact=True).click()
+    page.get_by_label("duration", exact=True).fill("")
+    page.get_by_role("button", name="See the decision").click()
+    assert page.get_by_role("alert").inner_text() == "Please fill this in."
+    assert page.evaluate("document.activeElement.labels[0].innerText") == "duration"
+
+
+def test_finer_limits_hold(german: Site, visit: Any) -> None:
+    page = visit(german)
+    pick(page, REFUSED)
+    page.get_by_role("button", name="More about duration").click()
+    page.get_by_label("duration: from").fill("12")
+    page.get_by_label("duration: from").blur()
+    page.wait_for_timeout(400)
+    settled(page)
+    durations = (
+        page.locator(".change", has=page.get_by_text("duration", exact=True)).locator(".to bdi").all_inner_texts()
+    )
+    assert all(int(text.split()[0]) >= 12 for text in durations)
+    page.get_by_role("radio", name="impossible").check()
+    page.wait_for_timeout(400)
+    settled(page)
+    assert all("duration" not in names for names in suggested(page))
+    assert page.locator(".feature", has_text="duration").locator(".note").all_inner_texts() == [
+        "at least 12 months",
+        "impossible",
+    ]
+
+
+def test_a_whole_file_is_answered(german: Site, visit: Any, tmp_path: Path) -> None:
+    german.people.head(6).to_csv(tmp_path / "people.csv", index=False)
+    page = visit(german)
+    page.get_by_role("button", name="Whole file").click()
+    page.set_input_files("#file", tmp_path / "people.csv")
+    page.wait_for_selector(".job-state:text('Done')", timeout=60_000)
+    assert "6 of 6 people" in page.locator(".job").inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    download.value.save_as(tmp_path / "answers.csv")
+    assert len((tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()) == 7
+
+
+def test_a_job_is_cancelled(german: Site, visit: Any, tmp_path: Path) -> None:
+    german.people.sample(3000, replace=True, random_state=0).to_csv(tmp_path / "people.csv", index=False)
+    page = visit(german)
+    page.get_by_role("button", name="Whole file").click()
+    page.set_input_files("#file", tmp_path / "people.csv")
+    page.get_by_role("button", name="Cancel").click()
+    page.wait_for_selector(".job-state:text('Cancelled')")
+    assert page.get_by_role("button", name="Cancel").count() == 0
+
+
+def test_a_file_that_cannot_be_read_is_explained(german: Site, visit: Any, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("nothing,known\n1,2\n", encoding="utf-8")
+    page = visit(german)
+    page.get_by_role("button", name="Whole file").click()
+    page.set_input_files("#file", tmp_path / "people.csv")
+    page.wait_for_selector(".job .error")
+    assert "column" in page.locator(".job .error").inner_text()
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_reloading_and_going_back_keep_the_place(german: Site, visit: Any, back: bool) -> None:
+    page = visit(german)
+    pick(page, REFUSED)
+    if back:
+        page.go_back()
+        page.wait_for_selector("table.people")
+        page.go_forward()
+    else:
+        page.reload()
+    page.wait_for_selector(".card:not(.ghost)")
+    assert page.locator(".verdict h1").inner_text() == f"Person {REFUSED}"
+    assert str(REFUSED) not in page.url
+
+
+def test_the_keyboard_is_enough(german: Site, visit: Any) -> None:
+    page = visit(german)
+    page.wait_for_selector("tbody tr")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.locator("tbody .name").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".card:not(.ghost)")
+    page.get_by_role("tab", name="Options").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("tab", name="Try values").get_attribute("aria-selected") == "true"
+    assert page.evaluate("document.activeElement.id") == "tab-try"
+    page.get_by_role("slider", name="duration").focus()
+    before = page.get_by_role("slider", name="duration").input_value()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("slider", name="duration").input_value() != before
