@@ -1,4 +1,4 @@
-"""Density models with a latent space: the paper's CHVAE, its special cases CVAE and VAE, and a contract for others.
+"""Density models: autoencoders, the paper's CHVAE among them, trees and a copula, and contracts for others.
 
 Models are imported when they are first used: the contract alone does not need JAX.
 """

@@ -29,13 +29,18 @@ def encode_conditions(model: Mixture, rows: jax.Array) -> jax.Array:
 
 
 @eqx.filter_jit
-def sample(model: Mixture, rows: jax.Array, key: jax.Array) -> jax.Array:
-    component_key, latent_key, column_key = jax.random.split(key, 3)
-    component = jax.random.randint(component_key, (rows.shape[0],), 0, model.components)
-    noise = jax.random.normal(latent_key, (rows.shape[0], model.latent_dim), jnp.float32)
-    weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
-    raw = model.decode(weights @ model.prior_mean + noise, weights, model.columns.encode_conditions(rows))
-    return model.columns.sample(column_key, raw)
+def sample(model: Mixture, rows: jax.Array, keys: jax.Array) -> jax.Array:
+    """One draw of the free cells (n, f) for each row, by a key of its own: two 32-bit words, (n, 2)."""
+
+    def draw(row: jax.Array, key: jax.Array) -> jax.Array:
+        component_key, latent_key, column_key = jax.random.split(jax.random.wrap_key_data(key), 3)
+        component = jax.random.randint(component_key, (), 0, model.components)
+        noise = jax.random.normal(latent_key, (model.latent_dim,), jnp.float32)
+        weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
+        raw = model.decode(weights @ model.prior_mean + noise, weights, model.columns.encode_conditions(row))
+        return model.columns.sample(column_key, raw)
+
+    return jax.vmap(draw)(rows, keys)
 
 
 @eqx.filter_jit

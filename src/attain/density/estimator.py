@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from attain.core.errors import DataError, FileError
@@ -20,14 +18,15 @@ from attain.density.autoencoder import Codes, State
 from attain.density.columns import Columns
 from attain.density.mixture import Estimator, Mixture
 from attain.density.plots import DensityPlots
-from attain.density.tiles import TILE, in_tiles
+from attain.density.rows import ReadsRows, check_enough, with_derived
+from attain.density.tiles import in_tiles
 from attain.density.training import Plan, Trained, train
+from attain.density.uniforms import draw_keys, row_keys
 from attain.schema import Schema
-from attain.tables import Table
 
 ACTIVE = 0.01
 """A latent unit is active if the variance over rows of its posterior mean, relative to its prior mean, exceeds this."""
-_BOUND_TILE, _GRADIENT_TILE = 128, 256
+_BOUND_TILE, _GRADIENT_TILE, _SAMPLE_TILE = 128, 256, 1024
 _BOUND_SEED = 0
 """A constant: every call of `log_density` uses the same noise, so that a row's figure never changes."""
 _HISTORY = ("reconstruction", "kl_latent", "kl_component", "validation")
@@ -36,7 +35,7 @@ _STEPS = 4_000
 
 
 @dataclass(eq=False, repr=False)
-class MixtureEstimator(BaseEstimator):
+class MixtureEstimator(ReadsRows):
     """What `CHVAE`, `CVAE` and `VAE` share; they differ in the number of components and in using conditions.
 
     Parameters are documented by `CHVAE`.
@@ -64,10 +63,7 @@ class MixtureEstimator(BaseEstimator):
         """Learns the density of the free features given the immutable ones; `y` is not used."""
         self._check()
         schema, values = self._read(X)
-        if len(values) < 2:
-            raise DataError(f"X has {len(values)} rows; a density needs at least 2")
-        if not len(schema.free_columns):
-            raise DataError("no feature is free, so there is nothing to model; see immutable and derived in the schema")
+        check_enough(values, schema.free_columns)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         training, held = _split(len(values), self.validation, seed)
         columns = Columns.fit(schema, values[training], conditional=self.conditional)
@@ -134,11 +130,17 @@ class MixtureEstimator(BaseEstimator):
         return np.asarray(compiled.draw(self.model_, z, conditions, component, jax.random.key(seed)))
 
     def sample(self, conditions: Frame, n: int = 1, *, random_state: Any = None) -> np.ndarray:
-        """`n` draws for each row of conditions, one after the other, as rows of the matrix within their bounds."""
-        values = np.repeat(self._values(conditions), n, axis=0)
+        """`n` draws for each row of conditions, one after the other, as rows of the matrix within their bounds.
+
+        Draws depend on the row and the seed alone; equal rows have equal draws.
+        """
+        values = self._values(conditions)
         seed = int(check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1))
-        keys = iter(jax.random.split(jax.random.key(seed), max(1, -(-len(values) // TILE))))
-        free = in_tiles(lambda tile: compiled.sample(self.model_, tile, next(keys)), [self.columns_.prepare(values)])
+        keys = draw_keys(row_keys(values, seed), n).view(np.uint32).reshape(-1, 2)
+        values = np.repeat(values, n, axis=0)
+        free = in_tiles(
+            lambda *tiles: compiled.sample(self.model_, *tiles), [self.columns_.prepare(values), keys], _SAMPLE_TILE
+        )
         return _completed(free, values, self.schema_)
 
     def log_density(self, X: Frame, samples: int = 100) -> np.ndarray:
@@ -252,28 +254,13 @@ class MixtureEstimator(BaseEstimator):
         )
 
     def _check(self) -> None:
-        if not isinstance(self.schema, Schema):
-            raise DataError(f"schema must be an attain.Schema, got a {type(self.schema).__name__}")
+        self._check_schema()
         for name in ("latent_dim", "epochs", "batch_size", "patience"):
             check_size(name, getattr(self, name))
         if not 0 < self.learning_rate < np.inf:
             raise DataError(f"learning_rate must be a number > 0, got {self.learning_rate!r}")
         if not 0 < self.validation < 1:
             raise DataError(f"validation must be a number between 0 and 1, got {self.validation!r}")
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "schema_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
-
-    def _read(self, X: Frame) -> tuple[Schema, np.ndarray]:
-        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.shape[1] == len(self.schema):
-            return self.schema, X
-        table = Table.read(X, self.schema)
-        return table.schema, table.values
-
-    def _values(self, X: Frame) -> np.ndarray:
-        self._check_fitted()
-        return self._read(X)[1]
 
 
 def check_size(name: str, value: object) -> None:
@@ -296,9 +283,7 @@ def _completed(free: np.ndarray, values: np.ndarray, schema: Schema) -> np.ndarr
         cells = free[:, column].astype(np.float64)
         low, high = (np.inf * sign if b is None else b for b, sign in zip(feature.bounds, (-1, 1), strict=True))
         rows[:, position] = np.where(np.isin(cells, list(feature.special)), cells, np.clip(cells, low, high))
-    for position, expression in schema.derivations:
-        rows[:, position] = expression({name: rows[:, j] for j, name in enumerate(schema.names)})
-    return rows
+    return with_derived(rows, schema)
 
 
 def _active_units(model: Mixture, rows: np.ndarray) -> np.ndarray:

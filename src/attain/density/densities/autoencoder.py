@@ -1,0 +1,98 @@
+"""An autoencoder as a density of the free columns given the immutable ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from attain.core.checks import check_integer
+from attain.core.errors import DataError, listed
+from attain.core.frames import Frame
+from attain.density.autoencoder import State
+from attain.density.densities.base import given_columns
+from attain.density.rows import ReadsRows
+from attain.schema import Schema
+
+
+@dataclass(eq=False, repr=False)
+class AutoencoderDensity(ReadsRows):
+    """An autoencoder under the contract of densities.
+
+    `log_density` is a lower bound of the log-density that `sample` draws from. The only columns that may be given are
+    the immutable ones. Densities of numbers are with respect to length, those of counts, levels and states with respect
+    to counting, and missing cells are left out.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; the autoencoder gets it.
+    autoencoder
+        One that has `sample`, such as `attain.density.CHVAE`; None is a `CHVAE` with its defaults.
+    samples
+        Draws of z per row for the bound.
+    random_state
+        The seed of training and of samples.
+    """
+
+    schema: Schema
+    _: KW_ONLY
+    autoencoder: Any = None
+    samples: int = 100
+    random_state: Any = 0
+
+    exact: ClassVar[bool] = False
+    any_given: ClassVar[bool] = False
+
+    def fit(self, X: Frame, y: object = None) -> Self:
+        """Trains a copy of the autoencoder; `y` is not used."""
+        self._check_schema()
+        check_integer("samples", self.samples, 1)
+        self.autoencoder_ = self._fresh(self.schema).fit(X)
+        self.schema_ = self.autoencoder_.schema_
+        return self
+
+    def log_density(self, X: Frame, *, given: Iterable[str] | None = None) -> np.ndarray:
+        """A lower bound of log p(free | immutable) of each row (n,)."""
+        values = self._values(X)
+        self._check_given(given)
+        return np.asarray(self.autoencoder_.log_density(values, samples=self.samples))
+
+    def sample(
+        self, X: Frame, n: int = 1, *, given: Iterable[str] | None = None, random_state: Any = None
+    ) -> np.ndarray:
+        """`n` draws for each row, one after the other, as rows of the matrix; immutable columns are copied."""
+        values = self._values(X)
+        check_integer("n", n, 1)
+        self._check_given(given)
+        return np.asarray(self.autoencoder_.sample(values, n, random_state=random_state))
+
+    def state(self) -> State:
+        """What the autoencoder has learned."""
+        self._check_fitted()
+        facts, arrays = self.autoencoder_.state()
+        return facts, arrays
+
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Takes back what `state` gave."""
+        self.autoencoder_ = self._fresh(self.schema).restore(facts, arrays)
+        self.schema_ = self.schema
+        return self
+
+    def _fresh(self, schema: Schema) -> Any:
+        if self.autoencoder is not None:
+            return clone(self.autoencoder).set_params(schema=schema, random_state=self.random_state)
+        from attain.density.chvae import CHVAE
+
+        return CHVAE(schema, random_state=self.random_state)
+
+    def _check_given(self, given: Iterable[str] | None) -> None:
+        if given_columns(self.schema_, given) != given_columns(self.schema_, None):
+            immutable = listed([self.schema_.names[j] for j in self.schema_.immutable_columns]) or "none"
+            raise DataError(
+                f"an autoencoder is given the immutable columns ({immutable}) and no others; "
+                "use a TreeDensity for any others, or change the schema and fit again"
+            )

@@ -1,0 +1,53 @@
+"""What every density model does with its input: frames and rows of the matrix are read by the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from attain.core.errors import DataError
+from attain.core.frames import Frame
+from attain.schema import Schema
+from attain.tables import Table
+
+
+class ReadsRows(BaseEstimator):
+    """An estimator with a parameter `schema` that takes frames, or float64 rows of the matrix as they are."""
+
+    schema: Schema
+
+    def _read(self, X: Frame) -> tuple[Schema, np.ndarray]:
+        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.shape[1] == len(self.schema):
+            return self.schema, X
+        table = Table.read(X, self.schema)
+        return table.schema, table.values
+
+    def _values(self, X: Frame) -> np.ndarray:
+        self._check_fitted()
+        return self._read(X)[1]
+
+    def _check_schema(self) -> None:
+        if not isinstance(self.schema, Schema):
+            raise DataError(f"schema must be an attain.Schema, got a {type(self.schema).__name__}")
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "schema_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+
+def with_derived(rows: np.ndarray, schema: Schema) -> np.ndarray:
+    """The rows with their derived columns computed, in place."""
+    for position, expression in schema.derivations:
+        rows[:, position] = expression({name: rows[:, j] for j, name in enumerate(schema.names)})
+    return rows
+
+
+def check_enough(values: np.ndarray, columns: Sequence[int] | np.ndarray) -> None:
+    """Refuses tables that there is nothing to learn from."""
+    if len(values) < 2:
+        raise DataError(f"X has {len(values)} rows; a density needs at least 2")
+    if not len(columns):
+        raise DataError("no feature is free, so there is nothing to model; see immutable and derived in the schema")
