@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status, audit
 from attain.audit.lines import Head, chained
+from attain.audit.verification import find_line
 from attain.core.errors import AttainError, FileError
 from tests.results.handmade import result_of
 
@@ -224,15 +225,17 @@ def test_a_chain_that_was_made_anew_is_found_by_the_key_alone(tmp_path: Path) ->
     for forged in (rebuilt(contents, None), rebuilt(contents, b"z" * 32)):
         log.path.write_bytes(forged)
         assert audit.verify(log.path)
-        assert len(audit.verify(log.path, key=KEY).problems) == 3
+        (problem,) = audit.verify(log.path, key=KEY).problems
+        assert problem.line == 0
+        assert problem.text.startswith("every line: it ")
     log.path.write_bytes(rebuilt(contents, KEY))
     assert audit.verify(log.path, key=KEY)
 
 
 def test_a_wrong_key_is_named(tmp_path: Path) -> None:
     log = written(tmp_path)
-    other = audit.verify(log.path, key=b"z" * 32).problems[0].text
-    assert json.loads(lines(log)[0])["key"] in other
+    (other,) = audit.verify(log.path, key=b"z" * 32).problems
+    assert other.text.startswith("every line: it is signed with the key " + json.loads(lines(log)[0])["key"])
     with pytest.raises(FileError, match="pass the same key"):
         written(tmp_path, key=b"z" * 32)
     with pytest.raises(FileError, match="got no key"):
@@ -244,9 +247,43 @@ def test_a_wrong_key_is_named(tmp_path: Path) -> None:
 )
 def test_what_is_no_line_is_a_problem_and_no_error(text: bytes, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(text)
-    assert not audit.verify(tmp_path / "log")
+    found = audit.verify(tmp_path / "log")
+    assert [problem.text.partition(":")[0] for problem in found.problems] == ["the file is not an audit log"]
+    with pytest.raises(FileError, match="is not an audit log"):
+        list(audit.read_lines(tmp_path / "log"))
     with pytest.raises(FileError, match="altered"):
         audit.AuditLog(tmp_path / "log", key=KEY).append(result())
+
+
+def test_it_is_said_whether_missing_last_lines_were_looked_for(tmp_path: Path) -> None:
+    log = written(tmp_path)
+    assert audit.verify(log.path).end_known
+    log.path.with_name("log.jsonl.head").unlink()
+    head = audit.verify(log.path).head
+    log.path.write_bytes(b"".join(lines(log)[:-1]))
+    cut = audit.verify(log.path)
+    assert cut
+    assert not cut.end_known
+    assert audit.verify(log.path, expect=head).end_known
+    assert not audit.verify(log.path, expect=head)
+
+
+def test_an_id_is_that_of_one_line(tmp_path: Path) -> None:
+    log = written(tmp_path)
+    with pytest.raises(AttainError, match=r"no line of .* has an id that starts with 'deadbeef'"):
+        find_line(log.path, "deadbeef")
+    with pytest.raises(AttainError, match=r"no line of .* has an id that starts with ''"):
+        find_line(log.path, "")
+
+
+def test_sentences_are_plain_only_where_records_and_options_are(tmp_path: Path) -> None:
+    own = result()
+    for name, shown in {"a": {}, "b": {"answers": "hmac", "inputs": "plain"}}.items():
+        assert set(json.loads(lines(written(tmp_path, name, **shown))[0])["sentences"]) == {"hmac"}
+    plain = [json.loads(line)["sentences"]["plain"] for line in lines(written(tmp_path, "c", inputs="plain"))]
+    assert [len(one) for one in plain] == [2, 1, 1]
+    assert plain[0][0] == own.sentences.iloc[0]
+    assert plain[1] == [own.reason(1)]
 
 
 # what a crash leaves

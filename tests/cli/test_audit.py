@@ -66,6 +66,23 @@ def test_nothing_is_explained_until_a_damaged_log_is_repaired(log: Path, capsys:
     assert "numbers 6" in capsys.readouterr().err
 
 
+def test_what_was_mixed_up_is_one_sentence(log: Path, capsys: Any) -> None:
+    assert main(["audit", "key", "other.key"]) == 0
+    assert main(["audit", "verify", "log.jsonl", "--key", "other.key"]) == 4
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count("signed with the key") == 1
+    assert "log.jsonl was not verified: 1 problem in 6 lines." in out
+    (log.parent / "log.jsonl.head").unlink()
+    assert main(["audit", "verify", "log.jsonl", "--key", "audit.key"]) == 0
+    assert "missing lines at the end would not be noticed; pass --expect" in " ".join(capsys.readouterr().err.split())
+    assert main(["audit", "verify", "schema.toml"]) == 4
+    assert "The file is not an audit log" in capsys.readouterr().out
+    assert main(["audit", "list", "schema.toml"]) == 1
+    assert "'schema.toml' is not an audit log" in capsys.readouterr().err
+    assert main(["audit", "regenerate", "deadbeef", *REGENERATE, "--model", "mine:classifier"]) == 1
+    assert "no line of 'log.jsonl' has an id that starts with 'deadbeef'" in capsys.readouterr().err
+
+
 def test_an_explanation_is_made_again(log: Path, capsys: Any) -> None:
     assert main(["audit", "list", "log.jsonl", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["lines"]
@@ -85,7 +102,7 @@ def test_an_explanation_is_made_again(log: Path, capsys: Any) -> None:
 def test_a_log_without_a_key_has_plain_inputs_or_is_refused(files: Path, capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.delenv(audit.KEY_VARIABLE, raising=False)
     assert main([*EXPLAIN, "--out", "o.csv", "--audit", "log.jsonl"]) == 1
-    assert "needs a key" in capsys.readouterr().err
+    assert "--audit needs a key: pass --audit-key FILE" in capsys.readouterr().err
     assert main([*EXPLAIN, "--out", "o.csv", "--audit", "log.jsonl", "--audit-inputs", "plain"]) == 0
     line = next(audit.read_lines("log.jsonl"))
     assert line["person"]["plain"].startswith("p")

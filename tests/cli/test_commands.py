@@ -188,7 +188,7 @@ def test_explain_writes_the_librarys_answers(files: Path, capsys: Any) -> None:
     assert written["sentence"][written["option"] == 1].tolist() == expected.sentences.tolist()
     for name in people.schema().names:
         pd.testing.assert_series_equal(written[name], options[name], check_exact=True, check_dtype=False)
-    np.testing.assert_array_equal(written["total_shift"], expected.option_figures["total_shift"])
+    np.testing.assert_allclose(written["total_shift"], 100 * expected.option_figures["total_shift"], atol=6e-4)
     changes = pd.read_csv("c.csv", keep_default_na=False)
     assert changes["feature"].tolist() == expected.changes["feature"].tolist()
     assert changes["who"].tolist() == expected.changes["person"].tolist()
@@ -242,7 +242,8 @@ def test_the_menu_of_one_person_is_that_of_the_library(files: Path, capsys: Any)
     assert written["change"].tolist() == expected["change"].tolist()
     enough = expected[expected["suffices"] == "yes"]
     assert len(enough)
-    assert out.startswith(f"Person {name}: {len(enough)} change")
+    count = "1 change is enough" if len(enough) == 1 else f"{len(enough)} alternatives, each enough by itself"
+    assert out.startswith(f"Person {name}: {count} for “granted”.")
     assert all(change in out for change in enough["change"])
     assert "Not enough by itself, for certain: " in out
     assert main([*MENU, name, "--json"]) == 0
@@ -251,7 +252,9 @@ def test_the_menu_of_one_person_is_that_of_the_library(files: Path, capsys: Any)
     assert entries[-1]["total_shift"] is None
     (files / "c.toml").write_text(f"immutable = {[n for n in people.schema().names if n not in ('savings', 'cards')]}")
     assert main([*MENU, name, "--constraints", "c.toml"]) == 3
-    assert f"Person {name}: 0 changes are enough for granted." in capsys.readouterr().out
+    assert f"Person {name}: no single feature was found to be enough for “granted”." in capsys.readouterr().out
+    assert main([*MENU, name, "--constraints", "c.toml", "--most", "2", "--class-names", "paid out,turned down"]) == 3
+    assert "no set of up to 2 features was found to be enough for “paid out”." in capsys.readouterr().out
 
 
 def test_few_people_get_sentences_and_many_a_table(files: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +329,7 @@ def test_records_that_cannot_be_read_are_written_with_the_reason_and_the_others_
     assert written["housing"][2] == "castle"
     expected = direct()
     for i in (0, 3, 4, 5):
-        assert written["total_shift"][i] == expected.option_figures["total_shift"][i]
+        assert written["total_shift"][i] == pytest.approx(100 * expected.option_figures["total_shift"][i], abs=6e-4)
     assert main([*EXPLAIN, "--out", "o.json"]) == 0
     read = Counterfactuals.from_json((files / "o.json").read_text())
     assert digest(read, (0, 3, 4, 5)) == digest(expected, (0, 3, 4, 5))
@@ -548,8 +551,8 @@ def test_a_report_is_the_librarys(files: Path, capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["o.csv", "--out", "r.html"], "'o.csv' is a table of answers, which is not a whole result"),
-        (["o.json", "--out", "r.pdf"], "--out: 'r.pdf' must end with .html"),
+        (["o.csv", "--out", "r.html"], "'o.csv' is not a whole result, which is a .json file"),
+        (["o.json", "--out", "r.pdf"], "'r.pdf' must end with .html or .htm"),
         (["o.json", "--out", "r.html"], "'o.json' could not be read"),
     ],
 )

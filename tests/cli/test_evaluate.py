@@ -13,6 +13,7 @@ from attain import metrics
 from attain.cli import main
 from attain.cli.evaluation_report import comparison_table, gap_lines, gap_table
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.exports import heading
 from attain.schema.laws import Law
 from attain.testing import people
 
@@ -229,6 +230,7 @@ REFUSED = {
     "unknown ending": (["n.json", *MODEL, "--out", "o.txt"], "has an unknown file extension"),
     "negative seed": (["n.json", *MODEL, "--seed", "-1"], "--seed must be an integer ≥ 0, got -1"),
     "mixed": (["n.json", *MODEL, "--against", "n.csv"], "compare tables with tables"),
+    "labels": (["labels.csv", *TABLE, *MODEL], "calls features by their labels, such as 'age (years)' for 'age'"),
     "other people": (["few.csv", *TABLE, *MODEL], "people who are not in --people: 'nobody'"),
 }
 
@@ -237,6 +239,8 @@ REFUSED = {
 def test_wrong_input_is_exit_code_1_with_a_message(name: str, answers: Path, capsys: Any) -> None:
     (answers / "train.csv.json").write_text('{"format": "other"}')
     pd.read_csv("refused.csv").assign(who="nobody").to_csv("few.csv", index=False)
+    labels = {feature.name: heading(feature) for feature in people.schema()}
+    pd.read_csv("refused.csv").rename(columns=labels).to_csv("labels.csv", index=False)
     arguments, sentence = REFUSED[name]
     assert main(["evaluate", *arguments]) == 1
     assert sentence in capsys.readouterr().err

@@ -41,6 +41,22 @@ def test_an_unknown_command_is_exit_code_2() -> None:
     assert stop.value.code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["explain", "--range", "r.csv"], "there is no flag --range; did you mean --ranges?"),
+        (["explain", "e", "p", "--taget=good"], "there is no flag --taget; did you mean --target?"),
+        (["audit", "verify", "log", "--keys", "k"], "there is no flag --keys; did you mean --key?"),
+        (["fit", "train.csv", "--zebra"], "there is no flag --zebra\n"),
+    ],
+)
+def test_an_unknown_flag_is_exit_code_2_and_names_the_one_that_was_meant(capsys, arguments, message) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
 def test_every_command_has_help_with_an_example(capsys) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["demo", "--help"])

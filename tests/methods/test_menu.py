@@ -134,6 +134,9 @@ def test_time_that_a_change_takes_is_not_forgotten() -> None:
     menu = explainer.menu(model, {"x": 1, "age": 30, "w": 3}, target=1, most=1).set_index("suffices")
     # x can only become 7, which alone is too little; but in these six months the person becomes 36
     assert ["x"] in menu.loc[["yes"], "features"].tolist()
+    of = {tuple(entry.features): entry for entry in menu.loc[["yes"]].itertuples()}
+    assert (of["x",].change, of["x",].months) == ("x: 1 → 6; takes 5 months", 5)  # 6 + 35 > 40.5
+    assert (of["age",].change, of["age",].months) == ("wait 10 months", 10)
     assert menu.loc["no", "features"] == ["w"]
     result = explainer.explain(model, {"x": 1, "age": 30, "w": 3}, target=1, ranges=True)
     assert (result.ranges["box_failing"] < 0.01).all()

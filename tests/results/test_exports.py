@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
 from attain.cli.answers import read_table
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, DataError, FileError
 from attain.results.exports import flattened
 from attain.results.ranges import Ranges
 from attain.tables import Table
@@ -50,8 +50,8 @@ def test_the_answers_are_one_row_for_each_option_and_person_without_one(tmp_path
     header, *rows = read(tmp_path / "a.csv")
     assert header == ["'@who", "option", "status_", "sentence", "'=amount", "status", "grade", "total_shift"]
     assert [[row[0], row[1], row[2], *row[4:]] for row in rows] == [
-        ["'+a", "1", "FOUND", "-2.5", "'=cmd()", "-1", "0.25"],
-        ["'+a", "2", "FOUND", "-5.0", "<0 DM", "1", "0.5"],
+        ["'+a", "1", "FOUND", "-2.5", "'=cmd()", "-1", "25.0"],
+        ["'+a", "2", "FOUND", "-5.0", "<0 DM", "1", "50.0"],
         ["b", "", "OUT_OF_REACH", "3.0", "'-1", "0", ""],
     ]
 
@@ -67,7 +67,8 @@ def test_other_tables_are_the_frames_of_the_result(tmp_path: Path) -> None:
     assert header == ["'@who", *RESULT.changes.columns[1:]]
     assert [row[2] for row in rows] == ["'=amount", "status", "grade"]
     RESULT.to_csv(tmp_path / "f.csv", "figures")
-    assert read(tmp_path / "f.csv") == [["person", "total_shift"], ["'+a", "0.25"], ["b", ""]]
+    assert read(tmp_path / "f.csv") == [["'@who", "total_shift"], ["'+a", "25.0"], ["b", ""]]
+    assert rows[0][header.index("total_shift")] == "25.0"
     with pytest.raises(AttainError, match="table must be one of 'answers', 'changes'"):
         RESULT.to_csv(tmp_path / "x.csv", "sheet")
 
@@ -80,7 +81,7 @@ def test_an_excel_file_has_a_sheet_for_each_table(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(tmp_path / "a.xlsx")
     assert book.sheetnames == ["answers", "changes", "ranges", "figures", "settings"]
     assert [row[:2] for row in book["settings"].values][1:] == [("'=x.seed", -1), ("laws", "[1]")]
-    assert [cell.value for cell in book["answers"][2]][4:] == [-2.5, "'=cmd()", -1, 0.25]
+    assert [cell.value for cell in book["answers"][2]][4:] == [-2.5, "'=cmd()", -1, 25]
     assert book["answers"]["E1"].value == "Amount (€)"
     assert "'-1, <0 DM" in [cell.value for cell in book["ranges"][2]]
     for sheet in book:
@@ -90,6 +91,17 @@ def test_an_excel_file_has_a_sheet_for_each_table(tmp_path: Path) -> None:
     content = (tmp_path / "a.xlsx").read_bytes()
     Counterfactuals.from_json(result.to_json()).to_excel(tmp_path / "b.xlsx", labels=True)
     assert (tmp_path / "b.xlsx").read_bytes() == content
+
+
+def test_a_file_is_what_its_name_says(tmp_path: Path) -> None:
+    for name, write in {"x.csv": RESULT.to_excel, "x.xlsx": RESULT.to_csv, "x.pdf": RESULT.report}.items():
+        with pytest.raises(FileError, match=f"{name}' must end with "):
+            write(tmp_path / name)
+        assert not (tmp_path / name).exists()
+    with pytest.raises(AttainError, match="labels must be True or False, got 'yes'"):
+        RESULT.to_csv(tmp_path / "x.csv", labels="yes")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"takes the text of a file, got its name; pass Path\('a.json'\).read_text"):
+        Counterfactuals.from_json("a.json")
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

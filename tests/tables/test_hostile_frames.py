@@ -343,6 +343,7 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
         lambda: explain(people(), constraints=["income"]),
         ("constraints must be a dictionary",),
     ),
+    ("no answer to yes or no", lambda: explain(people(), ranges="yes"), ("ranges must be True or False, got 'yes'",)),
     ("no options", lambda: explain(people(), n=0), ("n must be an integer ≥ 1, got 0",)),
 ]
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from attain.audit.keys import check_key
-from attain.audit.lines import Head, parsed
+from attain.audit.lines import FORMAT, Head, parsed
 from attain.core.errors import AttainError, FileError
 
 _BLOCK: Final = 1 << 16
+_NO_LOG: Final = "is not an audit log: no line of it is one that `attain explain --audit` writes"
 
 
 class Problem(NamedTuple):
@@ -38,6 +40,8 @@ class Verification:
         The numbers of lines that record a repair.
     signed
         Whether signatures were checked, which takes the key.
+    end_known
+        Whether there was a head to compare with, so that lines missing at the end were noticed.
     """
 
     lines: int
@@ -45,6 +49,7 @@ class Verification:
     problems: tuple[Problem, ...]
     repairs: tuple[int, ...]
     signed: bool
+    end_known: bool
 
     def __bool__(self) -> bool:
         return not self.problems
@@ -76,8 +81,9 @@ def verify(path: str | os.PathLike[str], *, key: bytes | None = None, expect: st
     repairs: list[int] = []
     hashes: dict[int, str | None] = {0: None}
     last = Head()
-    count = 0
+    count = ours = 0
     for count, (text, complete) in enumerate(_texts(path), start=1):
+        ours += FORMAT.encode() in text
         if not complete:
             problems.append(Problem(count, "it is incomplete: its writer was interrupted, or the file was truncated"))
             continue
@@ -98,7 +104,17 @@ def verify(path: str | os.PathLike[str], *, key: bytes | None = None, expect: st
             problems.append(
                 Problem(0, f"line {head.number} with the hash {head.hash} is missing, which {source} names as the head")
             )
-    return Verification(count, str(last), tuple(problems), tuple(repairs), key is not None)
+    if count and not ours and not known:
+        problems = [Problem(0, f"the file {_NO_LOG}")]
+    found = tuple(_in_short(problems, count))
+    return Verification(count, str(last), found, tuple(repairs), key is not None, bool(known))
+
+
+def _in_short(problems: list[Problem], lines: int) -> list[Problem]:
+    """The problems; one that all lines have, such as another key, once."""
+    counts = Counter(text for _, text in problems)
+    common = [text for text, count in counts.items() if count == lines > 1]
+    return [Problem(0, f"every line: {text}") for text in common] + [p for p in problems if p.text not in common]
 
 
 def _breaks(line: dict[str, Any], last: Head) -> Iterator[str]:
@@ -111,18 +127,25 @@ def _breaks(line: dict[str, Any], last: Head) -> Iterator[str]:
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """The lines of a log that match their hash; `verify` reports the others."""
+    count = ours = 0
     for text, complete in _texts(path):
+        count += 1
+        ours += FORMAT.encode() in text
         line, wrong = parsed(text)
         if complete and wrong is None:
             yield line
+    if count and not ours:
+        raise FileError(f"{str(path)!r} {_NO_LOG}")
 
 
 def find_line(path: str | os.PathLike[str], id: str) -> dict[str, Any]:
     """The line whose id starts with these digits."""
     found = [line for line in read_lines(path) if id and line["id"].startswith(id)]
-    if len(found) != 1:
+    if not found:
+        raise AttainError(f"no line of {str(path)!r} has an id that starts with {id!r}; `attain audit list` shows them")
+    if len(found) > 1:
         raise AttainError(
-            f"{len(found)} lines of {str(path)!r} have an id that starts with {id!r}; `attain audit list` shows them"
+            f"{len(found)} lines of {str(path)!r} have an id that starts with {id!r}; give more digits of it"
         )
     return found[0]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import attain
 from attain.cli import audit, compare, demo, evaluate, explain, fit, inspect, laws, letter, menu, report, schema, serve
-from attain.cli.arguments import Formatter
+from attain.cli.arguments import Formatter, Parser
 from attain.cli.config import expanded
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
 from attain.core.errors import AttainError
@@ -21,7 +21,7 @@ _COMMANDS = (schema, laws, fit, explain, menu, serve, letter, report, evaluate, 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="attain",
         description="Faithful counterfactuals for tabular data: what would have to change to flip a decision.",
         epilog=EXIT_CODES,

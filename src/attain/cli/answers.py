@@ -14,7 +14,7 @@ from attain.core.errors import AttainError, DataError, FileError, listed
 from attain.core.files import write_atomically
 from attain.core.names import free_name
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.exports import made
+from attain.results.exports import heading, made
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import Table
@@ -59,6 +59,10 @@ def write_table(path: str, result: Counterfactuals, table: str, separator: str |
 
 def read_whole(path: str) -> Counterfactuals:
     """The result in a JSON file."""
+    if not is_json(path):
+        raise FileError(
+            f"{path!r} is not a whole result, which is a .json file; `attain explain --out answers.json` writes one"
+        )
     try:
         return Counterfactuals.from_json(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -86,6 +90,12 @@ def read_table(
     """
     schema, loose = people.schema, _loosened(people.schema)
     columns = columns_of(path, separator, escaped=True)
+    absent = [name for name in schema.names if name not in columns]
+    if absent and all(heading(schema[name]) in columns for name in absent):
+        raise DataError(
+            f"{path!r} calls features by their labels, such as {heading(schema[absent[0]])!r} for {absent[0]!r}; "
+            "write it without --labels"
+        )
     person = index if index is not None else free_name("person", schema.names)
     named = person if person in columns else None
     frame = read_people(path, loose, index=named, separator=separator, escaped=True).frame

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from attain.cli.exits import RUNS_CODE
 from attain.core.errors import AttainError, did_you_mean, listed
+
+
+class Parser(argparse.ArgumentParser):
+    """Names the flag that was perhaps meant, before anything else is wrong about the command line."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuses unknown flags; a parser with commands of its own leaves that to theirs."""
+        if args is not None and self._subparsers is None:
+            for text in takewhile(lambda text: text != "--", args):
+                flag = text.partition("=")[0]
+                if flag.startswith("--") and flag not in self._option_string_actions:
+                    known = {name: name for name in self._option_string_actions if name.startswith("--")}
+                    self.error(f"there is no flag {flag}{did_you_mean(flag, known)}")
+        return super().parse_known_args(args, namespace)
 
 
 class Formatter(argparse.HelpFormatter):
@@ -37,6 +52,12 @@ def add_model(command: argparse.ArgumentParser, text: str, *, required: bool = T
     command.add_argument("--classes", metavar="A,B", help="names for the model's classes, in its order")
     command.add_argument("--trust", action="append", default=[], metavar="TYPE", help="trust this type in a skops file")
     command.add_argument("--trust-pickle", action="store_true", help=f"read a pickle, which {RUNS_CODE}")
+
+
+def add_target(command: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Flags of a command that asks for a class."""
+    command.add_argument("--target", required=required, metavar="T", help="the desired class, as the model names it")
+    command.add_argument("--class-names", metavar="A,B", help="what texts call the model's classes, in its order")
 
 
 def add_levels(command: argparse.ArgumentParser) -> None:

@@ -123,22 +123,29 @@ def add_audit(command: argparse.ArgumentParser) -> None:
 def open_log(given: argparse.Namespace) -> AuditLog | None:
     """The log that the flags of `add_audit` name, if its end is not damaged."""
     from attain.audit import AuditLog, read_key
+    from attain.core.errors import AttainError
 
     if given.audit is None:
         return None
-    log = AuditLog(given.audit, key=read_key(given.audit_key), inputs=given.audit_inputs, answers=given.audit_answers)
+    key = read_key(given.audit_key)
+    if key is None and "hmac" in (given.audit_inputs, given.audit_answers):
+        raise AttainError(
+            "--audit needs a key: pass --audit-key FILE, or set the environment variable ATTAIN_AUDIT_KEY; "
+            "`attain audit key FILE` creates one"
+        )
+    log = AuditLog(given.audit, key=key, inputs=given.audit_inputs, answers=given.audit_answers)
     _ = log.head  # raises where nothing can be appended, before any work is done
     return log
 
 
 def _verify(given: argparse.Namespace) -> int:
     from attain.audit import read_key, verify
-    from attain.cli.terminal import note, say, say_json
+    from attain.cli.terminal import counted, note, say, say_json
 
     found = verify(given.log, key=read_key(given.key), expect=given.expect)
     if given.json:
         problems = [{"line": line, "problem": text} for line, text in found.problems]
-        facts = {"lines": found.lines, "head": found.head, "repairs": found.repairs, "signed": found.signed}
+        facts = {name: getattr(found, name) for name in ("lines", "head", "repairs", "signed", "end_known")}
         say_json({"log": given.log, "intact": bool(found), **facts, "problems": problems})
         return 0 if found else DIFFERS
     for line, text in found.problems[:_SHOWN]:
@@ -149,10 +156,15 @@ def _verify(given: argparse.Namespace) -> int:
         note(f"the log was repaired; see the lines with the numbers {', '.join(map(str, found.repairs))}")
     if not found.signed:
         note("signatures were not checked, because no key was given")
+    if not found.end_known:
+        note("there is no head to compare with, so missing lines at the end would not be noticed; pass --expect")
     if found:
-        say(f"{given.log} is intact: {found.lines:,} lines.")
+        say(f"{given.log} is intact: {counted(found.lines, 'line')}.")
     else:
-        say(f"{given.log} was altered or damaged: {len(found.problems):,} problems in {found.lines:,} lines.")
+        say(
+            f"{given.log} was not verified: {counted(len(found.problems), 'problem')} in "
+            f"{counted(found.lines, 'line')}."
+        )
     print(f"head: {found.head}")
     return 0 if found else DIFFERS
 

@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from attain.core.files import file_digest
 from attain.models import Model, probe_rows
 from attain.models.reader import Reader
 from attain.tables import Layout
+
+if TYPE_CHECKING:
+    from attain.methods.base import Explainer
 
 _PICKLES: Final = (".pkl", ".pickle", ".joblib")
 
@@ -63,7 +66,15 @@ def _wrapped(model: Any, classes: Sequence[str] | None) -> Model:
     return Model(model, classes=_named(classes) if classes else None)
 
 
-def class_names(text: str, classes: Sequence[Any]) -> dict[Any, str]:
+def read_target(given: argparse.Namespace, model: Model, explainer: Explainer) -> Any:
+    """The class that the flags of `add_target` name; the model is told what texts call its classes."""
+    classes = known_classes(model, explainer.layout_, explainer.table_.values)
+    if given.class_names is not None:
+        model.class_names = _class_names(given.class_names, classes)
+    return find_target(given.target, classes)
+
+
+def _class_names(text: str, classes: Sequence[Any]) -> dict[Any, str]:
     """What texts call each class, from `bad,good`."""
     names = [name.strip() for name in text.split(",")]
     if len(names) != len(classes) or not all(names):

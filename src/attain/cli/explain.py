@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attain.cli.arguments import add_command, add_config, add_json, add_model, add_reading
+from attain.cli.arguments import add_command, add_config, add_json, add_model, add_reading, add_target
 from attain.cli.audit import add_audit, open_log
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, NOBODY
 
@@ -57,8 +57,7 @@ def register(commands: Any) -> None:
     command.add_argument("explainer", metavar="E.attain", help="a file written by `attain fit` or `save`")
     command.add_argument("people", metavar="PEOPLE", help="a CSV or Parquet file with one row per person")
     add_model(command, "a model file or module:object; see below")
-    command.add_argument("--target", required=True, metavar="T", help="the desired class, as the model names it")
-    command.add_argument("--class-names", metavar="A,B", help="what texts call the model's classes, in its order")
+    add_target(command)
     command.add_argument("--out", required=True, metavar="OUT", help="output file: .csv, .xlsx, .parquet or .json")
     command.add_argument("--labels", action="store_true", help="call features by their labels and units in OUT")
     command.add_argument("--changes", metavar="FILE", help="also write one row per changed cell: .csv or .parquet")
@@ -98,10 +97,10 @@ def register(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Explains, writes and reports; returns the exit code."""
     from attain.cli.answers import write_answers, write_table
-    from attain.cli.classifiers import class_names, find_target, known_classes, read_model
+    from attain.cli.classifiers import read_model, read_target
     from attain.cli.config import write_config
     from attain.cli.constraints import read_constraints
-    from attain.cli.terminal import note
+    from attain.cli.terminal import counted, note
     from attain.core.errors import Interrupted
     from attain.methods.persistence import load
     from attain.tables.files import EXCEL, check_ending, read_people
@@ -119,10 +118,7 @@ def run(given: argparse.Namespace) -> int:
     constraints = read_constraints(given.constraints, list(people.frame.index))
     model = read_model(given)
     log = open_log(given)
-    classes = known_classes(model, explainer.layout_, explainer.table_.values)
-    target = find_target(given.target, classes)
-    if given.class_names is not None:
-        model.class_names = class_names(given.class_names, classes)
+    target = read_target(given, model, explainer)
     started = time.perf_counter()
     interrupted = False
     try:
@@ -144,7 +140,8 @@ def run(given: argparse.Namespace) -> int:
     if result.unreadable:
         note(f"{len(result.unreadable)} of {len(result)} records cannot be read; {given.out} says why: UNREADABLE")
     if log is not None:  # nothing is handed out that is not on record
-        note(f"appended {len(log.append(result))} lines to {given.audit}; its head is {log.head}")
+        added = len(log.append(result))
+        note(f"appended {counted(added, 'line')} to {given.audit}; its head is {log.head}")
     write_answers(given.out, result, given.separator, given.labels)
     for name, path in tables.items():
         write_table(path, result, name, given.separator)

@@ -78,7 +78,8 @@ def run(given: argparse.Namespace) -> None:
         return
     needed = [f"--{name}" for name in ("explainer", "model", "texts", "out") if getattr(given, name) is None]
     if needed:
-        raise AttainError(f"letters need {', '.join(needed)}")
+        hint = "; --texts-template FILE writes a table of texts to fill in" if "--texts" in needed else ""
+        raise AttainError(f"letters need {', '.join(needed)}{hint}")
     letters = _letters(given, result)
     _report(given, _saved(given, letters), letters)
 
@@ -137,12 +138,12 @@ def _saved(given: argparse.Namespace, letters: list[Letter]) -> list[str]:
 
 
 def _report(given: argparse.Namespace, written: list[str], letters: list[Letter] | None = None) -> None:
-    from attain.cli.terminal import say, say_json
+    from attain.cli.terminal import counted, say, say_json
 
     options = [len(letter.content.options) for letter in letters or ()]
     if given.json:
         say_json({"written": written, "letters": len(options), "with_options": sum(map(bool, options))})
         return
     if letters is not None:
-        say(f"{len(options)} letters, {sum(map(bool, options))} of them with options.")
+        say(f"{counted(len(options), 'letter')}, {sum(map(bool, options))} of them with options.")
     say(f"Written: {', '.join(written)}")

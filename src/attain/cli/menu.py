@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attain.cli.arguments import add_command, add_json, add_model, add_reading
+from attain.cli.arguments import add_command, add_json, add_model, add_reading, add_target
 from attain.cli.exits import EXIT_CODES, NOBODY
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def register(commands: Any) -> None:
     command.add_argument("explainer", metavar="E.attain", help="a file written by `attain fit` or `save`")
     command.add_argument("people", metavar="PEOPLE", help="a CSV or Parquet file with the person's row")
     add_model(command, "a model file or module:object")
-    command.add_argument("--target", required=True, metavar="T", help="the desired class, as the model names it")
+    add_target(command)
     command.add_argument("--person", metavar="NAME", help="whose menu, if PEOPLE has several: as in the --index column")
     command.add_argument("--most", type=int, default=3, metavar="N", help="features changed at once (default 3)")
     command.add_argument("--probability", type=float, metavar="P", help="require this probability of the target")
@@ -50,7 +50,7 @@ def register(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Prints the menu and writes it; returns the exit code."""
-    from attain.cli.classifiers import find_target, known_classes, read_model
+    from attain.cli.classifiers import read_model, read_target
     from attain.cli.constraints import read_constraints
     from attain.cli.terminal import say, say_json, width
     from attain.core.text import plain, table
@@ -64,10 +64,11 @@ def run(given: argparse.Namespace) -> int:
     people = read_people(given.people, explainer.schema_, index=given.index, separator=given.separator).frame
     person = people.iloc[[_position(given.person, list(people.index))]]
     model = read_model(given)
+    target = read_target(given, model, explainer)
     menu: pd.DataFrame = explainer.menu(
         model,
         person,
-        target=find_target(given.target, known_classes(model, explainer.layout_, explainer.table_.values)),
+        target=target,
         probability=given.probability,
         most=given.most,
         constraints=read_constraints(given.constraints, list(person.index)),
@@ -81,14 +82,16 @@ def run(given: argparse.Namespace) -> int:
     enough = [entry for entry in entries if entry["suffices"] == "yes"]
     header = ("change", "shift", *(("level",) if any(entry["typicality"] for entry in enough) else ()))
     rows = [(entry["change"], points(entry["total_shift"]), entry["typicality"])[: len(header)] for entry in enough]
-    number = "1 change is" if len(enough) == 1 else f"{len(enough)} changes are"
-    say(f"Person {plain(person.index[0])}: {number} enough for {plain(given.target)}.")
+    name = model.class_names.get(target, target)
+    decision = f"“{plain(name)}”" if isinstance(name, str) else f"class {plain(name)}"
+    say(f"Person {plain(person.index[0])}: {_how_many(len(enough), given.most)} for {decision}.")
     if enough:
         say()
         print(table(header, rows[:_SHOWN], width=width(), right=(1,)))
         say(f"\n{SHIFT}")
     for suffices, words in _NOT_ENOUGH.items():
-        titles = [explainer.schema_[entry["features"][0]].title for entry in entries if entry["suffices"] == suffices]
+        alone = [explainer.schema_[entry["features"][0]] for entry in entries if entry["suffices"] == suffices]
+        titles = ["waiting" if feature.clock is not None else feature.title for feature in alone]
         if titles:
             say(f"{words}: {', '.join(map(plain, titles))}.")
     if len(enough) > _SHOWN:
@@ -96,6 +99,14 @@ def run(given: argparse.Namespace) -> int:
     if given.out is not None:
         say(f"Written: {given.out}")
     return _code(entries)
+
+
+def _how_many(found: int, most: int) -> str:
+    if found > 1:
+        return f"{found} alternatives, each enough by itself"
+    if found:
+        return "1 change is enough"
+    return f"{f'no set of up to {most} features' if most > 1 else 'no single feature'} was found to be enough"
 
 
 def _code(entries: Sequence[Mapping[Any, Any]]) -> int:

@@ -34,18 +34,12 @@ def register(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Writes the report; returns the exit code."""
-    from attain.cli.answers import is_json, read_whole
+    from attain.cli.answers import read_whole
     from attain.cli.terminal import say
-    from attain.core.errors import FileError
-    from attain.core.files import check_writable
+    from attain.core.files import check_ending, check_writable
+    from attain.results.report import ENDINGS
 
-    if not is_json(given.result):
-        raise FileError(
-            f"{given.result!r} is a table of answers, which is not a whole result; `attain explain --out answers.json` "
-            "writes one"
-        )
-    if not given.out.lower().endswith((".html", ".htm")):
-        raise FileError(f"--out: {given.out!r} must end with .html")
+    check_ending(given.out, *ENDINGS)
     check_writable(given.out)
     result = read_whole(given.result)
     result.report(given.out, given.title)

@@ -6,7 +6,7 @@ import argparse
 import socket
 from typing import Any
 
-from attain.cli.arguments import add_command, add_model, add_reading
+from attain.cli.arguments import add_command, add_model, add_reading, add_target
 from attain.cli.exits import EXIT_CODES
 
 _HELP = "open a page for exploring what would change a decision, with a JSON API on the same port"
@@ -30,8 +30,7 @@ def register(commands: Any) -> None:
     command = add_command(commands, "serve", _HELP, _EPILOG)
     command.add_argument("explainer", metavar="E.attain", nargs="?", help="a file written by `attain fit` or `save`")
     add_model(command, "a model file or module:object; see `attain explain --help`", required=False)
-    command.add_argument("--target", metavar="T", help="the desired class, as the model names it")
-    command.add_argument("--class-names", metavar="A,B", help="what texts call the model's classes, in its order")
+    add_target(command, required=False)
     command.add_argument("--people", metavar="FILE", help="a CSV or Parquet file with the people who can be picked")
     command.add_argument("--texts", metavar="FILE", help="texts of letters: .toml or .csv; see `attain letter`")
     command.add_argument("--title", metavar="TEXT", help="the heading of the page")
@@ -99,7 +98,7 @@ def _open(address: str) -> None:
 
 def _given(given: argparse.Namespace) -> dict[str, Any]:
     """The arguments of `create_app`, from the files that the flags name."""
-    from attain.cli.classifiers import class_names, find_target, known_classes, read_model
+    from attain.cli.classifiers import read_model, read_target
     from attain.cli.terminal import note
     from attain.core.errors import AttainError
     from attain.methods.persistence import load
@@ -111,9 +110,7 @@ def _given(given: argparse.Namespace) -> dict[str, Any]:
         raise AttainError(f"serve needs {', '.join(missing)}; `attain serve --demo` needs no files")
     explainer = load(given.explainer)
     model = read_model(given)
-    classes = known_classes(model, explainer.layout_, explainer.table_.values)
-    if given.class_names is not None:
-        model.class_names = class_names(given.class_names, classes)
+    target = read_target(given, model, explainer)
     people = None
     if given.people is not None:
         read = read_people(given.people, explainer.schema_, index=given.index, separator=given.separator)
@@ -123,7 +120,7 @@ def _given(given: argparse.Namespace) -> dict[str, Any]:
     return {
         "explainer": explainer,
         "model": model,
-        "target": find_target(given.target, classes),
+        "target": target,
         "people": people,
         "texts": given.texts,
         **({} if given.title is None else {"title": given.title}),

@@ -28,6 +28,11 @@ def note(text: str) -> None:
     print(wrapped(f"note: {text}", width()), file=sys.stderr)
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 line`, `1,200 lines`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def say_json(value: Any) -> None:
     """Prints one JSON object."""
     print(as_json(value))

@@ -6,6 +6,8 @@ import math
 import numbers
 from collections.abc import Iterable
 
+import numpy as np
+
 from attain.core.errors import AttainError
 
 
@@ -26,6 +28,12 @@ def check_number(
     limits += [f"> {above:g}"] if above is not None else []
     limits += [f"< {below:g}"] if below < math.inf else []
     raise AttainError(f"{name} must be a number {' and '.join(limits)}, got {value!r}")
+
+
+def check_boolean(name: str, value: object) -> None:
+    """Raises unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise AttainError(f"{name} must be True or False, got {value!r}")
 
 
 def check_choice(name: str, value: object, choices: Iterable[object]) -> None:

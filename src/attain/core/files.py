@@ -25,6 +25,12 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def check_ending(path: str | os.PathLike[str], *endings: str) -> None:
+    """Raises unless the name of a file ends with one of `endings`, so that its content is what its name says."""
+    if not str(os.fspath(path)).lower().endswith(endings):
+        raise FileError(f"{str(path)!r} must end with {' or '.join(endings)}")
+
+
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     """Writes a file; if the process is killed at any moment, either the old or the new file is there, complete."""
     target = check_writable(path)

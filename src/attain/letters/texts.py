@@ -143,7 +143,9 @@ class Texts:
         sided = {"high": own.high, "low": own.low}.get(side, "")
         general = "" if _VALUE in own.text and is_coded(feature, cell) else own.text
         chosen = own.level_texts.get(level_key(cell)) or sided or general
-        return plain(chosen.replace(_VALUE, self.value(feature, cell)))
+        return plain(chosen).replace(
+            _VALUE, self.value(feature, cell)
+        )  # the value may have a space that does not break
 
 
 def is_coded(feature: Feature, cell: Any) -> bool:
@@ -238,7 +240,7 @@ def texts_template(schema: Schema, languages: Iterable[str] = tuple(LANGUAGES)) 
     document["letter"] = {code: _optional(tomlkit.table(), WORDS) for code in codes}
     inputs = tomlkit.table(is_super_table=True)
     for feature in schema:
-        inputs[feature.name] = {code: _to_fill_in(feature) for code in codes}
+        inputs[feature.name] = {code: _to_fill_in(feature, LANGUAGES[code]) for code in codes}
     document["inputs"] = inputs
     return tomlkit.dumps(document)
 
@@ -247,10 +249,11 @@ _INTRODUCTION: Final = """Texts of letters. Fill in a reason (text) for each inp
 a person why it counted against them. {value} in it is the person's own value. Lines that begin
 with # are optional: remove the # to use them. high and low replace text where the value is above
 or below the median of people with the desired decision; label, unit and levels are the names
-that letters use instead of the schema's; level_texts are reasons for single levels."""
+that letters use instead of the schema's; level_texts are reasons for single levels; missing is
+an empty cell."""
 
 
-def _to_fill_in(feature: Feature) -> Any:
+def _to_fill_in(feature: Feature, language: Language) -> Any:
     table = tomlkit.table()
     table["text"] = ""
     _optional(table, ("high", "low") if feature.ordered else ())
@@ -259,6 +262,7 @@ def _to_fill_in(feature: Feature) -> Any:
         table.add(tomlkit.comment(_line("unit", feature.unit)))
     names = {level_key(level): str(level) for level in feature.levels}
     names |= {level_key(code): meaning for code, meaning in feature.special.items()}
+    names[MISSING] = language.missing
     for key, name in names.items():
         table.add(tomlkit.comment(_line(f"levels.{tomlkit.key(key).as_string()}", name)))
     for key in names:

@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from attain.core.checks import check_choice, check_integer, check_number
+from attain.core.checks import check_boolean, check_choice, check_integer, check_number
 from attain.core.errors import AttainError, DataError, Interrupted
 from attain.core.frames import Frame, one_row
 from attain.core.progress import track
@@ -312,6 +312,8 @@ class Explainer(_Learned, ABC):
         others: Sequence[Goal] = (),
     ) -> Counterfactuals:
         check_integer("n", n, 1)
+        for name, value in (("ranges", ranges), ("importance", importance), ("contributions", contributions)):
+            check_boolean(name, value)
         rough = None if slack is None else self._slack(goal, slack)
         if contributions and not self.rows_are_real_:
             raise AttainError(
@@ -400,9 +402,10 @@ class Explainer(_Learned, ABC):
         A frame with one row per set, cheapest first, then the single features that do not suffice: `features`;
         `suffices`, which is "yes", "no" where it is proven that no change of these features is enough (for linear
         models and tree ensembles), or else "not found"; `values`, what the features become; `change`, the same for
-        reading; `total_shift` in percentile points; and `typicality`, where the method has a guard. Two features are
-        listed if together they are cheaper than either alone, by a tenth or more; three and more if none of them is
-        enough with fewer. Sets of several features that do not suffice are not listed.
+        reading; `total_shift` in percentile points; `months`, where the schema has clocks or paces; and `typicality`,
+        where the method has a guard. Waiting is a change of the clock that says how long. Two features are listed if
+        together they are cheaper than either alone, by a tenth or more; three and more if none of them is enough with
+        fewer. Sets of several features that do not suffice are not listed.
         """
         check_integer("most", most, 1)
         goal = self._request(model, target, probability, "raise")
@@ -410,7 +413,8 @@ class Explainer(_Learned, ABC):
         if len(table) != 1:
             raise DataError(f"person has {len(table)} rows; a menu is for one")
         if goal.decide(table.values).met[0]:
-            raise AttainError(f"the model decides for {goal.target!r} already; there is nothing to change")
+            name = goal.model.class_names.get(goal.target, goal.target)
+            raise AttainError(f"the model decides for {name!r} already; there is nothing to change")
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
         inspected = self._context(goal).inspected(goal, self._parameters(), self._inspect)
         problem = Problem(goal, region, Ledger(1, self.budget), 1, self._seed, inspected)

@@ -24,6 +24,7 @@ from attain.models.structure.products import Axes, Product, ProductScore
 from attain.population.percentiles import Percentiles
 from attain.results.sentences import arrow
 from attain.results.status import Typicality
+from attain.schema.text import months
 from attain.tables import Region, Table, unchanged
 
 Suffices: TypeAlias = Literal["yes", "no", "not found"]
@@ -41,13 +42,18 @@ _CHEAPER: Final = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A set of features, whether it suffices, and where it does the answer (d,), its total shift and figures."""
+    """A set of features, whether it suffices, and where it does the answer (d,), its total shift and figures.
+
+    `months` is how long the answer takes, and `waits` whether that is longer than its changes need.
+    """
 
     columns: Columns
     suffices: Suffices
     row: np.ndarray | None = None
     total_shift: float = np.nan
     typicality: float = np.nan
+    months: float = np.nan
+    waits: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,13 +154,22 @@ class Menu:
         kinds = np.concatenate((kinds, self.typicality(rows[len(kinds) :])))
         shift = self.percentiles.shift(problem.region.factuals[owners], rows)
         total = np.round(shift[:, problem.region.schema.free_columns].sum(axis=1), 9)
-        found = {int(i): k for k, i in enumerate(owners)}
+        months, waits = self._time(rows)
+        found = {
+            int(i): (rows[k], float(total[k]), float(kinds[k]), float(months[k]), bool(waits[k]))
+            for k, i in enumerate(owners)
+        }
         return [
-            Entry(columns, "yes", rows[found[i]], float(total[found[i]]), float(kinds[found[i]]))
-            if i in found
-            else Entry(columns, "not found")
+            Entry(columns, "yes", *found[i]) if i in found else Entry(columns, "not found")
             for i, columns in enumerate(sets)
         ]
+
+    def _time(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How long each answer takes, (n,), NaN in a schema without time; and whether the person has to wait, (n,)."""
+        timing, own = self.problem.region.book.timing, np.repeat(self.problem.region.factuals, len(rows), axis=0)
+        if timing is None:
+            return np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
+        return timing.months(rows, own), np.asarray(timing.waiting(rows, own).any(axis=1))
 
     def _restricted(self, sets: list[Columns]) -> Problem:
         """The person once for each set, with all features outside it held."""
@@ -267,6 +282,7 @@ def as_columns(entries: list[Entry], table: Table) -> dict[str, list[Any]]:
         "total_shift": [
             None if np.isnan(entry.total_shift) else round(100 * entry.total_shift, 3) for entry in entries
         ],
+        "months": [None if np.isnan(entry.months) else entry.months for entry in entries],
         "typicality": [
             None if np.isnan(entry.typicality) else str(Typicality(int(entry.typicality))) for entry in entries
         ],
@@ -274,11 +290,11 @@ def as_columns(entries: list[Entry], table: Table) -> dict[str, list[Any]]:
 
 
 def _change(entry: Entry, table: Table) -> str:
-    """`duration: 48 → 24 months; instalment rate: 3 → 2`; empty where no answer is known."""
+    """`duration: 48 → 24 months; wait 3 months`; empty where no answer is known. Clocks show the same as the time."""
     row, layout = entry.row, table.layout
     if row is None:
         return ""
-    features = [(j, table.schema.features[j]) for j in entry.columns]
+    features = [(j, table.schema.features[j]) for j in entry.columns if table.schema.features[j].clock is None]
     cells = (
         {
             "current": layout.value(feature.name, float(table.values[0, j])),
@@ -286,4 +302,6 @@ def _change(entry: Entry, table: Table) -> str:
         }
         for j, feature in features
     )
-    return "; ".join(arrow(cell, feature) for cell, (_, feature) in zip(cells, features, strict=True))
+    parts = [arrow(cell, feature) for cell, (_, feature) in zip(cells, features, strict=True)]
+    time = [f"{'wait' if entry.waits else 'takes'} {months(entry.months)}"] if entry.months > 0 else []
+    return "; ".join([*parts, *time])

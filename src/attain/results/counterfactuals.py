@@ -194,11 +194,12 @@ class Counterfactuals(Record):
         Parameters
         ----------
         path
-            The file, which is replaced.
+            The file, which is replaced: .csv, .tsv or .txt.
         table
             "answers": one row for each option, and one with their own record for each person without an answer;
             "changes", "ranges", "law_changes", "importance", "contributions" or "figures": the frame of that name;
-            "settings": one row for each.
+            "settings": one row for each. In all of them shifts are percentile points, and the column with the names of
+            people is called like the index of the frame that was explained, or else `person`.
         labels
             Whether features are called by their labels and units in the header of the answers.
         separator
@@ -207,9 +208,10 @@ class Counterfactuals(Record):
         exports.to_csv(self, path, table, labels, separator)
 
     def to_excel(self, path: str | PathLike[str], *, labels: bool = False) -> None:
-        """Writes an Excel file with all tables that `to_csv` can write, one sheet each; needs the extra `report`.
+        """Writes all tables that `to_csv` can write into an Excel file (.xlsx), one sheet each.
 
-        No text can be taken for a formula, as in `to_csv`. The same result gives the same bytes.
+        No text can be taken for a formula, as in `to_csv`. The same result gives the same bytes. It needs the extra
+        `report`.
         """
         exports.to_excel(self, path, labels)
 
@@ -223,7 +225,7 @@ class Counterfactuals(Record):
         Parameters
         ----------
         path
-            The file, which is replaced.
+            The file, which is replaced: .html or .htm.
         title
             The heading of the report; None says how many people it is about.
         """

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 import numpy as np
 import pandas as pd
 
-from attain.core.checks import check_choice
-from attain.core.files import write_atomically
+from attain.core.checks import check_boolean, check_choice
+from attain.core.files import check_ending, write_atomically
 from attain.core.frames import Frame, library_named
 from attain.core.names import free_name
 from attain.core.spreadsheets import csv_bytes, excel_bytes
@@ -19,11 +19,16 @@ from attain.results.importance import CONTRIBUTIONS, IMPORTANCE
 from attain.results.ranges import RANGES
 from attain.results.record import CHANGES, LAW_CHANGES, Record
 from attain.results.sentences import option_sentences
+from attain.schema import Feature
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
 
 Table: TypeAlias = "Callable[[Counterfactuals], pd.DataFrame]"
+
+_CSV: Final = (".csv", ".tsv", ".txt")
+_SHARES: Final = ("total_shift", "max_shift")
+"""Figures that are shares of a column's people; in files they are percentile points, as everywhere for reading."""
 
 
 def to_csv(
@@ -31,11 +36,15 @@ def to_csv(
 ) -> None:
     """Writes one of the tables."""
     check_choice("table", table, TABLES)
+    check_boolean("labels", labels)
+    check_ending(path, *_CSV)
     write_atomically(path, csv_bytes(made(result, table, labels), separator))
 
 
 def to_excel(result: Counterfactuals, path: str | os.PathLike[str], labels: bool) -> None:
     """Writes all tables that the result has, each as a sheet."""
+    check_boolean("labels", labels)
+    check_ending(path, ".xlsx")
     write_atomically(path, excel_bytes({name: made(result, name, labels) for name in _present(result)}))
 
 
@@ -69,7 +78,7 @@ def _answers(result: Counterfactuals) -> pd.DataFrame:
     figures = {name: np.asarray(values)[owners] for name, values in result.person_figures.items()}
     for name, values in result.option_figures.items():
         figures[name] = np.full(len(owners), np.nan)
-        figures[name][answered] = values[order[answered]]
+        figures[name][answered] = _in_points(name, values[order[answered]])
     option = pd.array(np.full(len(owners), pd.NA), dtype="Int64")
     option[answered] = result.ranks[order[answered]]
     sentences = [*option_sentences(result), *(result.reason(i) for i in without)]
@@ -87,8 +96,14 @@ def _answers(result: Counterfactuals) -> pd.DataFrame:
 
 
 def _figures(result: Counterfactuals) -> pd.DataFrame:
-    figures = {**result.person_figures, **{name: result.of_best(name) for name in result.option_figures}}
-    return _frame({free_name("person", figures): list(result.table.labels), **figures})
+    best = {name: _in_points(name, result.of_best(name)) for name in result.option_figures}
+    figures = {**result.person_figures, **best}
+    return _frame({free_name(_person_column(result), figures): list(result.table.labels), **figures})
+
+
+def _in_points(name: str, values: np.ndarray) -> np.ndarray:
+    """A figure as files have it, on the same scale as in the changes."""
+    return np.round(100 * values, 3) if name in _SHARES else values
 
 
 def _settings(result: Counterfactuals) -> pd.DataFrame:
@@ -104,7 +119,8 @@ def _long(entries: Callable[[Counterfactuals], list[dict[str, Any]]], names: Seq
 
     def frame(result: Counterfactuals) -> pd.DataFrame:
         found = entries(result)
-        columns = {_person_column(result) if name == "person" else name: [e[name] for e in found] for name in names}
+        person = free_name(_person_column(result), [name for name in names if name != "person"])
+        columns = {person if name == "person" else name: [entry[name] for entry in found] for name in names}
         return _frame({name: [_joined(cell) for cell in cells] for name, cells in columns.items()})
 
     return frame
@@ -156,12 +172,16 @@ def _person_column(result: Counterfactuals) -> str:
     return own if isinstance(own, str) and own else free_name("person", result.table.schema.names)
 
 
+def heading(feature: Feature) -> str:
+    """The label of a feature with its unit: `Credit amount (€)`."""
+    return f"{feature.title} ({feature.unit})" if feature.unit else feature.title
+
+
 def _headings(result: Counterfactuals, columns: Iterable[str]) -> dict[str, str]:
-    """The features' names with their labels and units: `Credit amount (€)`."""
+    """The features' names with their headings, which are distinct."""
     schema, taken = result.table.schema, set(columns) - set(result.table.schema.names)
     headings: dict[str, str] = {}
     for name in schema.names:
-        unit = f" ({schema[name].unit})" if schema[name].unit else ""
-        headings[name] = free_name(f"{schema[name].title}{unit}", taken)
+        headings[name] = free_name(heading(schema[name]), taken)
         taken.add(headings[name])
     return headings

@@ -6,15 +6,19 @@ import os
 from typing import TYPE_CHECKING
 
 from attain.core import page
+from attain.core.files import check_ending
 from attain.results.report_people import explorer
 from attain.results.report_sections import about, changed_features, overview, provenance, quality, rules
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
 
+ENDINGS = (".html", ".htm")
+
 
 def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | None = None) -> None:
     """Writes the report; the same result gives the same bytes."""
+    check_ending(path, *ENDINGS)
     blocks: list[page.Block] = [
         *overview(result),
         *quality(result),

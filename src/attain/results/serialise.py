@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -76,6 +77,8 @@ def to_json(result: Record) -> str:
 
 def read_fields(text: str) -> dict[str, Any]:
     """The fields of the result that `to_json` wrote."""
+    if isinstance(text, os.PathLike) or str(text).lower().endswith(".json"):
+        raise DataError(f"from_json takes the text of a file, got its name; pass Path({str(text)!r}).read_text()")
     try:
         content = json.loads(text)
         if not isinstance(content, dict) or content.get("format") != FORMAT:

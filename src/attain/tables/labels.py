@@ -52,6 +52,7 @@ def desired_labels(labels: np.ndarray, target: Any) -> np.ndarray:
     if not desired.any():
         seen = dict.fromkeys(label for label in labels if label is not None)
         raise DataError(
-            f"no label in y equals the target {target!r}; y holds {listed(seen)}: use the model's class names as labels"
+            f"the target is {target!r}, but the labels of the training rows are {listed(seen)}; call the model's "
+            "classes by the same names. To change only what texts say, use class_names (--class-names)"
         )
     return desired
