@@ -17,9 +17,10 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import LocalOutlierFactor
 
 from attain import Counterfactuals, Feature, GrowingSpheres, Guarded, Schema, Status
-from attain.core.drawing import detached, save, spread
+from attain.core.drawing import TONES, detached, label, save, spread
 from attain.core.errors import AttainError, DataError, MissingExtraError
 from attain.results.importance import Importances
+from attain.results.levers import time_waited
 from attain.results.pictures import Plots
 from attain.results.ranges import Ranges
 from tests.density.outside import ProbabilisticPCA
@@ -112,6 +113,91 @@ def test_a_band_shows_the_range_that_still_holds() -> None:
     np.testing.assert_allclose(bands, [[10, 55], [22, 60]])
     assert {"or $y^2$ <b>", "range that still holds"} <= set(texts(ax))
     assert Counterfactuals.from_json(result.to_json()).ranges["low_percentile"].tolist()[:2] == [10.0, 22.0]
+
+
+def timed(ranges: bool = False) -> Counterfactuals:
+    """One person who may wait, or pay a debt off; a range that is a point, and one of a clock."""
+    schema = Schema(
+        (
+            Feature("MSinceMostRecentTradeOpened", "count", clock=True),
+            Feature("months", "count", clock=True),
+            Feature("debt", "count", pace=2),
+        )
+    )
+    person = pd.DataFrame({"MSinceMostRecentTradeOpened": [3], "months": [50], "debt": [20]}, index=["Di"])
+    advanced = {"MSinceMostRecentTradeOpened": 8, "months": 55}
+    result = result_of(schema, person, {0: [advanced, {**advanced, "debt": 10}]}, total_shift=[0.5, 0.75])
+    where = {"option": np.array([0, 1]), "column": np.array([0, 2]), "levels": ((), ())}
+    ends = {"low": np.array([8.0, 10.0]), "high": np.array([12.0, 10.0])}
+    places = {"low_percentile": np.array([0.2, 0.4]), "high_percentile": np.array([0.6, 0.4])}
+    box = {"box_low": ends["low"], "box_high": ends["high"], "box_failing": np.zeros(2)}
+    known = Importances(np.array([0, 1]), np.array([0, 2]), np.array([0.4, 0.5]), np.ones(2), np.zeros(2))
+    intervals = Ranges(**where, **ends, **places, **box) if ranges else None
+    return replace(result, intervals=intervals, importances=known)
+
+
+def test_waiting_is_one_row_and_clocks_come_last() -> None:
+    result = timed()
+    ax = result.plot.changes("Di")
+    assert [tick.get_text().replace("\n", " ") for tick in ax.get_yticklabels()] == [
+        "waiting",
+        "MSinceMostRecentTrade Opened (with time)",
+        "months (with time)",
+    ]
+    assert {"5 months", "total shift 50 points · wait 5 months"} <= set(texts(ax))
+    assert "total shift 75 points · takes 5 months" in texts(result.plot.changes("Di", 2))
+    both = result.plot.options("Di")
+    assert [tick.get_text() for tick in both.get_yticklabels()][:2] == ["debt", "waiting"]
+    assert texts(both).count("unchanged") == 2  # the debt by the first option, waiting by the second
+
+
+def test_waiting_is_one_lever() -> None:
+    result = timed()
+    for ax in (result.plot.overview(), result.plot.levers()):
+        assert [tick.get_text() for tick in ax.get_yticklabels()] == ["waiting"]
+        assert "100 %" in texts(ax)
+    assert "5 months" in texts(result.plot.overview())
+    assert "+0.40" in texts(result.plot.levers())
+    assert time_waited(np.array([18.0, 1.0, 5.0])) == "1 to 18 months, median 5"
+
+
+def test_a_range_of_one_value_and_those_of_clocks_are_not_drawn() -> None:
+    for option in (1, 2):
+        ax = timed(ranges=True).plot.changes("Di", option)
+        assert "range that still holds" not in texts(ax)
+        assert not [line for line in ax.lines if line.get_linewidth() == 9]
+
+
+def test_the_key_keeps_clear_of_the_axis_and_no_point_lies_on_a_label() -> None:
+    result = timed()
+    for ax in (result.plot.changes("Di"), result.plot.options("Di"), handmade().plot.shifts()):
+        ax.figure.draw_without_rendering()
+        key = ax.get_legend().get_window_extent()
+        assert not key.overlaps(ax.xaxis.label.get_window_extent())
+        assert not key.overlaps(ax.get_window_extent())
+        assert not any(text.get_text().endswith(("change", "changes")) for text in ax.texts)
+        assert key.x1 <= ax.figure.bbox.x1
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("MSinceMostRecentTradeOpen", "MSinceMostRecent\nTradeOpen"),
+        ("the NumberOfTime30-59DaysPastDue", "the NumberOf\nTime30-59Days\nPastDue"),
+        ("number_of_open_trades", "number_of_open_\ntrades"),
+        ("x" * 40, f"{'x' * 16}\n{'x' * 16}\n{'x' * 8}"),
+        ("a few plain words in a row", "a few plain\nwords in a row"),
+        ("", ""),
+    ],
+)
+def test_long_names_break_between_words(name: str, lines: str) -> None:
+    assert label(name, 16, 3) == lines
+
+
+def test_levels_look_as_in_the_report() -> None:
+    ax = handmade().plot.shifts()
+    shown = {line.get_marker(): line.get_color() for line in ax.lines if line.get_marker() in "osD"}
+    assert shown == {marker: colour for colour, marker in (TONES["good"], TONES["bad"])}
 
 
 def test_options_stand_side_by_side() -> None:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,11 +20,19 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from attain import Counterfactuals, Feature, Schema, Status
+import attain
+from attain import Counterfactuals, Feature, GrowingSpheres, Schema, Status
+from attain.cli import main as cli
+from attain.core.drawing import TONES
 from attain.core.errors import MissingExtraError
+from attain.core.page import asset
+from attain.models import Model
 from attain.results.importance import Attributions, Importances
 from attain.results.ranges import Ranges
+from attain.results.report_people import outcome_words
+from attain.results.status import Typicality
 from attain.schema.laws import Law
+from attain.testing import people
 from tests.results.handmade import result_of
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -214,6 +223,117 @@ def test_rules_laws_and_settings_are_told(tmp_path: Path) -> None:
     assert ATTRIBUTE in page.texts["dt"]
     assert HOSTILE in page.texts["li"]
     assert any(line.startswith("explainer = attain.load(") for line in page.texts["code"])
+
+
+TITLE = "O'Hara's people & \"friends\"\n--title"
+
+
+def again(text: str) -> list[str]:
+    """The command and the Python lines that a report shows."""
+    page = Page(text.split("How to make this report again</h2>")[1])
+    shown = "".join(page.texts["code"])
+    return [shown[: shown.index("explainer = ")], shown[shown.index("explainer = ") :]]
+
+
+@pytest.mark.parametrize("title", [None, TITLE, ""])
+def test_the_command_that_is_shown_writes_the_same_bytes(
+    title: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = replace(hostile(), target_name="granted")
+    text = written(result, tmp_path, title=title)
+    monkeypatch.chdir(tmp_path)
+    Path("answers.json").write_text(result.to_json(), encoding="utf-8")
+    command, *arguments = shlex.split(again(text)[0])
+    assert command == "attain"
+    assert cli(arguments) == 0
+    assert Path("report.html").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("title", [None, TITLE])
+def test_the_python_lines_that_are_shown_write_the_same_bytes(
+    title: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = people.frame(200)
+    y = people.labels(X)
+    model = people.linear_model(X, y)
+    refused = X[model.predict(X) == people.REFUSED].head(3)
+    explainer = GrowingSpheres(people.schema(), laws=people.LAWS, figures=False, samples=60).fit(X, y)
+    explainer.save(tmp_path / "explainer.attain", reference="rows")
+    own = {refused.index[0]: {"max_changes": 1}}
+    named = Model(model, class_names={people.DESIRED: "gran\"ted'", people.REFUSED: "refused"})
+    result = attain.load(tmp_path / "explainer.attain").explain(
+        named, refused, target=people.DESIRED, n=2, importance=True, constraints={"people": own}
+    )
+    text = written(result, tmp_path, title=title)
+    assert f"{people.DESIRED}: gran\"ted'" in " ".join(Page(text).texts["dd"])
+    monkeypatch.chdir(tmp_path)
+    exec(again(text)[1], {"attain": attain, "model": model, "people": refused})
+    assert Path("report.html").read_text(encoding="utf-8") == text
+
+
+TIMED = Schema(
+    (
+        Feature("since", "count", clock=True),
+        Feature("months", "count", clock=True),
+        Feature("debt", "count", pace=2),
+        Feature("limit", "count"),
+        Feature("share", "real", derived="debt / limit"),
+    )
+)
+
+
+def timed() -> Counterfactuals:
+    """The first person waits, the second acts and waits, the third takes as long as the change needs."""
+    frame = pd.DataFrame(
+        {"since": [3] * 3, "months": [50] * 3, "debt": [20] * 3, "limit": [10] * 3, "share": [2.0] * 3}
+    )
+    options = [
+        {"since": 9, "months": 56},
+        {"since": 9, "months": 56, "debt": 15, "share": 1.5},
+        {"since": 8, "months": 55, "debt": 10, "share": 1.0},
+    ]
+    result = result_of(TIMED, frame, {i: [option] for i, option in enumerate(options)}, total_shift=[0.5] * 3)
+    option, column = np.array([(0, 0), (1, 0), (1, 2), (1, 4), (2, 2), (2, 4)]).T
+    gain = np.array([0.4, 0.25, 0.5, np.nan, 0.7, np.nan])
+    needed = np.array([1.0, 1, 0, 0, 1, 0])
+    return replace(result, importances=Importances(option, column, gain, needed, np.zeros(6)))
+
+
+def test_actions_come_first_then_one_wait_and_clocks_last(tmp_path: Path) -> None:
+    text = written(timed(), tmp_path)
+    data = content(text)
+    assert data["features"][-1] == "waiting"
+    assert data["clocks"] == [0, 1]
+    waits, acts, takes = (person[3][0] for person in data["people"])
+    assert [change[0] for change in waits[4]] == [5, 0, 1]
+    assert [change[0] for change in acts[4]] == [2, 4, 5, 0, 1]
+    assert [change[0] for change in takes[4]] == [2, 4, 0, 1]
+    assert [option[5] for option in (waits, acts, takes)] == ["wait 6 months", "wait 6 months", "takes 5 months"]
+    assert acts[4][2][1:] == ["", "6 months", None, None, None, None, "", 0.25, 1]
+    assert [data["needs"][3] for change in acts[4][3:] if change[-1] == 8] == ["advances with time"] * 2
+    cells = Page(text).texts["td"]
+    assert cells[cells.index("waiting") : cells.index("waiting") + 3] == ["waiting", "67 % (2)", "6 months"]
+    assert not {"since", "months"} & set(Page(text.split("What changes</h2>")[1].split("People</h2>")[0]).texts["td"])
+    assert cells[cells.index("features changed") + 1] == "2.0"  # waiting; debt, share and waiting; debt and share
+
+
+def test_inputs_that_hardly_count_are_not_named(tmp_path: Path) -> None:
+    result = hostile()
+    weights = np.array([[-0.09, -1.0]])
+    assert result.attributions is not None
+    few = replace(result, attributions=replace(result.attributions, contribution=weights))
+    assert content(written(few, tmp_path))["people"][0][4] == "grade (low)"
+    both = replace(result, attributions=replace(result.attributions, contribution=weights * [[2, 1]]))
+    assert content(written(both, tmp_path))["people"][0][4] == f"grade (low), {HOSTILE} (1 <b>)"
+
+
+def test_levels_have_one_colour_and_shape_in_pages_and_plots() -> None:
+    css = asset("attain.core.page", "page.css")
+    for kind in Typicality:
+        colour = re.findall(rf"--{kind.tone}-fill: (#\w+);", css)[0]
+        assert TONES[kind.tone][0] == colour
+    assert outcome_words(str(Typicality.OUTSIDE)) == ("outside what we have seen", "bad")
+    assert len({marker for _, marker in (TONES[kind.tone] for kind in Typicality)}) == 3
 
 
 def test_nobody_and_nobody_with_an_answer_have_a_report_too(tmp_path: Path) -> None:

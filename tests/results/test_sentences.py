@@ -347,7 +347,7 @@ def test_how_long_an_answer_takes_is_said(change: dict[str, Any], words: str, sh
     result = result_of(TIMED, pd.DataFrame([person]), {0: [change]}, total_shift=[0.25])
     assert result.sentences[0] == words
     assert shown in overview(result, 200)
-    months = {9: "takes 6 months", 15: "takes 12 months", 4: "takes 1 month"}.get(change.get("since", 0), "")
+    months = {9: "wait 6 months", 15: "wait 12 months", 4: "takes 1 month"}.get(change.get("since", 0), "")
     assert months in result.describe(0)
     assert ("month" in result.describe(0).splitlines()[2]) == bool(months)
 

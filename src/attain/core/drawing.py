@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -35,6 +36,10 @@ LOOKS: Final = tuple(
     )
 )
 """Colour, marker and line of the first, second, … of several series; each of the three tells them apart."""
+TONES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {"good": ("#22918f", "o"), "fair": ("#bb8000", "s"), "bad": ("#d15a35", "D"), "muted": ("#87919d", "o")}
+)
+"""Colour and marker of each tone: the fills of pages in light mode, and the shapes in their keys."""
 
 _STYLE: Final[Any] = {
         "font.family": "DejaVu Sans", "font.size": 9.0, "axes.titlesize": 10.0, "axes.labelsize": 9.0,
@@ -42,6 +47,8 @@ _STYLE: Final[Any] = {
         "grid.linewidth": 0.6, "axes.axisbelow": True, "legend.frameon": False, "lines.linewidth": 1.6,
         "svg.hashsalt": "attain", "svg.fonttype": "none", "figure.dpi": 100.0, "savefig.dpi": 160.0,
 }  # fmt: skip
+_PARTS: Final = re.compile(r"[A-Z]+[^A-Z_./-]*[_./-]*|[^A-Z_./-]+[_./-]*|[_./-]+")
+"""The parts of a word that may stand on lines of their own."""
 _HEADLINE: Final = "headline"
 """Marks a title and the text below it."""
 _METADATA: Final[Mapping[str, Any]] = MappingProxyType(
@@ -108,10 +115,24 @@ def finished(ax: Any) -> Any:
 
 def label(text: object, width: int, lines: int = 1) -> str:
     """A name on at most so many lines of at most `width` characters; what does not fit is cut off, with an ellipsis."""
-    parts = textwrap.wrap(plain(text), width)
+    parts = _wrapped(plain(text), width)
     if len(parts) > lines:
         parts[lines - 1 :] = [f"{parts[lines - 1][: width - 1].rstrip()}…"]
     return "\n".join(parts)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most `width` characters; longer words are broken before capitals and after punctuation."""
+    lines = [""]
+    for word in text.split():
+        parts = [word] if len(word) <= width else [cut for part in _PARTS.findall(word) for cut in wrap(part, width)]
+        for k, part in enumerate(parts):
+            space = " " if lines[-1] and not k else ""
+            if len(lines[-1] + space + part) <= width:
+                lines[-1] += space + part
+            else:
+                lines.append(part)
+    return [line for line in lines if line]
 
 
 def headline(ax: Any, title: str, about: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from attain.tables import ordinary
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
-
-_WEIGHTY: Final = 0.1
-"""A reason has at least this share of the weight of the first."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +69,7 @@ def _against(result: Counterfactuals, position: int) -> list[tuple[int, bool]]:
             f"the result has no contributions for {result.table.labels[position]!r}: there were no real people with "
             "the desired decision to compare with"
         )
-    weights, free = known.contribution[at[0]], known.free[at[0]]
-    order = np.argsort(weights, kind="stable")
-    order = order[(weights[order] < 0) & (weights[order] <= _WEIGHTY * weights.min())]
-    return [(int(known.column[k]), bool(free[k])) for k in order]
+    return [(int(known.column[c]), bool(known.free[at[0], c])) for c in known.against(int(at[0]))]
 
 
 def _side(feature: Feature, cell: float, usual: float) -> str:

@@ -55,7 +55,7 @@ class Counterfactuals(Record):
         With `explain(..., importance=True)`, one row per changed feature: `gain`, the share of the score gained that is
         due to it (its Shapley value among the changes), and `per_point`, the same per percentile point moved; whether
         it is needed for the decision, only to stay typical, or by a rule or law, all other changes carried out.
-        Features that follow others have no gain of their own.
+        Features that follow others have no gain of their own. Waiting is one row for all clocks, the feature `waiting`.
     contributions
         With `explain(..., contributions=True)`, why the decision was made: for each person one row per scored input,
         immutable ones too. `contribution` is its Shapley value for the person's score, against real people who have the

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from attain.core.names import free_name
+
 if TYPE_CHECKING:
     from attain.results.record import Record
 
@@ -17,18 +19,22 @@ IMPORTANCE: Final = (
     *("needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
 )
 """The columns of `Counterfactuals.importance`."""
+WAITING: Final = "waiting"
+"""What texts and frames call the change of all clocks by an option that waits."""
+_WEIGHTY: Final = 0.1
+"""What counts against a person has at least this share of the weight of the first."""
 CONTRIBUTIONS: Final = ("person", "feature", "label", "value", "contribution", "error", "rank", "free")
 """The columns of `Counterfactuals.contributions`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """One entry for each changed cell of each option.
+    """One entry for each changed cell of each option; clocks have one together if the option waits, else none.
 
     Attributes
     ----------
     option, column
-        The position of the option among all, and of the feature, (r,).
+        The position of the option among all, and of the feature, (r,). The leading clock stands for waiting.
     gain
         The share of the score gained that is due to this change, (r,): its Shapley value. NaN for a cell that follows
         others, whose part is in their gain, and where the model fails on a record on the way.
@@ -60,12 +66,14 @@ class Importances:
 
     def _entry(self, record: Record, r: int, by_law: bool) -> dict[str, Any]:
         i, j, gain = int(self.option[r]), int(self.column[r]), float(self.gain[r])
-        feature, points = record.table.schema.features[j], 100 * float(record.percentiles[2][i, j])
+        schema = record.table.schema
+        feature, waiting = schema.features[j], j in schema.clocks
+        points = 100 * float(record.percentiles[2][i, list(schema.clocks) if waiting else [j]].sum())
         return {
             "person": record.table.labels[int(record.owners[i])],
             "option": int(record.ranks[i]),
-            "feature": feature.name,
-            "label": feature.title,
+            "feature": free_name(WAITING, schema.names) if waiting else feature.name,
+            "label": WAITING if waiting else feature.title,
             "gain": _plain(gain),
             "per_point": _plain(round(gain / points, 9)) if points > 0 else None,
             "needed_for_decision": bool(self.for_decision[r]),
@@ -117,6 +125,15 @@ class Attributions:
         contribution, error = (np.array(state[name], dtype=float).reshape(shape) for name in ("contribution", "error"))
         free = np.array(state["free"], dtype=bool).reshape(shape)
         return cls(state["scale"], state["people"], person, column, contribution, error, free)
+
+    def against(self, p: int) -> list[int]:
+        """The inputs, as places in `column`, that count most against the person at place p, the weightiest first.
+
+        Those with less than a tenth of the weight of the first are left out.
+        """
+        weights = self.contribution[p]
+        order = np.argsort(weights, kind="stable")
+        return [int(c) for c in order if weights[c] < 0 and weights[c] <= _WEIGHTY * weights.min()]
 
     def entries(self, record: Record) -> list[dict[str, Any]]:
         """One dictionary for each person and input, with the columns of `contributions`; most against first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,10 +12,11 @@ from attain.core.drawing import label
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
 from attain.core.groups import MISSING, in_reading_order
-from attain.core.text import plain
+from attain.core.text import number, plain
+from attain.results.importance import WAITING
 from attain.results.plots.people import Group, Lever, Moves
 from attain.results.record import Record
-from attain.schema.text import described
+from attain.schema.text import described, months
 from attain.tables import unchanged
 from attain.tables.groups import column_groups
 
@@ -26,22 +28,16 @@ _MOST_GROUPS: Final = 6
 def population(result: Record, by: Any) -> tuple[list[Group], list[Lever], str]:
     """The groups, the features that best answers change, those changed most often first, and how many there are.
 
+    Waiting stands for all clocks.
+
     `by` is None, the name of a column, or has the group of each person.
     """
-    best = result.best
-    changed = ~unchanged(result.table.values[result.owners[best]], result.rows[best])
+    changed = changed_columns(result)
     masks = _groups(result, by)
     groups = [Group(name, int(mask.sum())) for name, mask in masks.items()]
     order = np.argsort(-changed.sum(axis=0), kind="stable")[: int(changed.any(axis=0).sum())]
     shown = order[: _MOST_FEATURES if len(groups) == 1 else _MOST_BY_GROUP].tolist()
-    levers = [
-        Lever(
-            result.table.schema.features[j].title,
-            [_moves(result, j, changed[:, j] & mask, int(mask.sum())) for mask in masks.values()],
-            _gain(result, j),
-        )
-        for j in shown
-    ]
+    levers = [_lever(result, j, changed[:, j], masks.values()) for j in shown]
     about = f"the best answers of {int(result.found.sum())} of {len(result)} people"
     if len(shown) < len(order):
         about += f"; the {len(shown)} features changed most often, of {len(order)}"
@@ -59,12 +55,43 @@ def _moves(result: Record, j: int, chosen: np.ndarray, people: int) -> Moves:
     return Moves((after - before)[on_scale], levels, len(options) / people if people else 0.0)
 
 
-def _gain(result: Record, j: int) -> float | None:
-    """The mean score gained by the changes of feature `j` in the best options; None where it is not known."""
+def _lever(result: Record, j: int, changed: np.ndarray, groups: Collection[np.ndarray]) -> Lever:
+    """Feature `j`, which `changed` of the best answers (b,) change, or waiting, for groups given as masks (b,)."""
+    schema = result.table.schema
+    if j == len(schema):
+        parts = [_waits(result, changed & mask, int(mask.sum())) for mask in groups]
+        return Lever(WAITING, parts, _gain(result, schema.clocks))
+    parts = [_moves(result, j, changed & mask, int(mask.sum())) for mask in groups]
+    return Lever(schema.features[j].title, parts, _gain(result, (j,)))
+
+
+def changed_columns(result: Record) -> np.ndarray:
+    """Which features the best answers (b,) change, clocks never, and at the end which of them wait, (b, d + 1)."""
+    best = result.best
+    changed = ~unchanged(result.table.values[result.owners[best]], result.rows[best])
+    changed[:, list(result.table.schema.clocks)] = False
+    return np.column_stack((changed, result.waits[best]))
+
+
+def _waits(result: Record, chosen: np.ndarray, people: int) -> Moves:
+    """How long the best answers `chosen` (b,) of a group of so many people wait."""
+    waits = result.months[result.best][chosen]
+    return Moves(np.empty(0), time_waited(waits), len(waits) / people if people else 0.0)
+
+
+def time_waited(waits: np.ndarray) -> str:
+    """`1 to 18 months, median 6`, for some numbers of months (w,)."""
+    if not len(waits) or waits.min() == waits.max():
+        return months(float(waits[0])) if len(waits) else ""
+    return f"{number(waits.min())} to {months(float(waits.max()))}, median {number(float(np.median(waits)))}"
+
+
+def _gain(result: Record, columns: Sequence[int]) -> float | None:
+    """The mean score gained by the changes of a feature, or of clocks, in the best options; None if not known."""
     found = result.importances
     if found is None:
         return None
-    gains = found.gain[(found.column == j) & result.best[found.option]]
+    gains = found.gain[np.isin(found.column, list(columns)) & result.best[found.option]]
     return float(np.nanmean(gains)) if np.isfinite(gains).any() else None
 
 

@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.drawing import finished, label, shown
+from attain.core.drawing import LOOKS, TONES, finished, label, shown
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import Frame
+from attain.core.names import free_name
 from attain.core.text import plain
+from attain.results.importance import WAITING
 from attain.results.levers import population
 from attain.results.plots import dumbbells, latent, people, points
 from attain.results.record import Record
 from attain.results.sentences import changed_options, now_and_then, requested
 from attain.results.status import Typicality
+from attain.results.text import how_long
 from attain.results.text import points as percentile_points
 from attain.schema.text import months
 
@@ -72,7 +75,8 @@ class Plots:
         total, largest, level = (
             result.of_best(name)[result.found] for name in ("total_shift", "max_shift", "typicality")
         )
-        kinds = {str(kind): level == kind for kind in Typicality} | {"answers": np.isnan(level)}
+        kinds = [points.Kind(str(kind), level == kind, *TONES[kind.tone]) for kind in Typicality]
+        kinds.append(points.Kind("answers", np.isnan(level), *LOOKS[0][:2]))
         ax = ax if ax is not None else self.new_axes(6.4, 4.4)
         points.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
         return finished(ax)
@@ -198,11 +202,7 @@ class Plots:
             return finished(ax)
         names = self._names(options)
         columns = [
-            dumbbells.Column(
-                f"Option {cells[0]['option']}",
-                _facts(cells[0]),
-                {cell["feature"]: self._change(cell) for cell in cells},
-            )
+            dumbbells.Column(f"Option {cells[0]['option']}", _facts(cells[0]), self._changes(cells))
             for cells in options
         ]
         ax = ax if ax is not None else self.new_axes(*dumbbells.size(len(names), len(columns)))
@@ -213,17 +213,30 @@ class Plots:
         return finished(ax)
 
     def _names(self, options: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:
-        """The titles of all changed features: largest shifts first, those that follow from others last."""
+        """The titles of all changed features: largest shifts first, then what follows, waiting, and clocks last."""
         largest: dict[str, float] = {}
         for cell in (cell for cells in options for cell in cells):
             largest[cell["feature"]] = max(largest.get(cell["feature"], 0.0), cell["shift"] or 0.0)
         schema, following = self.result.table.schema, self.result.following
-        follows = {
-            name: name in following or schema[name].derived is not None or schema[name].clock is not None
-            for name in largest
-        }
-        order = sorted(largest, key=lambda name: (follows[name], -largest[name]))
-        return {name: f"{schema[name].title}{' (follows)' if follows[name] else ''}" for name in order}
+        follows = {name for name in largest if name in following or schema[name].derived is not None}
+        clocks = {name for name in largest if schema[name].clock is not None}
+        order = sorted(largest, key=lambda name: (name in clocks, name in follows, -largest[name]))
+        said = dict.fromkeys(follows, " (follows)") | dict.fromkeys(clocks, " (with time)")
+        names = [(name, f"{schema[name].title}{said.get(name, '')}") for name in order]
+        if any(cells[0]["waits"] for cells in options):
+            names.insert(len(names) - len(clocks), (self._waiting, WAITING))
+        return dict(names)
+
+    @property
+    def _waiting(self) -> str:
+        """The key of the row for waiting."""
+        return free_name(WAITING, self.result.table.schema.names)
+
+    def _changes(self, cells: Sequence[Mapping[str, Any]]) -> dict[str, dumbbells.Change]:
+        changes = {cell["feature"]: self._change(cell) for cell in cells}
+        if cells[0]["waits"]:
+            changes[self._waiting] = dumbbells.Change("", months(cells[0]["months"]), math.nan, math.nan)
+        return changes
 
     def _change(self, cell: Mapping[str, Any]) -> dumbbells.Change:
         feature = self.result.table.schema[cell["feature"]]
@@ -244,7 +257,8 @@ class Plots:
                 entry["high_percentile"],
                 ", ".join(map(plain, entry["levels"])),
             )
-            for i, entry in zip(found.option, self.result.range_entries(), strict=True)
+            for i, j, entry in zip(found.option, found.column, self.result.range_entries(), strict=True)
+            if j not in self.result.table.schema.clocks
         }
 
 
@@ -260,5 +274,4 @@ def _facts(cell: Mapping[str, Any]) -> str:
     """How typical an option is, how far it is, and how long it takes."""
     facts = [cell["level"]] if cell["level"] is not None else []
     facts += [f"total shift {percentile_points(cell['total_shift'])} points"] if cell["total_shift"] is not None else []
-    facts += [f"takes {months(cell['months'])}"] if cell["months"] else []
-    return " · ".join(facts)
+    return " · ".join([*facts, *how_long(cell)])

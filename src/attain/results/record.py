@@ -203,14 +203,23 @@ class Record:
 
     @property
     def needed_by_law(self) -> np.ndarray:
-        """Which changed cells (m, d) a rule or law asks for, or follow from others, as clocks that nobody waits for."""
+        """Which changed cells (m, d) a rule or law asks for, or follow from others, as clocks do.
+
+        The leading clock of an option that waits stands for waiting: whether a rule or law asks for that.
+        """
         options, columns, needed = self._breaks
         result = np.zeros(self.rows.shape, dtype=bool)
         result[options, columns] = needed.any(axis=1)
         follows, timing, own = np.zeros_like(result), self._book.timing, self.table.values[self.owners]
         follows[:, [one.column for one in self._book.derivations]] = True
         if timing is not None:
-            follows[:, list(timing.clocks)] = ~timing.waiting(self.rows, own)
+            waits, sooner = (
+                timing.waiting(self.rows, own),
+                timing.in_step(self.rows, own, timing.needed(self.rows, own)),
+            )
+            asked = (self._book.kept(self.rows) & ~self._book.kept(sooner)).any(axis=1)
+            result[:, list(timing.clocks)] = False
+            follows[:, list(timing.clocks)] = ~waits | asked[:, None]
         return result | (follows & ~unchanged(own, self.rows))
 
     def law_cells(self) -> list[dict[str, Any]]:

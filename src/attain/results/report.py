@@ -25,7 +25,7 @@ def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | No
         *changed_features(result),
         *explorer(result),
         *rules(result),
-        *provenance(result),
+        *provenance(result, title),
     ]
     name = f"What {_people(len(result))} could change" if title is None else title
     page.write(

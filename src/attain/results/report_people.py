@@ -10,10 +10,11 @@ import numpy as np
 
 from attain.core.page import Block, Cell, Data, Heading, Paragraph, TableBlock, Tone, asset
 from attain.core.text import plain
+from attain.results.importance import WAITING
 from attain.results.record import Record
 from attain.results.sentences import changed_options, interval, now_and_then, option_sentences, slack_share
 from attain.results.status import Status, Typicality
-from attain.results.text import points
+from attain.results.text import how_long, points
 from attain.schema.text import described, months
 
 _WITHOUT_SCRIPT: Final = 20
@@ -21,9 +22,7 @@ _WITHOUT_SCRIPT: Final = 20
 _REASONS: Final = 4
 """How many inputs are named that count against a person."""
 _LEVELS: Final[Mapping[str | None, tuple[str, Tone]]] = {
-    str(Typicality.TYPICAL): ("typical", "good"),
-    str(Typicality.UNUSUAL): ("unusual", "fair"),
-    str(Typicality.OUTSIDE): ("outside what we have seen", "bad"),
+    **{str(kind): (str(kind), kind.tone) for kind in Typicality},
     None: ("answer", "good"),
 }
 _ENDS: Final[Mapping[Status, str]] = {
@@ -45,6 +44,8 @@ _NEEDS: Final = {
     "needed_to_stay_typical": "keeps the record typical",
     "needed_by_law": "follows from a law",
 }
+_WITH_TIME: Final = "advances with time"
+"""What is said about clocks beside what changes are needed for."""
 _INTRODUCTION: Final = (
     "Each person's options, the best first. A line runs from percentile 0 to 100 of the training data; the ring is the "
     "value now, the arrow the suggested one, and the band the range that holds as well."
@@ -108,13 +109,17 @@ def _content(result: Record) -> dict[str, Any]:
         first = cells[0]
         i = int(result.owners.searchsorted(first["position"])) + first["option"] - 1
         changes = [_change(result, cell, held, gains) for cell in cells]
+        if first["waits"]:
+            clocks = sum(result.table.schema[cell["feature"]].clock is not None for cell in cells)
+            changes.insert(len(cells) - clocks, _wait(result, first, gains))
         options.setdefault(first["position"], []).append(
-            [*outcome_words(first["level"]), sentences[i], _facts(result, cells), changes]
+            [*outcome_words(first["level"]), sentences[i], _facts(result, cells), changes, *how_long(first)]
         )
     return {
-        "features": [plain(feature.title) for feature in result.table.schema],
+        "features": [*(plain(feature.title) for feature in result.table.schema), WAITING],
+        "clocks": list(result.table.schema.clocks),
         "outcomes": [[*outcome_words(kind), count] for kind, count in counted_outcomes(result)],
-        "needs": list(_NEEDS.values()),
+        "needs": [*_NEEDS.values(), _WITH_TIME],
         "people": [
             [
                 plain(label),
@@ -144,18 +149,34 @@ def _change(
     key = (cell["position"], cell["option"], name)
     ends = (cell["current_percentile"], cell["counterfactual_percentile"])
     places = [None if end is None else round(end, 1) for end in ends]
+    gain, needs = (None, 2 ** len(_NEEDS)) if feature.clock is not None else gains.get(key, (None, 0))
     return [
         result.table.schema.position(name), *now_and_then(cell, feature), *places,
-        *held.get(key, (None, None, "")), *gains.get(key, (None, 0)),
+        *held.get(key, (None, None, "")), gain, needs,
     ]  # fmt: skip
+
+
+def _wait(result: Record, cell: Mapping[str, Any], gains: Mapping[_Key, tuple[float | None, int]]) -> list[Any]:
+    """The change of all clocks, in the form of `_change`."""
+    key = (cell["position"], cell["option"], WAITING)
+    return [
+        len(result.table.schema),
+        "",
+        months(cell["months"]),
+        None,
+        None,
+        None,
+        None,
+        "",
+        *gains.get(key, (None, 0)),
+    ]
 
 
 def _facts(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
     """What is to be known about an option besides its changes."""
     cell = cells[0]
     facts = [f"total shift {points(cell['total_shift'])} percentile points"] if cell["total_shift"] is not None else []
-    if cell["months"]:
-        facts.append(f"{'wait' if cell['waits'] else 'takes'} {months(cell['months'])}")
+    facts += how_long(cell)
     if cell["outlier"] is not None:
         facts.append("a local outlier" if cell["outlier"] else "no outlier")
     if cell["connected"] is not None:
@@ -167,13 +188,15 @@ def _facts(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _held(result: Record) -> dict[_Key, _Range]:
-    """The range in which each changed feature may lie, where that was asked for."""
+    """The range in which each changed feature may lie, where that was asked for; clocks are not chosen."""
     found = result.intervals
     if found is None:
         return {}
     ranges: dict[_Key, _Range] = {}
     for r, (i, j) in enumerate(zip(found.option.tolist(), found.column.tolist(), strict=True)):
         feature = result.table.schema.features[j]
+        if feature.clock is not None:
+            continue
         key = (int(result.owners[i]), int(result.ranks[i]), feature.name)
         low, high = float(found.low[r]), float(found.high[r])
         if found.levels[r]:
@@ -194,11 +217,11 @@ def _gains(result: Record) -> dict[_Key, tuple[float | None, int]]:
         return {}
     positions = result.owners[result.importances.option]
     return {
-        (int(position), entry["option"], entry["feature"]): (
+        (int(position), entry["option"], WAITING if j in result.table.schema.clocks else entry["feature"]): (
             None if entry["gain"] is None else round(entry["gain"], 2) + 0.0,
             sum(2**k for k, name in enumerate(_NEEDS) if entry[name]),
         )
-        for position, entry in zip(positions, result.importance_entries(), strict=True)
+        for position, j, entry in zip(positions, result.importances.column, result.importance_entries(), strict=True)
     }
 
 
@@ -208,8 +231,8 @@ def _against(result: Record) -> dict[int, str]:
     if found is None:
         return {}
     table, texts = result.table, {}
-    for position, contributions in zip(found.person.tolist(), found.contribution, strict=True):
-        worst = [c for c in np.argsort(contributions, kind="stable")[:_REASONS] if contributions[c] < 0]
+    for p, position in enumerate(found.person.tolist()):
+        worst = found.against(p)[:_REASONS]
         inputs = [(table.schema.features[j], float(table.values[position, j])) for j in found.column[worst]]
         texts[position] = ", ".join(
             f"{plain(feature.title)} ({plain(described(table.layout.value(feature.name, cell), feature))})"

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from textwrap import shorten
 from typing import Any, Final
 
@@ -33,10 +34,12 @@ from attain.core.page import (
 )
 from attain.core.text import number, plain
 from attain.results.exports import flattened
+from attain.results.importance import WAITING
+from attain.results.levers import changed_columns, time_waited
 from attain.results.pictures import Plots
 from attain.results.record import Record
 from attain.results.report_people import counted_outcomes, outcome_words
-from attain.results.sentences import requested
+from attain.results.sentences import joined, requested
 from attain.results.status import Status, Typicality
 from attain.schema.text import FEATURE_HEADER, feature_lines, months
 from attain.tables import RuleBook
@@ -188,7 +191,7 @@ def _measures(result: Record) -> list[_Measure]:
     ]
     slack = result.settings.get("slack")
     means = [
-        (_CHANGED, best("features_changed"), "how many features an answer changes"),
+        (_CHANGED, _features(result), "how many features an answer changes; waiting counts as one"),
         (_TOTAL, 100 * best("total_shift"), f"in percentile points, summed over features; {_OTHER_LEVEL}"),
         (_LARGEST, 100 * best("max_shift"), "in percentile points, of the feature that moves most"),
         (
@@ -217,6 +220,13 @@ def _equal(values: np.ndarray, kind: float) -> np.ndarray:
     return np.where(np.isnan(values), np.nan, values == kind)
 
 
+def _features(result: Record) -> np.ndarray:
+    """How many features each person's best option changes (n,); NaN without one."""
+    values = np.full(len(result), np.nan)
+    values[result.owners[result.best]] = changed_columns(result).sum(axis=1)
+    return values
+
+
 def _months(result: Record) -> np.ndarray:
     """How long each person's best option takes (n,); NaN without one, and everywhere if none takes time."""
     values = np.full(len(result), np.nan)
@@ -230,20 +240,24 @@ def changed_features(result: Record) -> list[Block]:
     answered = int(result.found.sum())
     if not answered:
         return []
-    cells: dict[str, list[Mapping[str, Any]]] = {}
+    schema, cells = result.table.schema, dict[str, list[Mapping[str, Any]]]()
     for cell in result.changed_cells():
-        if cell["option"] == 1:
+        if cell["option"] == 1 and schema[cell["feature"]].clock is None:
             cells.setdefault(cell["feature"], []).append(cell)
-    rows: list[Sequence[str | Cell]] = []
-    for name, own in sorted(cells.items(), key=lambda item: -len(item[1])):
-        share = len(own) / answered
-        marked = Cell(f"{100 * share:.0f} % ({len(own):,})", mark=Mark(share))
-        rows.append([plain(result.table.schema[name].title), marked, *_moves(own)])
-    header = ("feature", "answers that change it", "direction", "median shift")
-    blocks: list[Block] = [
-        Heading("What changes"),
-        TableBlock(header, rows[:_MOST], (3,), "By the best option of each person with an answer."),
+    counted = [(len(own), plain(schema[name].title), *_moves(own)) for name, own in cells.items()]
+    waited = result.months[result.best & result.waits]
+    if len(waited):
+        counted.append((len(waited), WAITING, time_waited(waited), "–"))
+    rows: list[Sequence[str | Cell]] = [
+        (title, Cell(f"{100 * count / answered:.0f} % ({count:,})", mark=Mark(count / answered)), *moves)
+        for count, title, *moves in sorted(counted, key=lambda entry: -entry[0])
     ]
+    header = ("feature", "answers that change it", "direction", "median shift")
+    about = "By the best option of each person with an answer."
+    clocks = [plain(schema.features[j].title) for j in schema.clocks]
+    if result.months.any() and clocks:
+        about += f" With time, {joined(clocks)} advance{'s' if len(clocks) == 1 else ''}, too."
+    blocks: list[Block] = [Heading("What changes"), TableBlock(header, rows[:_MOST], (3,), about)]
     more = len(rows) - _MOST
     if more > 0:
         blocks.append(Details(f"{more} more", [TableBlock(header, rows[_MOST:], (3,))]))
@@ -313,7 +327,7 @@ def _kept(kind: str, texts: Sequence[str], kept: np.ndarray, own: np.ndarray) ->
     return [Heading(f"{kind.capitalize()}s", 3), Paragraph(said + cut), listed]
 
 
-def provenance(result: Record) -> list[Block]:
+def provenance(result: Record, title: str | None) -> list[Block]:
     """The model and the data, settings and versions, notes and limits, and how to make the report again."""
     settings = result.settings
     blocks: list[Block] = [Heading("Model and data")]
@@ -322,6 +336,7 @@ def provenance(result: Record) -> list[Block]:
         ("model", model.get("class")),
         ("its library", " ".join(filter(None, (model.get("library"), model.get("library_version"))))),
         ("classes", ", ".join(map(str, model.get("classes", [])))),
+        ("called in texts", ", ".join(f"{label}: {name}" for label, name in _class_names(result).items())),
         ("model file, SHA-256", model.get("file_digest")),
         ("model's answers on training rows, digest", model.get("answers_digest")),
         ("training rows", _count(training.get("rows"))),
@@ -335,10 +350,18 @@ def provenance(result: Record) -> list[Block]:
         pairs = [(name, _value(value)) for name, value in flattened(_without(settings, "model", "training"))]
         blocks += [Heading("Settings and versions"), Details("All settings", [Facts(pairs)])]
     blocks += [Heading("Notes and limits"), Bullets([*(plain(note) for note in result.notes), *_LIMITS])]
-    return [*blocks, Heading("How to make this report again"), *_again(result)]
+    return [*blocks, Heading("How to make this report again"), *_again(result, title)]
 
 
-def _again(result: Record) -> list[Block]:
+def _class_names(result: Record) -> dict[Any, str]:
+    """What texts call the classes, where they have names."""
+    model = result.settings.get("model", {})
+    names = zip(model.get("classes", ()), model.get("class_names") or (), strict=False)
+    return {label: name for label, name in names if name is not None}
+
+
+def _again(result: Record, title: str | None) -> list[Block]:
+    """The command and the lines of Python that write the same report."""
     settings = result.settings
     defaults = {"n": 1, "errors": "status"}
     asked = {
@@ -347,14 +370,22 @@ def _again(result: Record) -> list[Block]:
         if name not in _NOT_ASKED and value not in (None, False, [], {}) and defaults.get(name) != value
     }
     asked.setdefault("target", result.target)
-    arguments = ", ".join(f"{name}={value!r}" for name, value in asked.items())
-    python = (
-        f'explainer = attain.load("explainer.attain")\nresult = explainer.explain(model, people, {arguments})\n'
-        'result.report("report.html")'
-    )
+    if "people" in asked.get("constraints", {}):
+        own = {entry["person"]: _without(entry, "person") for entry in asked["constraints"]["people"]}
+        asked["constraints"] = {**asked["constraints"], "people": own}
+    arguments = [f"{name}={value!r}" for name, value in asked.items()]
+    arguments += ["robust=models"] if settings.get("robust") else []
+    names = _class_names(result)
+    python = [
+        'explainer = attain.load("explainer.attain")',
+        *([f"model = attain.models.Model(model, class_names={names!r})"] if names else []),
+        f"result = explainer.explain(model, people, {', '.join(arguments)})",
+        f'result.report("report.html"{"" if title is None else f", title={title!r}"})',
+    ]
+    command = "attain report answers.json --out report.html" + ("" if title is None else f" --title={quote(title)}")
     return [
-        Code("attain report answers.json --out report.html", "From the answers that `attain explain` wrote as JSON:"),
-        Code(python, "From the fitted explainer, the model and the people:"),
+        Code(command, "From the answers that `attain explain` wrote as JSON:"),
+        Code("\n".join(python), "From the fitted explainer, the model and the people:"),
         Paragraph("With the same digests and versions as above, the same bytes come out.", "muted"),
     ]
 

@@ -178,9 +178,16 @@ def slack_share(result: Record, cells: Sequence[Mapping[str, Any]]) -> float | N
 
 
 def changed_options(result: Record, positions: Collection[int] | None = None) -> list[list[dict[str, Any]]]:
-    """The changed cells of all people, or of those at some positions, grouped by option."""
-    cells = result.changed_cells(positions)
-    return [list(group) for _, group in groupby(cells, key=lambda cell: (cell["position"], cell["option"]))]
+    """The changed cells of all people, or of those at some positions, grouped by option.
+
+    What people do comes first, then what follows from that, and clocks last.
+    """
+    cells = groupby(result.changed_cells(positions), key=lambda cell: (cell["position"], cell["option"]))
+    return [sorted(group, key=lambda cell: _order(result, result.table.schema[cell["feature"]])) for _, group in cells]
+
+
+def _order(result: Record, feature: Feature) -> tuple[bool, bool]:
+    return _follows(result, feature), feature.clock is not None
 
 
 def actions(changes: Iterable[tuple[Mapping[str, Any], Feature]]) -> list[str]:

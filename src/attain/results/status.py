@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
+from typing import Literal
 
 
 class Status(Enum):
@@ -58,3 +59,9 @@ class Typicality(IntEnum):
 
     def __str__(self) -> str:
         return ("typical", "unusual", "outside what we have seen")[self.value]
+
+    @property
+    def tone(self) -> Literal["good", "fair", "bad"]:
+        """The tone of the level in pages and plots."""
+        tones: tuple[Literal["good"], Literal["fair"], Literal["bad"]] = ("good", "fair", "bad")
+        return tones[self.value]

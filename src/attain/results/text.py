@@ -116,9 +116,12 @@ def people_table(result: Record, positions: Sequence[int], width: int | None = N
 def _changes(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """What changes, and how long that takes; clocks show the same, and are left out."""
     chosen = [cell for cell in cells if result.table.schema[cell["feature"]].clock is None]
-    time = f"{'wait' if cells[0]['waits'] else 'takes'} {months(cells[0]['months'])}"
-    arrows = (arrow(cell, result.table.schema[cell["feature"]]) for cell in chosen)
-    return [*arrows, *([time] if cells[0]["months"] else [])]
+    return [*(arrow(cell, result.table.schema[cell["feature"]]) for cell in chosen), *how_long(cells[0])]
+
+
+def how_long(cell: Mapping[str, Any]) -> list[str]:
+    """`wait 6 months`, or `takes 6 months` where that is what the changes need; nothing where there is no time."""
+    return [f"{'wait' if cell['waits'] else 'takes'} {months(cell['months'])}"] if cell["months"] else []
 
 
 def paragraphs(result: Record, width: int | None = None) -> str:
@@ -150,9 +153,8 @@ def description(result: Record, position: int, width: int | None = None) -> str:
 def _option_line(cell: Mapping[str, Any]) -> str:
     verdicts = [words[cell[name]] for name, words in _VERDICTS.items() if cell[name] is not None]
     level = [] if cell["level"] is None else [cell["level"]]
-    time = [f"takes {months(cell['months'])}"] if cell["months"] else []
     shift = f"total shift {points(cell['total_shift'])}"
-    return f"Option {cell['option']}: " + ", ".join([*level, *verdicts, shift, *time])
+    return f"Option {cell['option']}: " + ", ".join([*level, *verdicts, shift, *how_long(cell)])
 
 
 def shown_change(result: Record, cell: Mapping[str, Any]) -> Sequence[str]:

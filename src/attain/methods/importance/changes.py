@@ -1,8 +1,9 @@
 """How much each change of an answer adds to its score, and what each is needed for.
 
-The players are the changes that an answer chooses. The worth of some of them, v(S), is the score of the person's record
-with these carried out: columns that are computed from others are computed again and clocks advance, so that what
-follows from a change belongs to it. Rules and laws take no part: a record half on its way may break one.
+The players are the changes that an answer chooses; waiting is one, whatever the number of clocks. The worth of some of
+them, v(S), is the score of the person's record with these carried out: columns that are computed from others are
+computed again and clocks advance, so that what follows from a change belongs to it. Rules and laws take no part: a
+record half on its way may break one.
 """
 
 from __future__ import annotations
@@ -79,8 +80,9 @@ def find_importances(
         gain[at, column], needed[at, column] = np.round(gains, 6) + 0.0, ~flips
         known = flips & ~np.isnan(level[at])
         falls[at[known], column[known]] = typicality(undone[known]) > level[at[known]]
-    option, column = np.nonzero(~unchanged(problem.region.factuals[owners], rows))
-    cells = option, column
+    listed, clocks = ~unchanged(problem.region.factuals[owners], rows), list(problem.region.schema.clocks)
+    listed[:, clocks] &= chosen[:, clocks]
+    cells = option, column = np.nonzero(listed)
     return Importances(option, column, gain[cells], needed[cells], falls[cells])
 
 

@@ -15,6 +15,8 @@ _APART: Final = 3.0
 """Between two texts, in percentile points."""
 _ABOVE: Final = 0.17
 """How far above its track a text stands, in rows."""
+_NARROWEST: Final = 0.5
+"""The width of a range that is drawn, in percentile points."""
 _NAME, _VALUE = 24, 40
 """Characters of a feature's name on a line, and of a value."""
 _ROW: Final = 0.5
@@ -48,7 +50,8 @@ class Change:
 
     @property
     def banded(self) -> bool:
-        return not math.isnan(self.low) and not math.isnan(self.high)
+        """Whether there is a range that can be seen."""
+        return self.high - self.low >= _NARROWEST
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Column:
 
 def size(features: int, columns: int) -> tuple[float, float]:
     """The width and height that suit a figure with so many features and options, in inches."""
-    return (6.6 if columns == 1 else 1.9 + 2.5 * columns), (1.05 if columns == 1 else 1.35) + _ROW * max(features, 1)
+    return (6.6 if columns == 1 else 1.9 + 2.5 * columns), (1.25 if columns == 1 else 1.55) + _ROW * max(features, 1)
 
 
 def dumbbells(ax: Any, title: str, about: str, names: Mapping[str, str], columns: Sequence[Column]) -> None:
@@ -148,12 +151,12 @@ def _texts(ax: Any, change: Change, start: float, row: int) -> None:
     def text(content: str, **look: Any) -> Any:
         return ax.text(0, level, label(content, _VALUE), ha="center", va=alignment, fontsize=8, **look)
 
-    after = change.after if change.on_scale else f"→ {change.after}"
+    after = change.after if change.on_scale or not change.before else f"→ {change.after}"
     texts = [text(change.before, color=FAINT), text(after, color=COLOURS["blue"], fontweight="bold")]
     if change.end < change.start:
         texts.reverse()
     left, right = _fitted(ax, texts, 100 - _APART)
-    places = (left / 2, left + _APART + right / 2)
+    places = (left / 2, left + _APART * bool(change.before) + right / 2)
     if change.on_scale:
         places = _beside(min(change.start, change.end), max(change.start, change.end), left, right)
     for part, place in zip(texts, places, strict=True):
@@ -204,4 +207,4 @@ def _key(ax: Any, changes: Sequence[Change]) -> None:
     ]
     if any(change.banded for change in changes):
         entries.append(mark("range that still holds", ls="-", lw=7, **_BAND))
-    legend_below(ax, entries, "upper right", 3, 17)
+    legend_below(ax, entries, "upper left", 3, 34)

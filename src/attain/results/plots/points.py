@@ -7,29 +7,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attain.core.drawing import COLOURS, FAINT, LOOKS, headline, spread, style
+from attain.core.drawing import COLOURS, FAINT, LOOKS, headline, legend_below, mark, spread, style
 
 
-def shift_scatter(ax: Any, title: str, total: np.ndarray, largest: np.ndarray, kinds: Mapping[str, np.ndarray]) -> None:
-    """The total against the largest shift of each answer (m,), in percentile points; `kinds` are masks (m,) by name."""
+class Kind(NamedTuple):
+    """Answers of one kind: its name, which they are (m,), and their colour and marker."""
+
+    name: str
+    members: np.ndarray
+    colour: str
+    marker: str
+
+
+def shift_scatter(ax: Any, title: str, total: np.ndarray, largest: np.ndarray, kinds: Sequence[Kind]) -> None:
+    """The total against the largest shift of each answer (m,), in percentile points."""
     with style():
         widest = max(float(total.max(initial=0.0)), 1.0)
         side = min(widest, 100.0)
-        for share, text in ((1.0, "one change"), (0.5, "two equal changes")):
-            end = min(side / share, widest)
-            ax.plot([0, end], [0, end * share], color=COLOURS["grey"], lw=0.9, ls="--", zorder=1)
-            place = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center", "fontsize": 7.5, "color": FAINT}
-            ax.annotate(text, (end, end * share), **place)
-        for (name, own), (colour, marker, _) in zip(kinds.items(), LOOKS, strict=False):
+        entries = []
+        for name, own, colour, marker in kinds:
             if own.any():
-                look = {"color": colour, "marker": marker, "ms": 5, "mew": 0, "alpha": 0.6}
-                ax.plot(total[own], largest[own], ls="", label=f"{name} ({int(own.sum())})", **look)
+                look = {"color": colour, "marker": marker, "ms": 5, "mew": 0}
+                ax.plot(total[own], largest[own], ls="", alpha=0.75, **look)
+                entries.append(mark(f"{name} ({int(own.sum())})", **look))
         about = "no answers"
         if len(total):
             mean = (float(total.mean()), float(largest.mean()))
-            ax.plot(*mean, "+", ms=14, mew=2.2, color=COLOURS["black"], label="mean", zorder=5)
+            ax.plot(*mean, "+", ms=14, mew=2.2, color=COLOURS["black"], zorder=5)
+            entries.append(mark("mean", marker="+", ms=9, mew=2, color=COLOURS["black"]))
             about = f"{len(total)} answers; mean total shift {mean[0]:.0f}, largest {mean[1]:.0f} percentile points"
-            ax.legend(loc="lower right", fontsize=8, labelcolor=FAINT)
+        for share, text, line in ((1.0, "one change", "--"), (0.5, "two equal changes", ":")):
+            end, look = min(side / share, widest), {"color": COLOURS["grey"], "lw": 1.1, "ls": line}
+            ax.plot([0, end], [0, end * share], zorder=1, **look)
+            entries.append(mark(text, **look))
+        legend_below(ax, entries, "upper left", 3, 38)
         headline(ax, title, about)
         ax.set(xlabel="total shift, percentile points (TS)", ylabel="largest shift, percentile points (MS)")
         ax.set_xlim(-0.03 * widest, 1.1 * widest)

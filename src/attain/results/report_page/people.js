@@ -15,10 +15,11 @@
 
   const gist = (person) => {
     if (!person[OPTIONS].length) return "";
-    const changes = person[OPTIONS][0][4];
+    const [, , , , all, time] = person[OPTIONS][0];
+    const changes = all.filter((c) => c[1] && !data.clocks.includes(c[0]));
     const shown = changes.slice(0, 3).map((c) => `${data.features[c[0]]}: ${c[1]}\u00a0→\u00a0${c[2]}`);
     const more = changes.length - shown.length;
-    return shown.join(" · ") + (more > 0 ? ` · ${more} more` : "");
+    return [...shown, ...(more ? [`${more} more`] : []), ...(time ? [time] : [])].join(" · ");
   };
 
   const scale = (item, from, to, low, high) => {
@@ -53,8 +54,9 @@
 
   const change = ([feature, before, after, from, to, low, high, held, gain, needs]) => {
     const item = copy("change");
-    text(item, ".feature", data.features[feature]);
-    item.querySelector(".before").textContent = before;
+    text(item, ".feature", data.features[feature].replace(/[a-z0-9](?=[A-Z])|[_./-]/g, "$&\u200b"));
+    if (before) item.querySelector(".before").textContent = before;
+    else item.querySelector(".move").replaceChildren(item.querySelector(".after"));
     item.querySelector(".after").textContent = after;
     text(item, ".points", scale(item, from, to, low, high));
     text(item, ".held", held && `also holds: ${held}`);
