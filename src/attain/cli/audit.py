@@ -156,7 +156,7 @@ def _verify(given: argparse.Namespace) -> int:
         note(f"the log was repaired; see the lines with the numbers {', '.join(map(str, found.repairs))}")
     if not found.signed:
         note("signatures were not checked, because no key was given")
-    if not found.end_known:
+    if found and not found.end_known:
         note("there is no head to compare with, so missing lines at the end would not be noticed; pass --expect")
     if found:
         say(f"{given.log} is intact: {counted(found.lines, 'line')}.")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Table: TypeAlias = "Callable[[Counterfactuals], pd.DataFrame]"
 
 _CSV: Final = (".csv", ".tsv", ".txt")
-_SHARES: Final = ("total_shift", "max_shift")
+_SHARES: Final = ("total_shift", "max_shift", "easiest_shift")
 """Figures that are shares of a column's people; in files they are percentile points, as everywhere for reading."""
 
 
