@@ -21,6 +21,7 @@ MODULES = (
     "slack",
     "importance",
     "reports",
+    "service",
     "recorded_answers",
 )
 

@@ -147,7 +147,7 @@ def test_an_old_job_makes_room_for_a_new_one() -> None:
     assert small.get(f"/jobs/{third}").status_code == 200
 
 
-@pytest.mark.parametrize("name", ["..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "a" * 150, "%00", "*"])
+@pytest.mark.parametrize("name", ["..%2f..%2fetc%2fpasswd", "a" * 150, "%00", "*"])
 def test_unknown_jobs_are_not_found(client: TestClient, name: str) -> None:
     for path in (f"/jobs/{name}", f"/jobs/{name}/result", f"/jobs/{name}/events"):
         assert client.get(path).status_code == 404

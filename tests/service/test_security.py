@@ -171,7 +171,7 @@ def test_names_from_data_stay_data() -> None:
     assert b"<script>alert" not in report.content
 
 
-@pytest.mark.parametrize("person", ["nobody", "../p201", "%2e%2e%2f", "p201%00", "p" * 900, "p" * 5000])
+@pytest.mark.parametrize("person", ["nobody", "..%252fp201", "p201%00", "p" * 900, "p" * 5000])
 def test_unknown_people_are_not_found(person: str) -> None:
     assert client_of(shared()).get(f"/people/{person}").status_code in (404, 422)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import socket
+from contextlib import suppress
 from typing import Any
 
 from attain.cli.arguments import add_command, add_model, add_reading, add_target
@@ -63,7 +64,7 @@ def run(given: argparse.Namespace) -> None:
     with listening:
         shown = f"[{given.host}]" if ":" in given.host else given.host
         hosts = (*LOOPBACK, shown, *given.allow_host)
-        app = create_app(**(_demo() if given.demo else _given(given)), hosts=hosts)
+        app = create_app(**(demo() if given.demo else _given(given)), hosts=hosts)
         address = f"http://{shown}:{listening.getsockname()[1]}/?token={app.state.token}"
         say("The page is open to whoever has this address; Ctrl-C stops the service:")
         print(f"\n  {address}\n", flush=True)
@@ -73,7 +74,8 @@ def run(given: argparse.Namespace) -> None:
         if not given.no_open:
             _open(address)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # how the service is stopped
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 def _socket(host: str, port: int) -> socket.socket:
@@ -127,7 +129,7 @@ def _given(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _demo() -> dict[str, Any]:
+def demo() -> dict[str, Any]:
     """German credit, a gradient boosting model, and the guarded search."""
     from sklearn.model_selection import train_test_split
 

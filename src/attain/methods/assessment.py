@@ -77,7 +77,7 @@ class Compared:
     changed
         The names of the features that differ.
     total_shift, max_shift
-        The sum and the largest of the shifts, in percentile points.
+        The sum and the largest of the shifts, in percentile points; None where one cannot be said.
     outlier, connected
         Compared with real people of the desired class; None without training rows.
     months
@@ -88,8 +88,8 @@ class Compared:
     allowed: bool
     violated: tuple[str, ...]
     changed: tuple[str, ...]
-    total_shift: float
-    max_shift: float
+    total_shift: float | None
+    max_shift: float | None
     outlier: bool | None
     connected: bool | None
     months: float
@@ -177,8 +177,8 @@ class Assessment:
             allowed=not violated,
             violated=tuple(kind for kind in violated if kind not in texts),
             changed=tuple(np.array(explainer.schema_.names)[~unchanged(own, rows)[0]].tolist()),
-            total_shift=round(100 * float(figures["total_shift"][0]), 3),
-            max_shift=round(100 * float(figures["max_shift"][0]), 3),
+            total_shift=_rounded(100 * figures["total_shift"][0], 3),
+            max_shift=_rounded(100 * figures["max_shift"][0], 3),
             outlier=_verdict(figures, "outlier"),
             connected=_verdict(figures, "connected"),
             months=float(region.months(rows, owners)[0]) if explainer.book_.timing is not None else 0.0,

@@ -6,6 +6,8 @@ import mimetypes
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
+from functools import cache as cache_of
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
@@ -21,6 +23,7 @@ from attain.methods import Explainer
 from attain.service.errors import add_handlers
 from attain.service.jobs import Jobs
 from attain.service.limits import Limits
+from attain.service.openapi import documented
 from attain.service.pools import Cache, Pool
 from attain.service.routes import routes
 from attain.service.security import LOOPBACK, Guard
@@ -104,6 +107,7 @@ def create_app(
     app.state.warm_up = lambda: slow.submit(service.warm_up)
     add_handlers(app)
     _add_page(app, page)
+    app.openapi = cache_of(partial(documented, app, service))  # type: ignore[method-assign]
     app.include_router(routes(service, quick, slow, cache, jobs))
     return app
 

@@ -193,13 +193,14 @@ class EvaluateAnswer(_Answer):
     outlier: bool | None
     connected: bool | None
     changed: list[str]
-    total_shift: float
-    max_shift: float
+    total_shift: float | None
+    max_shift: float | None
     months: float
     allowed: bool = Field(description="Whether every rule, law and limit on what may change is kept.")
     violated: list[str] = Field(description="Which kinds of limits are not kept, such as immutable.")
     broken: list[RuleOf]
     percentiles: dict[str, float | None]
+    unreadable: str | None
 
 
 class Regions(_Answer):

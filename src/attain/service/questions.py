@@ -9,11 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 from attain.schema import Constraints, Schema
 
 MOST_OPTIONS = 5
+MARK = "x-record"
+"""Where a record is expected, in the schema of a question."""
 
 Cell: TypeAlias = StrictBool | StrictInt | StrictFloat | StrictStr | None
 Cells: TypeAlias = Annotated[
     dict[str, Cell],
-    Field(description="A record: a cell for each feature of `/schema`; null where it is missing.", max_length=10_000),
+    Field(max_length=10_000, json_schema_extra={MARK: True}),
 ]
 Name: TypeAlias = Annotated[str, Field(max_length=1_000)]
 Ease: TypeAlias = Literal["very easy", "easy", "medium", "hard", "very hard", "impossible"]

@@ -29,6 +29,8 @@ from attain.service.records import as_record, frame_of, table_of
 from attain.service.wording import add_words
 from attain.tables import Table
 
+_KNOWN = ("decision", "score", "probability", "level", "percentiles", "unreadable")
+"""What of a record's assessment is told about an edited one."""
 Texts = str | os.PathLike[str] | Mapping[str, Any]
 
 
@@ -173,7 +175,7 @@ class Service:
         compared = self.assessment.compare(person, edited, question.constraints(self.explainer.schema_))
         return {
             "record": as_record(edited, edited.values[0]),
-            **{name: getattr(known, name) for name in ("decision", "score", "probability", "level", "percentiles")},
+            **{name: getattr(known, name) for name in _KNOWN},
             "broken": [{"text": rule.text, "sentence": rule.sentence} for rule in known.broken],
             **asdict(compared),
         }

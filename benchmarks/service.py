@@ -1,0 +1,151 @@
+"""The service under load: `python -m benchmarks.service`.
+
+German credit, gradient boosting, the guarded search; one server process and one client process on loopback, 50
+connections that are kept open. Each connection asks its next question when the last one is answered; an answer that is
+not 200, or none, is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from benchmarks.report import table, write
+
+CONNECTIONS: Final = 50
+TOKEN: Final = "token-of-the-benchmark"
+PORT: Final = 8790
+
+
+class Load(NamedTuple):
+    """What was measured of one kind of question."""
+
+    name: str
+    asked: int
+    lost: int
+    seconds: float
+    times: np.ndarray
+
+
+def serve() -> None:
+    """The server: the demo's explainer and model, with a rate that nobody reaches."""
+    import uvicorn
+
+    from attain.cli.serve import demo
+    from attain.service import Limits, create_app
+
+    app = create_app(**demo(), token=TOKEN, limits=Limits(rate=1e9, burst=10**9, queue=1_000, seconds=600))
+    uvicorn.run(app, host="127.0.0.1", port=PORT, log_level="error", access_log=False, backlog=512)
+
+
+async def ask(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str, path: str, body: bytes
+) -> tuple[int, bytes]:
+    """One question on an open connection: the status and the body of the answer."""
+    head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{PORT}\r\nAuthorization: Bearer {TOKEN}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write(head.encode() + body)
+    status = int((await reader.readline()).split()[1])
+    length = 0
+    while (line := await reader.readline()) != b"\r\n":
+        name, _, value = line.partition(b":")
+        length = int(value) if name.lower() == b"content-length" else length
+    return status, await reader.readexactly(length)
+
+
+async def load(name: str, method: str, path: str, bodies: Sequence[bytes], connections: int = CONNECTIONS) -> Load:
+    """All questions, over so many connections."""
+    waiting = list(reversed(bodies))
+    times: list[float] = []
+    lost = 0
+
+    async def connection() -> None:
+        nonlocal lost
+        reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
+        while waiting:
+            body = waiting.pop()
+            started = time.perf_counter()
+            status, _ = await ask(reader, writer, method, path, body)
+            times.append(time.perf_counter() - started)
+            lost += status != 200
+        writer.close()
+
+    started = time.perf_counter()
+    ended = await asyncio.gather(*(connection() for _ in range(connections)), return_exceptions=True)
+    seconds = time.perf_counter() - started
+    failed = sum(isinstance(one, BaseException) for one in ended)
+    return Load(name, len(bodies), lost + failed + len(waiting), seconds, np.array(times))
+
+
+async def get(path: str) -> Any:
+    """The answer to one question."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
+    _, body = await ask(reader, writer, "GET", path, b"")
+    writer.close()
+    return json.loads(body)
+
+
+async def started() -> None:
+    """Waits until the server answers."""
+    for _ in range(600):
+        try:
+            await get("/health")
+            return
+        except OSError:
+            await asyncio.sleep(0.5)
+    raise TimeoutError("the server did not start")
+
+
+async def measured() -> list[Load]:
+    """Every kind of question."""
+    await started()
+    people = (await get("/people?decision=refused&limit=500"))["people"]
+    records = [json.dumps({"record": one["record"]}).encode() for one in people]
+    asked = [{"person": one["id"], "n": n, "details": False} for n in (1, 2, 3) for one in people]
+    explained = [json.dumps(question).encode() for question in asked]
+    await load("", "POST", "/explain", [json.dumps({**asked[0], "n": 5}).encode()], 1)  # learns about the model
+    alone = await load("/explain, new, one connection", "POST", "/explain", explained[:20], 1)
+    new = await load("/explain, new", "POST", "/explain", explained[20:120])
+    return [
+        await load("/health", "GET", "/health", [b""] * 5_000),
+        await load("/predict", "POST", "/predict", (records * 40)[:1_500]),
+        await load("/explain, known", "POST", "/explain", (explained[:120] * 40)[:4_000]),
+        new,
+        alone,
+    ]
+
+
+def main() -> None:
+    server = subprocess.Popen([sys.executable, "-m", "benchmarks.service", "--serve"])
+    try:
+        loads = asyncio.run(measured())
+    finally:
+        server.terminate()
+        server.wait()
+    rows = [
+        (
+            one.name,
+            f"{one.asked:,}",
+            one.lost,
+            f"{one.asked / one.seconds:,.1f}",
+            *(f"{1000 * np.quantile(one.times, share):,.0f}" for share in (0.5, 0.99)),
+        )
+        for one in loads
+    ]
+    header = ("question", "asked", "lost", "per second", "median, ms", "99th percentile, ms")
+    note = (
+        f"{CONNECTIONS} connections at once, unless it says otherwise. Server and client share the machine's cores. "
+        "New questions are about people and numbers of options that were not asked before, without details."
+    )
+    write("service", "The service under load", "python -m benchmarks.service", f"{table(header, rows)}\n\n{note}")
+
+
+if __name__ == "__main__":
+    serve() if "--serve" in sys.argv else main()
