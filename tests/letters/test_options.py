@@ -1,5 +1,6 @@
 """What a letter prints holds as it is printed: rounded, re-scored, within rules, laws and constraints."""
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from attain import Feature, Guarded, Schema, Status
 from attain.core.errors import AttainError
 from attain.letters import Letter, Option, write
 from attain.letters.content import call_constraints
-from attain.letters.rounding import candidates, inward
+from attain.letters.rounding import candidates, inward, shown
 from attain.results.ranges import Ranges
 from attain.tables import on_grid
 from tests.letters import world
@@ -174,6 +175,8 @@ def box(low: list[float], high: list[float], columns: list[int], failing: float,
         high_percentile=np.ones(len(columns)),
         levels=levels or nothing,
         box_failing=np.full(len(columns), failing),
+        least=np.full(len(columns), np.nan),
+        most=np.full(len(columns), np.nan),
         **ends,
     )
 
@@ -196,6 +199,54 @@ def test_ranges_are_printed_where_they_are_proven_and_contain_what_is_printed() 
     assert not with_box(0.0, 4522.0).changes[0].low, "the printed value is outside"
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "language", "words"),
+    [
+        (1200.0, np.nan, "en", "4,500 € (now: 5,000 €). 4,500 € or less would do."),
+        (1200.0, np.nan, "de", "4.500 € (heute: 5.000 €). Es reicht jeder Wert bis 4.500 €."),
+        (np.nan, 4500.0, "en", "1,200 € or more would do."),
+        (np.nan, 4500.0, "de", "Es reicht jeder Wert ab 1.200 €."),
+        (1000.0, 6000.0, "en", "Any value from 1,200 to 4,500 € would do."),
+    ],
+)
+def test_an_end_beyond_which_nothing_was_tried_is_not_printed(
+    least: float, most: float, language: str, words: str
+) -> None:
+    made = world.result(ONE, {0: [{"amount": 4500.0}]}, [{"amount": -1}])
+    ranges = replace(box([1200.0], [4500.0], [0], 0.0), least=np.array([least]), most=np.array([most]))
+    accepts = world.model(lambda frame: frame["amount"] <= 4500)
+    [found] = write(replace(made, intervals=ranges), EXPLAINER, accepts, world.TEXTS, language=language)
+    assert words in " ".join(found.text.split())
+
+
+def test_a_range_takes_no_longer_than_what_is_printed() -> None:
+    features = tuple(replace(f, pace=100.0) if f.name == "amount" else f for f in world.SCHEMA.features)
+    made = world.result(ONE, {0: [{"amount": 4100.0}]}, [{"amount": -1}], schema=Schema(features, laws=()))
+    made = replace(made, intervals=box([2000.0], [4500.0], [0], 0.0))
+    accepts = world.model(lambda frame: frame["amount"] <= 4500)
+    found = only(write(made, world.explainer(features=features), accepts, world.TEXTS)[0])
+    assert (found.takes, found.changes[0].low) == ("9 months", "4,100")
+
+
+def test_a_range_with_todays_value_in_it_is_not_printed() -> None:
+    made = world.result(ONE, {0: [{"amount": 4500.0, "home": "owned"}]}, [{"amount": -1}])
+    made = replace(made, intervals=box([1000.0, np.nan], [6000.0, np.nan], [0, 2], 0.0))
+    either = world.model(lambda f: (f["amount"] < 4600) | (f["home"] == "owned"))
+    assert not only(write(made, EXPLAINER, either, world.TEXTS)[0]).changes[0].low
+
+
+def test_the_same_number_is_rounded_alike_in_reasons_and_options() -> None:
+    frame = world.people({"amount": 5018.836279})
+    made = world.result(frame, {0: [{"amount": 4000.0}]}, [{"amount": -1, "ratio": -0.5}])
+    [found] = write(made, EXPLAINER, world.model(lambda frame: frame["amount"] < 4100), world.TEXTS)
+    assert "5,019 € is a lot of money." in found.text
+    assert "The rate is 100.4." in found.text
+    assert only(found).changes[0].before == "5,019 €"
+    cent = replace(world.SCHEMA["amount"], step=0.1)
+    assert [shown(cent, x) for x in (1.018836279, 0.9999999, 12.0, math.nan)][:3] == [1.0, 1.0, 12.0]
+    assert [shown(world.SCHEMA["amount"], x) for x in (1.018836279, 0.9999999, 0.00123456)] == [1.019, 1.0, 0.001235]
+
+
 @given(st.integers(2, 40), st.integers(0, 60), st.integers(0, 60), st.integers(1, 120))
 def test_every_combination_of_values_that_would_do_is_accepted(answer: int, below: int, above: int, hole: int) -> None:
     def accepts(frame: pd.DataFrame) -> Any:
@@ -209,9 +260,9 @@ def test_every_combination_of_values_that_would_do_is_accepted(answer: int, belo
     months, home = only(write(made, EXPLAINER, world.model(accepts), world.TEXTS)[0]).changes
     assert home.levels == (), "free homes are not accepted"
     whole = low < high and not low <= hole <= high
-    assert bool(months.low) == whole
+    assert (bool(months.low), bool(months.high)) == (whole and low > 1, whole)  # a term cannot be less than 1
     if whole:
-        assert low <= number(months.low) <= answer <= number(months.high) <= high
+        assert low <= number(months.low or "1") <= answer <= number(months.high) <= high
 
 
 def test_other_levels_are_checked_with_the_printed_values() -> None:
@@ -253,6 +304,46 @@ def test_how_long_an_option_takes() -> None:
     assert "This will take you about 3 months." in found.text.replace("\n", " ")
 
 
+TIMED = tuple(
+    replace(
+        feature, **{"amount": {"pace": 10.0}, "months": {"clock": 1.0}, "age": {"clock": 1 / 12}}.get(feature.name, {})
+    )
+    for feature in world.SCHEMA.features
+)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"amount": 4970.0, "months": 53}, {"amount": 4850.0, "months": 65, "age": 31}, {"months": 80, "age": 32}],
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_what_is_printed_and_said_about_time_gives_the_record_that_was_checked(
+    option: dict[str, Any], language: str
+) -> None:
+    frame, schema = ONE, Schema(TIMED, laws=())
+    wanted = frame.assign(**option)[["amount", "months", "age"]].iloc[0]
+
+    def accepts(rows: pd.DataFrame) -> Any:
+        return (rows[wanted.index] == wanted).all(axis=1)
+
+    made = world.result(frame, {0: [option]}, [{"amount": -1}], schema=schema, settings={"slack": 5})
+    [found] = write(made, world.explainer(features=TIMED), world.model(accepts), world.TEXTS, language=language)
+    text = " ".join(found.text.split())
+    record = frame.copy()
+    for change in only(found).changes:
+        assert change.label == {"en": "Amount of the loan", "de": "Höhe des Kredits"}[language]
+        record["amount"] = number(change.after, *((".", ",") if language == "en" else (",", ".")))
+    months = re.search(r"(?:about|etwa) (\d+) (?:months|Monate)", text)
+    assert months is not None
+    named = re.search(r"(?:will be then|sein (?:wird|werden)): (.*?)\.", text)
+    labels = {"term": "months", "Laufzeit": "months", "age": "age"}
+    for label in named[1].split("; ") if named else ():
+        name = labels[label]
+        record[name] += int(int(months[1]) * (schema[name].clock or 0))
+    assert accepts(record).all()
+    assert any(word in text for word in ("apart from those that grow with time", "Nur einige wachsen mit der Zeit"))
+
+
 def test_waiting_is_a_point_of_its_own() -> None:
     clock = replace(world.SCHEMA["months"], clock=1.0)
     features = tuple(clock if f.name == "months" else f for f in world.SCHEMA.features)
@@ -265,6 +356,7 @@ def test_waiting_is_a_point_of_its_own() -> None:
     )
     assert (only(found).wait, only(found).takes, only(found).changes) == ("6 months", "", ())
     assert "- Wait about 6 months and then apply again." in found.text
+    assert "We counted this detail as it will be then: term." in found.text.replace("\n", " ")
 
 
 @given(

@@ -265,8 +265,29 @@ def test_the_range_of_a_wait_is_the_months_for_which_the_answer_holds() -> None:
         assert lead["high"] == PEOPLE[lead["feature"]].iloc[i] + region.max_months[0]
 
 
-def test_changes_with_a_range_take_no_longer_than_the_answer() -> None:
-    explainer = Guarded(SCHEMA, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+AGED = SCHEMA.change("age", immutable=True)
+WITHOUT_CLOCKS = SCHEMA.change(["age", "since", "open"], clock=None, immutable=True)
+ONLY_AGE = WITHOUT_CLOCKS.change("age", clock=1 / 12)
+
+
+def test_an_immutable_clock_advances_and_is_not_free() -> None:
+    explainer = Guarded(ONLY_AGE, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    result = explainer.explain(MODEL, PEOPLE, target="yes", n=2, contributions=True)
+    assert result.found.any()
+    for row in result.options.to_dict("records"):
+        own = PEOPLE.loc[row["person"]]
+        assert not broken_rules(ONLY_AGE, own.to_dict(), row)
+    figures, answers = result.figures[result.found], result.frame[result.found]
+    older = answers["age"] - PEOPLE["age"][result.found]
+    assert (older == figures["months"] // 12).all()
+    assert (older > 0).any()
+    assert not any("wait" in text for text in result.sentences)
+    assert not result.contributions.query("feature == 'age'")["free"].any()
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, AGED, ONLY_AGE, WITHOUT_CLOCKS])
+def test_changes_with_a_range_take_no_longer_than_the_answer(schema: Schema) -> None:
+    explainer = Guarded(schema, laws=None, autoencoder=None).fit(TRAIN, LABELS)
     result = explainer.explain(MODEL, PEOPLE, target="yes", ranges=True)
     months = dict(zip(PEOPLE.index, result.figures["months"], strict=True))
     paced = result.ranges[result.ranges["feature"].isin(["used", "debt"])]
@@ -274,3 +295,18 @@ def test_changes_with_a_range_take_no_longer_than_the_answer() -> None:
     for row in paced.itertuples():
         own, pace = PEOPLE.loc[row.person, row.feature], SCHEMA[row.feature].pace
         assert max(abs(row.low - own), abs(row.high - own)) <= pace * months[row.person] * (1 + 1e-9)
+
+
+def test_an_end_that_time_sets_is_not_said_where_the_answer_holds_beyond() -> None:
+    schema = WITHOUT_CLOCKS.change(["debt", "job"], pace=None, immutable=True).change("used", direction="decrease")
+    explainer = Guarded(schema, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    result = explainer.explain(MODEL, PEOPLE, target="yes", ranges=True)
+    assert result.found.any()
+    for entry in result.ranges.to_dict("records"):
+        own, months = PEOPLE.loc[entry["person"], "used"], result.figures.loc[entry["person"], "months"]
+        assert entry["low"] == pytest.approx(
+            max(np.ceil(100 * (own - 0.05 * months) - 1e-9) / 100, TRAIN["used"].min())
+        )
+        text = result.sentences[entry["person"]]
+        if entry["low"] < entry["high"]:  # a linear model accepts all that is less
+            assert f"Any used up to {entry['high']:g} will do." in text

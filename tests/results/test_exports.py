@@ -75,7 +75,9 @@ def test_other_tables_are_the_frames_of_the_result(tmp_path: Path) -> None:
 
 def test_an_excel_file_has_a_sheet_for_each_table(tmp_path: Path) -> None:
     one = np.array([1.0])
-    ranges = Ranges(np.array([0]), np.array([1]), *[one * np.nan] * 4, ((0, 2),), one, one, one)
+    ranges = Ranges(
+        np.array([0]), np.array([1]), *[one * np.nan] * 4, ((0, 2),), one, one, one, one * np.nan, one * np.nan
+    )
     result = replace(RESULT, intervals=ranges, settings={"=x": {"seed": -1}, "laws": [1]})
     result.to_excel(tmp_path / "a.xlsx", labels=True)
     book = openpyxl.load_workbook(tmp_path / "a.xlsx")

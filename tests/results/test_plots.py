@@ -106,6 +106,8 @@ def test_a_band_shows_the_range_that_still_holds() -> None:
         box_low=nothing,
         box_high=nothing,
         box_failing=np.zeros(3),
+        least=nothing,
+        most=nothing,
     )
     result = replace(handmade(), intervals=ranges)
     ax = result.plot.changes("Ada")
@@ -307,7 +309,7 @@ def test_levers_are_the_share_of_each_group_and_the_mean_gain() -> None:
     changed = [(0, 0), (0, 1), (0, 2), (1, 3), (2, 0), (2, 3)]
     option, column = np.array(changed).T
     gain = np.array([0.2, 0.1, 0.3, 0.9, 0.4, np.nan])
-    known = Importances(option, column, gain, np.ones(6), np.ones(6))
+    known = Importances(option, column, gain, np.ones(6), np.ones(6), np.zeros(6))
     shown = texts(replace(result, importances=known).plot.levers())
     assert {"+0.30", "+0.10", "mean gain\nin score"} <= set(shown)  # duration: (0.2 + 0.4) / 2
     assert "+0.90" not in shown  # the second option

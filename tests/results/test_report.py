@@ -73,7 +73,9 @@ def hostile() -> Counterfactuals:
         notes=(HOSTILE,),
         laws=(Law("plan = x or plan != x", HOSTILE),),
         settings={"versions": {"attain": HOSTILE}, ATTRIBUTE: [HOSTILE], "model": {"class": HOSTILE, "classes": [1]}},
-        intervals=Ranges(np.array([0, 1]), np.array([0, 1]), *RANGE, ((), (1, 2)), *[np.ones(2)] * 3),
+        intervals=Ranges(
+            np.array([0, 1]), np.array([0, 1]), *RANGE, ((), (1, 2)), *[np.ones(2)] * 3, *[np.full(2, np.nan)] * 2
+        ),
         attributions=Attributions(
             "log-odds",
             9,
@@ -83,7 +85,7 @@ def hostile() -> Counterfactuals:
             np.zeros((1, 2)),
             np.ones((1, 2), bool),
         ),
-        importances=Importances(np.array([0]), np.array([0]), np.array([0.256]), one, one * 0),
+        importances=Importances(np.array([0]), np.array([0]), np.array([0.256]), one, one * 0, one * 0),
     )
 
 

@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
+from attain.results.importance import Importances
 from attain.results.ranges import Ranges
 from attain.results.sentences import _inward, readable
 from attain.results.text import overview
@@ -108,7 +109,13 @@ def test_a_class_is_called_by_its_name_in_all_texts() -> None:
     assert (again.target, again.target_name, again.sentences[0]) == (1, "granted", result.sentences[0])
 
 
-def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]], failing: float = 0.0) -> Counterfactuals:
+def ranged(
+    change: dict[str, Any],
+    ends: dict[str, tuple[Any, ...]],
+    failing: float = 0.0,
+    least: float = math.nan,
+    most: float = math.nan,
+) -> Counterfactuals:
     """A result with the range (low, high) and the sides of the box of each changed feature, or with further levels."""
     result = result_of(SCHEMA, pd.DataFrame([PERSON]), {0: [change]})
     names = [name for name in SCHEMA.names if name in change]
@@ -129,6 +136,8 @@ def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]], failing: fl
         box_low=box_low,
         box_high=box_high,
         box_failing=np.full(len(names), failing),
+        least=np.full(len(names), least),
+        most=np.full(len(names), most),
     )
     return replace(result, intervals=found)
 
@@ -139,6 +148,7 @@ def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]], failing: fl
         ({"duration": 24}, {"duration": (0, 30, 0, 26)}, "Any duration up to 30 months will do."),
         ({"duration": 24}, {"duration": (4, 30, 4, 30)}, "Any duration from 4 to 30 months will do."),
         ({"duration": 24}, {"duration": (24, 24, 24, 24)}, ""),
+        ({"duration": 24}, {"duration": (4, 48, 4, 48)}, ""),  # today's value is in it
         ({"used": 0.7}, {"used": (0.123456, 0.712399, 0, 0)}, "Any utilisation from 0.1235 to 0.7123 will do."),
         ({"used": 0.7}, {"used": (0.69999991, 0.7, 0, 0)}, "Any utilisation from 0.69999991 to 0.7 will do."),
         (
@@ -146,9 +156,10 @@ def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]], failing: fl
             {"amount": (12000.55, 31000, 0, 0)},
             "Any credit amount from 12,000.55 to 31,000 € will do.",
         ),
-        ({"rate": 1}, {"rate": (0, 1, 0, 1)}, "Any rate up to 2 will do."),
-        ({"rate": 1}, {"rate": (0, 2, 0, 2)}, "Any rate will do."),
-        ({"rate": 3}, {"rate": (1, 2, 0, 2)}, "Any rate from 2 upwards will do."),
+        ({"rate": 1}, {"rate": (0, 1, 0, 1)}, ""),
+        ({"age": 50}, {"age": (45, 60, 45, 60)}, "Any age from 45 to 60 will do."),
+        ({"income": 500.0}, {"income": (0, 900, 0, 900)}, "Any income up to 900 € will do."),
+        ({"rate": 3}, {"rate": (1.5, 2, 1.5, 2)}, "Any rate from 2 upwards will do."),
         (
             {"duration": 24, "amount": 5000, "rate": 1},
             {"duration": (0, 30, 0, 26), "amount": (0, 6000, 0, 5500.5), "rate": (0, 1, 0, 0)},
@@ -172,6 +183,31 @@ def test_a_sentence_says_which_other_values_would_do(change: dict[str, Any], end
     assert rest == words
     assert words in " ".join(result.describe(0).split())
     assert ("will do" in result.describe(0)) == bool(words)
+
+
+def test_an_end_beyond_which_nothing_was_tried_is_not_said() -> None:
+    change, ends = {"amount": 5000}, {"amount": (250, 6000, 250, 6000)}
+    assert "Any credit amount up to 6000 € will do." in ranged(change, ends, least=250).sentences[0]
+    assert "Any credit amount from 250 € upwards will do." in ranged(change, ends, most=6000).sentences[0]
+    assert "Any credit amount from 250 to 6000 € will do." in ranged(change, ends, least=200, most=7000).sentences[0]
+    assert ranged(change, ends, least=250).ranges["low"].tolist() == [250]
+
+
+def test_what_only_keeps_a_record_typical_comes_after_what_the_decision_needs() -> None:
+    change = {"duration": 24, "amount": 5000, "late": 1}
+    known = Importances(
+        *(np.zeros(3, dtype=np.intp), np.array([SCHEMA.position(name) for name in change])),
+        *(np.ones(3), np.array([1.0, 0, 0]), np.array([0.0, 1, 1])),
+        only_typical=np.array([0.0, 1, 1]),
+    )
+    for level, aim in ((0, "stay typical"), (1, "be less unusual")):
+        made = replace(result_of(SCHEMA, pd.DataFrame([PERSON]), {0: [change]}, typicality=[level]), importances=known)
+        assert made.sentences[0].startswith(
+            "For the decision “good”, reduce duration from 48 to 24 months. "
+            f"To {aim}, also reduce credit amount from 9960 to 5000 € and late from 3 to 1. "
+        )
+    one = replace(known, only_typical=np.zeros(3))
+    assert "also" not in replace(made, importances=one).sentences[0]
 
 
 def test_a_box_that_is_not_proven_says_how_sure_it_is() -> None:

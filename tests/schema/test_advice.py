@@ -68,9 +68,7 @@ NEITHER = [
     "mortgage",
     "package",
     "average",
-    "wage",
     "essex",
-    "income",
     "savings",
     "duration_months",
     "plate",
@@ -383,7 +381,7 @@ def test_a_preset_makes_clocks_of_columns_whose_names_say_their_unit_and_limits_
     schema = Schema.infer(frame, preset="lending", laws=False)
     assert (schema["months_since"].clock, schema.max_months) == (1, 24)
     assert (schema["tenure"].clock, schema["tenure"].direction) == (None, "increase")
-    assert Schema.infer(frame[["tenure", "income"]], preset="lending", laws=False).max_months is None
+    assert Schema.infer(frame[["tenure"]], preset="lending", laws=False).max_months is None
     assert Schema.infer(frame, laws=False).max_months is None
 
 
@@ -483,8 +481,45 @@ def test_a_count_that_would_set_a_clock_back_is_held() -> None:
 
 
 def test_a_preset_limits_time_where_columns_have_a_pace() -> None:
-    schema = Schema.infer(PEOPLE[["age", "num_cards"]], laws=False, preset="lending")
-    assert (schema.clocks, len(schema.paced), schema.max_months) == ((), 1, 24)
+    schema = Schema.infer(PEOPLE[["age", "accounts_with_balance"]], laws=False, preset="lending")
+    assert (schema.clocks, len(schema.paced), schema.max_months) == ((0,), 1, 24)
+
+
+def test_an_age_advances_where_answers_take_months() -> None:
+    frame = PEOPLE[["age", "accounts_with_balance"]]
+    for schema in (
+        Schema.infer(frame, laws=False, preset="lending"),
+        Schema.infer(frame, laws=False, kinds={"age": "real"}, preset="lending"),
+        Schema.infer(frame.assign(age=12 * frame["age"]).rename(columns={"age": "age_months"}), preset="lending"),
+    ):
+        months = 1 if "age_months" in schema else 12
+        age = schema[schema.names[0]]
+        assert (age.immutable, age.clock) == (True, 1 / months)
+    (item,) = (item for item in Schema.infer(frame, laws=False).advise(frame) if item.column == "age")
+    assert item.changes == {"immutable": True, "clock": 0.0833}
+    assert "should hold at the age then" in item.reason
+    alone = Schema.infer(frame.drop(columns="accounts_with_balance"), laws=False, preset="lending")
+    assert (alone["age"].immutable, alone["age"].clock, alone.max_months) == (True, None, None)
+    groups = frame.assign(age=frame["age"].map(lambda age: "young" if age < 30 else "old"))
+    assert Schema.infer(groups, laws=False, preset="lending")["age"].clock is None
+
+
+@pytest.mark.parametrize("name", ["MonthlyIncome", "salary", "Nettoeinkommen", "wage"])
+def test_two_years_bring_half_the_median_income_more(name: str) -> None:
+    frame = pd.DataFrame({name: RANDOM.lognormal(8, 0.5, 400).round()})
+    schema = Schema.infer(frame, laws=False, preset="lending")
+    assert (schema[name].pace, schema[name].direction) == (two_digits(frame[name].median() / 2 / 24), "increase")
+    assert "half of" in paces(frame)[name].reason
+    for other in ("debt_to_income", "savings", "installment_rate_of_income"):
+        assert "What people earn" not in str(paces(frame.rename(columns={name: other})).get(other))
+
+
+def test_a_count_that_two_years_do_not_change_is_held() -> None:
+    frame = pd.DataFrame({"age": RANDOM.integers(40, 80, 400), "num_loans": RANDOM.integers(0, 4, 400)})
+    assert 24 * (frame["num_loans"] / (12 * (frame["age"] - 18))).quantile(0.95) < 1
+    assert paces(frame)["num_loans"].changes == {"immutable": True}
+    assert "takes longer than 24 months" in paces(frame)["num_loans"].reason
+    assert Schema.infer(frame, laws=False, preset="lending")["num_loans"].immutable
 
 
 UNITS = pd.DataFrame({"income": RANDOM.integers(1000, 9000, 600).astype(float), "debt_ratio": RANDOM.random(600)})

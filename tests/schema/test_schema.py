@@ -61,7 +61,6 @@ def test_numpy_scalars_become_plain_ones() -> None:
         ({"clock": -1}, "clock must be a finite number > 0 of units a month, got -1"),
         ({"clock": float("inf")}, "got inf"),
         ({"clock": 1, "direction": "decrease"}, "cannot go backwards"),
-        ({"clock": 1, "immutable": True}, "never chosen, so it cannot have immutable"),
         ({"clock": 1, "pace": 1}, "never chosen, so it cannot have pace"),
         ({"clock": 1, "fillable": True}, "never chosen, so it cannot have fillable"),
         ({"clock": 1, "derived": "y + 1"}, "never chosen, so it cannot have derived"),

@@ -1,6 +1,7 @@
 """What each person may reach: final form and violations, against a second check that shares no code with them."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -219,3 +220,28 @@ def test_cells_with_nowhere_to_go_are_frozen() -> None:
     schema = Schema((Feature("x", "count", direction="decrease"), level))
     table = Table.read(pd.DataFrame({"x": [0, 3], "l": ["a", "b"]}), schema)
     assert Region.of(table, Constraints()).frozen.tolist() == [[True, True], [False, False]]
+
+
+@given(
+    own=st.floats(0, 10).map(lambda x: round(x, 2)),
+    low=st.floats(0, 2).map(lambda x: round(x, 2)),
+    high=st.floats(0, 2).map(lambda x: round(x, 2)),
+    step=st.sampled_from([1.0, 0.5, 0.25]),
+)
+def test_a_number_without_another_grid_value_within_its_range_is_stuck(
+    own: float, low: float, high: float, step: float
+) -> None:
+    schema = Schema((Feature("x", "real", step=step, range=(-low, high)), Feature("y", "real")))
+    region = Region.of(Table.read(pd.DataFrame({"x": [own], "y": [0.0]}), schema), Constraints())
+    tried = np.arange(-10, 20, 0.05)
+    rows = np.column_stack((tried, np.zeros_like(tried)))
+    moves = region.final_form(rows, np.zeros(len(rows), dtype=np.intp))[:, 0] != own
+    assert region.frozen[0, 0] == (not moves.any())
+    unfrozen = replace(region, frozen=np.zeros_like(region.frozen))
+    assert region.frozen[0, 0] == (unfrozen.final_form(rows, np.zeros(len(rows), dtype=np.intp))[:, 0] == own).all()
+
+
+def test_a_pace_that_never_reaches_the_next_number_is_stuck() -> None:
+    schema = Schema((Feature("loans", "count", pace=0.0088), Feature("cards", "count", pace=0.05)), max_months=24)
+    table = Table.read(pd.DataFrame({"loans": [3], "cards": [3]}), schema)
+    assert Region.of(table, Constraints()).frozen.tolist() == [[True, False]]

@@ -258,3 +258,26 @@ def test_the_grid_has_a_value_below_and_one_beyond(value: float, step: float | N
     assert below <= value + 1e-5 * spacing
     assert beyond > value
     assert beyond - below <= 1.01 * spacing
+
+
+AGED = Schema((Feature("age", "count", clock=1 / 12, immutable=True), SINCE, USED, FREE))
+
+
+@pytest.mark.parametrize(
+    ("own", "changes", "cells", "months"),
+    [
+        ({}, {"age": 45}, {}, 0),
+        ({}, {"used": 0.2}, {"age": 41, "since": 15, "used": 0.2}, 12),
+        ({}, {"since": 27}, {"age": 42, "since": 27}, 24),
+        ({"since": -9}, {"used": 0.2}, {"age": 41, "used": 0.2}, 12),
+        ({"since": -9}, {"age": 41}, {}, 0),
+    ],
+)
+def test_nobody_waits_for_an_immutable_clock_but_it_advances(
+    own: dict[str, Any], changes: dict[str, float], cells: dict[str, float], months: float
+) -> None:
+    made = region({"age": 40, **own}, AGED)
+    assert became(made, **changes)[:2] == (cells, months)
+    assert made.frozen[0, 0]
+    held = region({"age": 40, **own}, AGED, immutable=["age"])
+    assert became(held, **changes)[:2] == (cells, months)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from attain.letters.printed import Printed, Printer
-from attain.letters.rounding import inward
+from attain.letters.rounding import inward, shown
 from attain.letters.texts import Texts
 from attain.results.status import Typicality
 from attain.schema import Feature
@@ -31,6 +31,7 @@ class Change:
     ----------
     low, high, levels
         From `low` to `high`, or with one of the other `levels`, the option holds too; empty where that is not known.
+        Where only one of `low` and `high` is empty, the option holds to the end of all values that were tried.
     needed
         Whether the decision needs this change. Otherwise it only keeps the record like those of other people.
     """
@@ -56,6 +57,8 @@ class Option:
         What changes along with it.
     wait, takes
         How long to wait, or how long the changes take, such as `6 months`; empty where no time is known.
+    grows
+        The names of details that advance with time, and are counted as they will be then.
     level
         "typical", "unusual", "outside", or empty where the method does not say.
     """
@@ -64,6 +67,7 @@ class Option:
     follows: tuple[Change, ...]
     wait: str
     takes: str
+    grows: tuple[str, ...]
     level: str
 
 
@@ -99,18 +103,19 @@ class OptionWriter:
             follows=tuple(self._following(one, j) for j in follows if features[j].clock is None),
             wait=duration if waits else "",
             takes="" if waits else duration,
+            grows=tuple(self.texts.label(features[j]) for j in follows if features[j].clock is not None),
             level="" if np.isnan(one.typicality) else _LEVELS[Typicality(int(one.typicality))],
         )
 
     def _change(self, one: Printed, j: int) -> Change:
         feature, own = self._result.table.schema.features[j], self._result.table.values[one.owner, j]
         label, after = self.texts.label(feature), self._shown(feature, one.row[j])
-        before = self._shown(feature, float(f"{own:.6g}") if feature.numeric else own)
+        before = self._shown(feature, shown(feature, own))
         ends, levels = one.ranges.get(j), one.levels.get(j, [])
         if ends is not None and not feature.numeric:
             first, last = map(int, ends)
             ends, levels = None, [level for level in range(first, last + 1) if level != one.row[j]]
-        low, high = ("", "") if ends is None else self._ends(feature, ends, float(one.row[j]))
+        low, high = ("", "") if ends is None else self._ends(one, j, ends)
         return Change(
             label[:1].upper() + label[1:],  # it begins a line
             self._shown(feature, own) if before == after else before,
@@ -121,10 +126,17 @@ class OptionWriter:
             j not in one.unneeded,
         )
 
-    def _ends(self, feature: Feature, ends: tuple[float, float], value: float) -> tuple[str, str]:
-        """Both ends of a range, rounded inward as long as the value stays inside; the unit stands once."""
+    def _ends(self, one: Printed, j: int, ends: tuple[float, float]) -> tuple[str, str]:
+        """Both ends of a range, rounded inward as long as the value stays inside; the unit stands once.
+
+        An end beyond which nothing was tried is empty.
+        """
+        feature = self._result.table.schema.features[j]
         low, high = inward(*ends, feature.step)
-        low, high = (low, high) if low <= value <= high else ends
+        low, high = (low, high) if low <= one.row[j] <= high else ends
+        below, above = self.printer.open_ends(one, j)
+        if below or above:
+            return "" if below else self._shown(feature, low), "" if above else self._shown(feature, high)
         return self.texts.language.number(low, feature.unit is not None), self._shown(feature, high)
 
     def _following(self, one: Printed, j: int) -> Change:

@@ -21,7 +21,7 @@ from attain.letters.languages import printable
 from attain.letters.rounding import candidates
 from attain.methods.recheck import Recheck
 from attain.schema import Feature
-from attain.tables import on_grid, ordinary, unchanged
+from attain.tables import on_grid, ordinary, snapped, unchanged
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
@@ -200,7 +200,8 @@ class Printer:
             return {}
         if any(j not in sides or not sides[j][0] <= own[j] <= sides[j][1] for j in one.unneeded):
             return {}
-        return {j: ends for j, ends in sides.items() if ends[0] < ends[1] and j not in one.unneeded}
+        others = {j: ends for j, ends in sides.items() if ends[0] < ends[1] and j not in one.unneeded}
+        return {j: ends for j, ends in others.items() if not ends[0] <= own[j] <= ends[1]}
 
     def _box(self, one: Printed) -> tuple[dict[int, tuple[float, float]], float]:
         """By column, the sides of the box round the answer, and the share of it that may fail."""
@@ -208,7 +209,25 @@ class Printer:
         if ranges is None or not len(at := np.flatnonzero(ranges.option == one.option)):
             return {}, math.nan
         sides = {int(ranges.column[r]): (float(ranges.box_low[r]), float(ranges.box_high[r])) for r in at}
-        return {j: ends for j, ends in sides.items() if not math.isnan(ends[0])}, float(ranges.box_failing[at[0]])
+        sides = {j: self._in_time(one, j, ends) for j, ends in sides.items() if not math.isnan(ends[0])}
+        return sides, float(ranges.box_failing[at[0]])
+
+    def _in_time(self, one: Printed, j: int, ends: tuple[float, float]) -> tuple[float, float]:
+        """The part of a side that takes no longer than what is printed; it may have been rounded to take less."""
+        low, high = (float(cells[0, j]) for cells in self.recheck.region.in_time(one.row[None], np.array([one.owner])))
+        low, high = max(low, ends[0]), min(high, ends[1])
+        feature = self.result.table.schema.features[j]
+        step = feature.step if feature.numeric else 1.0
+        first, last = snapped(np.array([low, high]), step, np.array([low, low]), np.array([high, high])).tolist()
+        return (ends[0] if low == ends[0] else first), (ends[1] if high == ends[1] else last)
+
+    def open_ends(self, one: Printed, j: int) -> tuple[bool, bool]:
+        """Whether the option holds to the least, and to the largest, value that was tried or that there can be."""
+        ranges, feature = self.result.intervals, self.result.table.schema.features[j]
+        assert ranges is not None
+        r = np.flatnonzero((ranges.option == one.option) & (ranges.column == j))[0]
+        least, most = np.fmax(ranges.least[r], feature.suggested[0]), np.fmin(ranges.most[r], feature.suggested[1])
+        return bool(ranges.box_low[r] <= least), bool(ranges.box_high[r] >= most)
 
     def _axes(self, one: Printed) -> list[_Axis]:
         """The columns of needed changes that may have other values, each with all of them, unless they are many."""
@@ -219,9 +238,11 @@ class Printer:
         other = {int(ranges.column[r]): ranges.levels[r] for r in np.flatnonzero(ranges.option == one.option)}
         axes = []
         for j in sorted({*one.chosen} - one.unneeded):
-            feature = self.result.table.schema.features[j]
+            feature, own = self.result.table.schema.features[j], self.result.table.values[one.owner, j]
             step = feature.step if feature.numeric else 1.0
             low, high = sides.get(j, (math.nan, math.nan))
+            if low <= own <= high:
+                continue
             if low <= one.row[j] <= high and step is not None and 0 < round((high - low) / step) < _MOST:
                 axes.append(_Axis(j, on_grid(low + step * np.arange(round((high - low) / step) + 1), step)))
             elif other.get(j):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attain.core.errors import AttainError, listed
+from attain.letters.rounding import shown
 from attain.letters.texts import Texts, is_coded, level_key
 from attain.schema import Feature
 from attain.tables import ordinary
@@ -40,7 +41,7 @@ def reasons(
             if len(mine) == most:
                 break
             feature, cell = table.schema.features[j], float(table.values[i, j])
-            value = table.layout.value(feature.name, cell)
+            value = table.layout.value(feature.name, shown(feature, cell))
             text = texts.reason(feature, value, _side(feature, cell, float(usual[j])))
             if not text:
                 lacking[f"{feature.name} ({level_key(value)})" if is_coded(feature, value) else feature.name] = None

@@ -357,7 +357,8 @@ class Explainer(_Learned, ABC):
 
     def _attributions(self, goal: Goal, region: Region, scored: np.ndarray, context: ModelContext) -> Attributions:
         others = compared_with(self.table_.values, context.met(goal), self._seed)
-        find = partial(find_contributions, goal, region, np.flatnonzero(scored), others, ~_fixed(region), self._seed)
+        free = ~(_fixed(region) | np.array([feature.immutable for feature in region.schema]))
+        find = partial(find_contributions, goal, region, np.flatnonzero(scored), others, free, self._seed)
         try:
             return find(self._product_score(goal))
         except StructureError:
@@ -696,7 +697,8 @@ def _outset(region: Region, met: np.ndarray, unreadable: Collection[int], late: 
 def _fixed(region: Region) -> np.ndarray:
     """Which cells no answer can change: frozen ones, and derived ones computed from nothing but fixed ones."""
     fixed, clocks = region.frozen.copy(), list(region.schema.clocks)
-    fixed[:, clocks] &= ~(region.high > region.factuals)[:, clocks]
+    # without anything to do, or to wait for, no time passes
+    fixed[:, clocks] &= fixed.all(axis=1, keepdims=True) | ~(region.high > region.factuals)[:, clocks]
     for one in region.book.derivations:
         fixed[:, one.column] = fixed[:, one.inputs].all(axis=1)
     return fixed

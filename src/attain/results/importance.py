@@ -42,6 +42,8 @@ class Importances:
         Whether the decision does not flip without this change, all others carried out, (r,): 0 or 1.
     to_stay_typical
         Whether it does, but to a record of a lower level of typicality, (r,): 0 or 1; NaN without a guard.
+    only_typical
+        Whether that holds, and the decision flips without all such changes of the option together, (r,): 0 or 1.
     """
 
     option: np.ndarray
@@ -49,6 +51,7 @@ class Importances:
     gain: np.ndarray
     for_decision: np.ndarray
     to_stay_typical: np.ndarray
+    only_typical: np.ndarray
 
     def state(self) -> dict[str, Any]:
         """For JSON; `restore` reads it."""

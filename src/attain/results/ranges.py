@@ -35,6 +35,9 @@ class Ranges:
         The sides of the box, (r,).
     box_failing
         An upper bound on the share of the box that does not hold: 0 where that is proven, (r,).
+    least, most
+        An end that lies here is none of the answer's, (r,): nothing beyond was tried, as nobody was seen there, or it
+        would take longer. NaN where there is no such end.
     """
 
     option: np.ndarray
@@ -47,6 +50,8 @@ class Ranges:
     box_low: np.ndarray
     box_high: np.ndarray
     box_failing: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
 
     @classmethod
     def joined(cls, parts: Sequence[Ranges]) -> Ranges:

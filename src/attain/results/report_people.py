@@ -203,7 +203,7 @@ def _held(result: Record) -> dict[_Key, _Range]:
             ranges[key] = (None, None, f"or {', '.join(plain(feature.levels[level]) for level in found.levels[r])}")
         elif low < high:
             ends = (_point(found.low_percentile[r]), _point(found.high_percentile[r]))
-            ranges[key] = (*ends, interval(low, high, feature).strip() or "any value")
+            ranges[key] = (*ends, interval(low, high, feature, found.least[r], found.most[r]).strip() or "any value")
     return ranges
 
 

@@ -57,12 +57,17 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
     first = cells[0]
     changes = [(cell, result.table.schema[cell["feature"]]) for cell in cells]
     derived = [_change(cell, feature) for cell, feature in changes if _follows(result, feature)]
-    chosen = actions((cell, feature) for cell, feature in changes if not _follows(result, feature))
-    chosen += [f"wait {months(first['months'])}"] if first["waits"] else []
-    parts = [f"For {requested(result)}, {joined(chosen, ', and ')}."] if chosen else []
+    chosen = [(cell, feature) for cell, feature in changes if not _follows(result, feature)]
+    spare = _only_typical(result, cells)
+    needed = actions((cell, feature) for cell, feature in chosen if feature not in spare)
+    needed += [f"wait {months(first['months'])}"] if first["waits"] else []
+    parts = [f"For {requested(result)}, {joined(needed, ', and ')}."] if needed else []
+    also = actions((cell, feature) for cell, feature in chosen if feature in spare)
+    aim = "stay typical" if first["level"] == str(Typicality.TYPICAL) else "be less unusual"
+    parts += [f"To {aim}, also {joined(also, ', and ')}."] if also else []
     parts += [f"This takes about {months(first['months'])}."] if first["months"] and not first["waits"] else []
     parts += [f"This brings {joined(derived)}."] if derived else []
-    parts += [*leeway(result, cells), *only_typical(result, cells)]
+    parts += leeway(result, cells)
     parts += [_TYPICALITY[first["level"]]] if first["level"] is not None else []
     return " ".join(parts)
 
@@ -76,19 +81,23 @@ def requested(result: Record) -> str:
 
 def only_typical(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """A sentence on changes that only keep the record typical, where `importance` was asked for."""
+    names = [plain(feature.title) for feature in _only_typical(result, cells)]
+    if not names:
+        return []
+    one = len(names) == 1
+    needed = f"The change of {names[0]} is" if one else f"The changes of {joined(names)} are"
+    if cells[0]["level"] == str(Typicality.TYPICAL):
+        return [f"{needed} not needed for the decision, but {'keeps' if one else 'keep'} the record typical."]
+    return [f"{needed} not needed for the decision, but without {'it' if one else 'them'} the record is less typical."]
+
+
+def _only_typical(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[Feature]:
+    """The features of an option whose changes can be left out together: they only keep the record typical."""
     found, i = result.importances, _option(result, cells)
     if found is None:
         return []
     mine = slice(*np.searchsorted(found.option, (i, i + 1)).tolist())
-    columns = found.column[mine][found.to_stay_typical[mine] == 1]
-    names = [plain(result.table.schema.features[j].title) for j in columns]
-    if not names:
-        return []
-    one = len(names) == 1
-    needed = f"The change of {names[0]} is" if one else f"The changes of {joined(names)} are each"
-    if cells[0]["level"] == str(Typicality.TYPICAL):
-        return [f"{needed} not needed for the decision, but {'keeps' if one else 'keep'} the record typical."]
-    return [f"{needed} not needed for the decision, but without {'it' if one else 'them'} the record is less typical."]
+    return [result.table.schema.features[j] for j in found.column[mine][found.only_typical[mine] == 1]]
 
 
 def leeway(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -99,7 +108,8 @@ def leeway(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
 def _other_values(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """Which other values do as well: of all numbers and ordered levels at once, and of each feature without an order.
 
-    Where only one feature changes, its whole range is said; else the sides of the box. Columns that follow are not.
+    Where only one feature changes, its whole range is said; else the sides of the box. Columns that follow are not, nor
+    those whose range has the person's own value in it: the change is not needed then.
     """
     found, schema, i = result.intervals, result.table.schema, _option(result, cells)
     if found is None:
@@ -114,8 +124,9 @@ def _other_values(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[st
     for r in rows:
         feature = schema.features[int(found.column[r])]
         low, high = (float(end[r]) for end in ends)
-        if low < high:
-            free.append(f"any {plain(feature.title)}{interval(low, high, feature)}")
+        own = float(result.table.values[result.owners[i], found.column[r]])
+        if low < high and not low <= own <= high:
+            free.append(f"any {plain(feature.title)}{interval(low, high, feature, found.least[r], found.most[r])}")
         if found.levels[r]:
             others = joined([_quoted(feature.levels[level]) for level in found.levels[r]], " or ")
             levels.append(f"For {plain(feature.title)}, {others} will do as well.")
@@ -126,9 +137,13 @@ def _other_values(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[st
     return [capitalised(f"{joined(free)} will do{sure}."), *levels]
 
 
-def interval(low: float, high: float, feature: Feature) -> str:
-    """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it."""
-    least, most = _limits(feature)
+def interval(low: float, high: float, feature: Feature, least: float = np.nan, most: float = np.nan) -> str:
+    """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it.
+
+    So is one at `least` or `most`, beyond which nothing was tried.
+    """
+    floor, ceiling = _limits(feature)
+    least, most = np.fmax(least, floor), np.fmin(most, ceiling)
     if feature.levels:
         lower, upper = (_quoted(feature.levels[int(end)]) for end in (low, high))
     else:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -23,7 +23,7 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, open_frame
 from attain.core.text import number
 from attain.schema.feature import Feature
-from attain.schema.paces import FIXED, is_count, pace_of, rounded
+from attain.schema.paces import FIXED, is_count, pace_of, rounded, years_pass
 from attain.schema.reading import read_columns
 from attain.schema.scales import other_scale
 from attain.schema.schema import Schema
@@ -56,7 +56,7 @@ Topic: TypeAlias = Literal[
 TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
     "choice": (
         "people do not choose it: age, sex, origin, family status, dependants, religion, disability, capital gains",
-        "`immutable = true`",
+        "`immutable = true`; an age advances all the same, `clock = 0.0833`, where answers take months",
     ),
     "clock": (
         "it advances with time: months since, tenure, years at",
@@ -69,9 +69,10 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
         '`direction = "increase"` or `"decrease"`',
     ),
     "pace": (
-        "it takes months to change: counts of trades, accounts, loans or inquiries, what is owed, education",
-        "`pace = 0.3`: as fast as the fastest 5 % of people gained what is counted; two years for what is owed, or for "
-        "a level of education; `immutable = true` where each new one would set back a clock, months since the last one",
+        "it takes months to change: counts of trades, accounts, loans or inquiries, what is owed, income, education",
+        "`pace = 0.3`: as fast as the fastest 5 % of people gained what is counted; two years for what is owed, for a "
+        "level of education, or for half the median income more; `immutable = true` where one more takes longer than "
+        "that, or would set back a clock, months since the last one",
     ),
     "identifier": ("integers that differ in every row, by no accident", "`immutable = true`, or leave the column out"),
     "code": (
@@ -165,8 +166,24 @@ def advise(schema: Schema, frame: Frame, *, decided: bool = False) -> tuple[Advi
         raise DataError(f"frame lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}")
     values = read_columns(library.read(native), schema.features, library.labels(native), library)
     twins = _twins(schema)
-    items = (item for j, name in enumerate(schema.names) for item in _items(schema, values, j, twins.get(name)))
+    items = [item for j, name in enumerate(schema.names) for item in _items(schema, values, j, twins.get(name))]
+    timed = (
+        schema.clocks
+        or schema.paced
+        or any(not item.decided and {"pace", "clock"} & item.changes.keys() for item in items)
+    )
+    items = [_aged(item, schema, values) for item in items] if timed else items
     return tuple(item for item in items if decided or not item.decided)
+
+
+def _aged(item: Advice, schema: Schema, values: np.ndarray) -> Advice:
+    """Advice about an age where answers take months: nobody is asked to change it, but it advances."""
+    j = schema.position(item.column)
+    rate = years_pass(schema.features[j], values[:, j]) if item.about == "choice" else None
+    if rate is None:
+        return item
+    reason = f"{item.reason} But it advances while others change, and an answer should hold at the age then."
+    return replace(item, reason=reason, changes={**item.changes, "clock": _plain(round(rate, 4))})
 
 
 def columns_to_decide(schema: Schema) -> dict[str, str]:

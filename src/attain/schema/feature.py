@@ -52,7 +52,7 @@ class Feature:
         Codes that stand for a state rather than a number, each with its meaning: `{-9: "no record"}`. A row neither
         enters nor leaves a special state unless `transitions` allow it.
     immutable
-        The value never changes.
+        The value never changes; that of a clock only as time passes, and nobody is told to wait for it.
     immutable_if
         A rule: the value never changes for people whose own record certainly satisfies it.
     direction
@@ -293,7 +293,6 @@ def _time_complaints(feature: Feature) -> Iterator[str]:
     if feature.direction == "decrease":
         yield "a clock cannot go backwards, but direction is 'decrease'"
     chosen = {
-        "immutable": feature.immutable,
         "immutable_if": feature.immutable_if is not None,
         "derived": feature.derived is not None,
         "pace": feature.pace is not None,

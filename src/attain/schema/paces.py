@@ -1,4 +1,4 @@
-"""How fast columns can change: counts as fast as people gained them, what is owed and what is learned over years."""
+"""How fast columns can change: counts as fast as people gained them, what is owed, earned or learned over years."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from attain.schema.vocabulary import (
     counted,
     dates_a_record,
     is_an_age,
+    is_earned,
     is_learned,
     is_owed,
     is_share,
@@ -35,6 +36,10 @@ _YEAR: Final = 12
 """Records that are younger, in months, say little about how fast they grow."""
 _REPAID: Final = 24
 """The months in which what is owed is paid back."""
+_RISE: Final = (24, 0.5)
+"""The months in which what is earned rises, and by which share of the median at most."""
+_LONG: Final = 24
+"""The months in which a count must be able to change by one; else no answer should ask for it."""
 _LEARNED: Final = (24, 12)
 """The months that a level of education takes, and a year of it."""
 _FEWEST: Final = 30
@@ -42,7 +47,7 @@ _FEWEST: Final = 30
 _EXACT: Final = 1e-6
 """Rates that have no more than two digits but for rounding errors are not rounded up, in units of the second."""
 FIXED: Final[Mapping[str, Any]] = {"immutable": True}
-"""What decides about a count that cannot change while clocks advance."""
+"""What decides about a count that cannot change while clocks advance, or not within two years."""
 
 
 class Pace(NamedTuple):
@@ -71,13 +76,15 @@ def is_count(feature: Feature, values: np.ndarray) -> bool:
 
 
 def pace_of(schema: Schema, values: np.ndarray, j: int) -> Pace | None:
-    """How fast a column of counts, of what is owed or of education can change; None for other columns.
+    """How fast a column of counts, of what is owed or earned, or of education can change; None for other columns.
 
     `values` (n, d) are the rows of a frame.
     """
     feature = schema.features[j]
     if is_owed(feature.name):
         return _repaid(feature, values[:, j])
+    if is_earned(feature.name):
+        return _rising(feature, values[:, j])
     if is_learned(feature.name):
         step = (
             "A year of education takes 12 months." if feature.numeric else "A level of education takes about two years."
@@ -133,6 +140,22 @@ def _repaid(feature: Feature, cells: np.ndarray) -> Pace | None:
     return Pace(reason, {"pace": pace})
 
 
+def _rising(feature: Feature, cells: np.ndarray) -> Pace | None:
+    """What is earned: two years bring half the median more, at most."""
+    known = ordinary_numbers(feature, cells) if feature.numeric else np.empty(0)
+    known = known[~np.isnan(known)]
+    median = float(np.median(known)) if len(known) else 0.0
+    if median <= 0:
+        return None
+    months, share = _RISE
+    pace = rounded(share * median / months)
+    reason = (
+        f"What people earn rises over months: by half of {number(round(median, 3))}, the median, in {months} months at "
+        f"most are {number(pace)} a month."
+    )
+    return Pace(reason, {"pace": pace})
+
+
 def _growing(schema: Schema, values: np.ndarray, j: int) -> Pace | None:
     """A count that builds up one by one: as fast as the fastest people gained."""
     rate, source = _rate(schema, values, j)
@@ -142,7 +165,9 @@ def _growing(schema: Schema, values: np.ndarray, j: int) -> Pace | None:
         f"It changes one by one, over months: the fastest {round(100 * (1 - _FASTEST))} % of people gained "
         f"{number(rate)} a month or more, {source}."
     )
-    return Pace(reason, {"pace": rate}) if rate > 0 else None
+    if rate * _LONG < 1:
+        return Pace(f"{reason} One more or less takes longer than {_LONG} months.", FIXED) if rate > 0 else None
+    return Pace(reason, {"pace": rate})
 
 
 def _rate(schema: Schema, values: np.ndarray, j: int) -> tuple[float | None, str]:
@@ -189,6 +214,14 @@ def _share(schema: Schema, values: np.ndarray, j: int, thing: str) -> Pace | Non
         f"{number(rate)} are gained a month, a share of one half moves by {number(pace)} a month."
     )
     return Pace(reason, {"pace": pace})
+
+
+def years_pass(feature: Feature, values: np.ndarray) -> float | None:
+    """How much a person's age advances in a month; None where a column is no age, or has no numbers."""
+    if not (feature.numeric and is_an_age(feature.name)) or feature.transitions or feature.fillable:
+        return None
+    middle = float(np.nanmedian(values)) if (~np.isnan(values)).any() else 0.0
+    return units_a_month(feature.name, feature.unit) or (1 / _YEAR if _ADULT < middle < 100 else None)
 
 
 def rounded(rate: float) -> float:

@@ -77,7 +77,7 @@ def described(value: object, feature: Feature) -> str:
 
 
 def _freedom(feature: Feature) -> str:
-    if feature.immutable:
+    if feature.immutable and feature.clock is None:
         return "no"
     if feature.derived is not None:
         return f"= {feature.derived}"

@@ -70,6 +70,7 @@ _MONEY: Final = re.compile(
 _OWED: Final = re.compile(
     r"\b(debts?|dti|owed|owing|arrears|balances?|bal|utili[sz]ation|util|burden|\w*schuld(en)?|saldo|auslastung)\b"
 )
+_EARNED: Final = re.compile(r"\b(incomes?|salar(y|ies)|wages?|earnings?|\w*einkommen|\w*gehalt|\w*verdienst)\b")
 _LEARNED: Final = re.compile(
     r"\b(education|degree|qualifications?|schooling|diploma|(schul|studien|berufs)?abschluss|ausbildung|bildung\w*)\b"
 )
@@ -194,6 +195,12 @@ def window_of(name: str) -> float | None:
 def is_owed(name: str) -> bool:
     """Whether a column measures, or counts, what is owed: debts, utilisation, accounts with a balance."""
     return _OWED.search(words_of(name)) is not None
+
+
+def is_earned(name: str) -> bool:
+    """Whether a column measures what people earn, and should earn no less of: income, salary."""
+    way = direction_of(name)
+    return way is not None and way[0] == "increase" and _EARNED.search(words_of(name)) is not None
 
 
 def is_learned(name: str) -> bool:

@@ -104,7 +104,8 @@ class Region:
                 states[j] = allowed
         for owners, given in constraints.resolved(schema, table.labels):
             for name in given.immutable:
-                pinned[owners, schema.position(name)] = True
+                # an immutable clock is nobody's choice already, and must not stop time
+                pinned[owners, schema.position(name)] = not schema[name].immutable
             for name, weight in given.cost.items():
                 cost[owners, schema.position(name)] = weight
             if given.max_changes is not None:
@@ -155,6 +156,17 @@ class Region:
         stuck = region._stuck()
         return replace(region, frozen=region.frozen | stuck, frozen_without_laws=self.frozen_without_laws | stuck)
 
+    def in_time(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Between which cells changes take no longer than the rows do, (n, d) each; infinite without a pace."""
+        low, high = np.full(rows.shape, -math.inf), np.full(rows.shape, math.inf)
+        timing, own, months = self.book.timing, self.factuals[owners], self.months(rows, owners)
+        for j, pace in () if timing is None else timing.paces:
+            feature, farthest = self.schema.features[j], pace * months
+            if feature.ordered:
+                on_scale = ordinary(feature, own[:, j])
+                _tighten(low, high, j, own[:, j], on_scale, "any", (-farthest, farthest))
+        return np.fmin(low, rows), np.fmax(high, rows)
+
     def without_laws(self) -> Region:
         """What the rows may reach if only the schema and the constraints are kept."""
         return replace(self, frozen=self.frozen_without_laws, book=self.book.without_laws)
@@ -172,7 +184,10 @@ class Region:
             if not feature.numeric:
                 stuck[:, j] = self._levels(j, np.arange(len(self))).sum(axis=1) <= ~np.isnan(own)
                 continue
-            fixed = (self.low[:, j] >= self.high[:, j]) & ((self.low[:, j] == own) | (self.low[:, j] > self.high[:, j]))
+            low, high = self.low[:, j], self.high[:, j]
+            least, most = (snapped(end, feature.step, low, high) for end in (low, high))
+            # a move that is smaller than the grid is none
+            fixed = np.isnan(least) | ((least == most) & (least == on_grid(own, feature.step)))
             if allowed is not None:
                 elsewhere = allowed[:, :-1] & (own[:, None] != np.array(list(feature.special)))
                 fixed = (fixed | ~allowed[:, -1]) & ~elsewhere.any(axis=1)

@@ -6,8 +6,8 @@ months, and a clock of rate r that stands at c goes on to
     value(T) = max(c, ⌊c + r T⌋),        ⌊ ⌋ on the grid of its column.
 
 The last of ordered levels has no end: a clock that has come there stays. T is no column of its own. The *leading* clock
-of a row, of those that can advance the one that shows the shortest time, says how long: a search moves it like any
-number, and all others are computed. So
+of a row, of those that can advance and are not immutable the one that shows the shortest time, says how long: a search
+moves it like any number, and all others are computed. So
 
     T = max(least T with value(T) ≥ the leading clock's cell, what the paced changes need).
 """
@@ -67,8 +67,8 @@ class Timing:
         return runs
 
     def leads(self, factuals: np.ndarray) -> np.ndarray:
-        """Which of them says how long an answer takes, (n, clocks): the first of each row that runs."""
-        runs = self.runs(factuals)
+        """Which of them says how long an answer takes, (n, clocks): the first of each row that runs and is searched."""
+        runs = self.runs(factuals) & np.array([not self._features[j].immutable for j in self.clocks], dtype=bool)
         return np.asarray(runs & (np.cumsum(runs, axis=1) == 1))
 
     def _value(self, j: int, own: np.ndarray, months: np.ndarray) -> np.ndarray:

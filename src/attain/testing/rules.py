@@ -69,7 +69,7 @@ def _equal(old: Any, new: Any) -> bool:
 
 
 def _wrong(feature: Feature, old: Any, new: Any) -> list[str]:
-    if feature.immutable:
+    if feature.immutable and feature.clock is None:
         return ["immutable"]
     if new is None:
         return ["emptied"]

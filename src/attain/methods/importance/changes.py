@@ -65,8 +65,9 @@ def find_importances(
 ) -> Importances:
     """The importance of the changes of answers (n, d) of the rows `owners`, (n,).
 
-    For m changes the model is asked about 2^m + m rows, or 256 (m + 1) + m where there are more than 12. They are not
-    charged to budgets, which are for searching. `typicality` gives the level of rows, (n,); NaN without a guard.
+    For m changes the model is asked about 2^m + m + 1 rows, or 256 (m + 1) + m + 1 where there are more than 12. They
+    are not charged to budgets, which are for searching. `typicality` gives the level of rows, (n,); NaN without a
+    guard.
     """
     chosen = problem.region.changed(rows, owners)
     chosen[:, [one.column for one in problem.region.book.derivations]] = False
@@ -80,10 +81,24 @@ def find_importances(
         gain[at, column], needed[at, column] = np.round(gains, 6) + 0.0, ~flips
         known = flips & ~np.isnan(level[at])
         falls[at[known], column[known]] = typicality(undone[known]) > level[at[known]]
+    spare = _together(problem, rows, owners, chosen, falls == 1)
     listed, clocks = ~unchanged(problem.region.factuals[owners], rows), list(problem.region.schema.clocks)
     listed[:, clocks] &= chosen[:, clocks]
     cells = option, column = np.nonzero(listed)
-    return Importances(option, column, gain[cells], needed[cells], falls[cells])
+    return Importances(option, column, gain[cells], needed[cells], falls[cells], spare[cells].astype(np.float64))
+
+
+def _together(
+    problem: Problem, rows: np.ndarray, owners: np.ndarray, chosen: np.ndarray, spare: np.ndarray
+) -> np.ndarray:
+    """Which changes (n, d) of those that are spare one by one, can be left out all at once."""
+    some = np.flatnonzero(spare.any(axis=1))
+    own = problem.region.factuals[owners[some]]
+    without = problem.region.derived(np.where(chosen[some] & ~spare[some], rows[some], own), own)
+    met = problem.goal.judge(without, owners[some])[0] if len(some) else np.zeros(0, dtype=bool)
+    left = np.zeros_like(spare)
+    left[some[met]] = spare[some[met]]
+    return left
 
 
 def _batches(changes: np.ndarray) -> Iterator[np.ndarray]:

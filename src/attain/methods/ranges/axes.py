@@ -36,9 +36,9 @@ class Axis(NamedTuple):
     place: int
     whole: bool
 
-    def part(self, low: float, high: float) -> Axis:
-        """The values within limits, which are values too."""
-        values = np.unique(np.append(self.values[(self.values >= low) & (self.values <= high)], (low, high)))
+    def part(self, low: float, high: float, *more: float) -> Axis:
+        """The values within limits, which are values too, and `more` of them."""
+        values = np.unique(np.append(self.values[(self.values >= low) & (self.values <= high)], (low, high, *more)))
         return Axis(self.column, values, int(np.searchsorted(values, self.values[self.place])), self.whole)
 
 

@@ -117,6 +117,14 @@ class Box:
         low, high = (np.array([axis.values[at] for axis, at in zip(self.axes, side, strict=True)]) for side in sides)
         return low, high
 
+    def within(self, sides: Sides, low: np.ndarray, high: np.ndarray) -> Sides:
+        """The sides moved in to these values of the axes, (k,) each, where they lie beyond."""
+        first, last = (
+            [int(np.searchsorted(axis.values, end)) for axis, end in zip(self.axes, ends, strict=True)]
+            for ends in (low, high)
+        )
+        return tuple(map(max, sides[0], first)), tuple(map(min, sides[1], last))
+
     @cached_property
     def product(self) -> Product | None:
         """The scores of the axes' product; None where only the model can tell."""

@@ -14,7 +14,7 @@ from attain.methods.search.problem import Problem
 from attain.models.structure.products import ProductScore
 from attain.population.percentiles import Percentiles
 from attain.results.ranges import Ranges
-from attain.tables import ordinary
+from attain.tables import Region, ordinary, snapped
 
 _AT_ONCE: Final = 64
 """Answers looked at together, which bounds memory."""
@@ -67,15 +67,29 @@ def _ranges(
     ]
     low, high = np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
     low[slides], high[slides] = intervals(axes, rows[whose], owners[whose], deciding)
+    first, last = _in_time(region, rows, owners, low, high)
     boxes = []
     for i, row in enumerate(rows):
-        mine = [axes[e].part(low[i, column[e]], high[i, column[e]]) for e in np.flatnonzero(whose == i)]
+        mine = [
+            axes[e].part(*(float(ends[i, column[e]]) for ends in (low, high, first, last)))
+            for e in np.flatnonzero(whose == i)
+        ]
         boxes.append(Box(row, int(owners[i]), mine, deciding, percentiles, deciding.problem.seed))
-    sides = largest(boxes)
-    box_low, box_high = np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
+    whole = largest(boxes)
+    sides = [
+        box.within(some, first[i, box.columns], last[i, box.columns])
+        for i, (box, some) in enumerate(zip(boxes, whole, strict=True))
+    ]
+    box_low, box_high, least, most = (np.full(rows.shape, np.nan) for _ in range(4))
     for i, (box, some) in enumerate(zip(boxes, sides, strict=True)):
         box_low[i, box.columns], box_high[i, box.columns] = box.ends(some)
-    share = failing(boxes, sides)
+        # beyond what can be done in time, an answer holds if it does to the very end
+        sure = box.provable or len(box.axes) == 1
+        tried = [(axes[e].values[0], axes[e].values[-1]) for e in np.flatnonzero(whose == i)]
+        for j, ends, (start, end) in zip(box.columns, zip(*box.ends(whole[i]), strict=True), tried, strict=True):
+            least[i, j] = start if first[i, j] == low[i, j] else first[i, j] if sure and ends[0] == start else np.nan
+            most[i, j] = end if last[i, j] == high[i, j] else last[i, j] if sure and ends[1] == end else np.nan
+    low, high, share = first, last, failing(boxes, sides)
     at, which = np.nonzero(changed)
     return Ranges(
         option=options[at],
@@ -88,4 +102,20 @@ def _ranges(
         box_low=box_low[at, which],
         box_high=box_high[at, which],
         box_failing=share[at],
+        least=least[at, which],
+        most=most[at, which],
     )
+
+
+def _in_time(
+    region: Region, rows: np.ndarray, owners: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of ranges (m, d), moved in to the grid values that take no longer than the answers."""
+    soonest, farthest = region.in_time(rows, owners)
+    soonest, farthest = np.fmax(soonest, low), np.fmin(farthest, high)
+    for j, feature in enumerate(region.schema):
+        step = feature.step if feature.numeric else 1.0
+        first, last = (snapped(ends[:, j], step, soonest[:, j], farthest[:, j]) for ends in (soonest, farthest))
+        soonest[:, j] = np.where(soonest[:, j] > low[:, j], first, low[:, j])
+        farthest[:, j] = np.where(farthest[:, j] < high[:, j], last, high[:, j])
+    return soonest, farthest
