@@ -133,7 +133,8 @@ def timed(ranges: bool = False) -> Counterfactuals:
     ends = {"low": np.array([8.0, 10.0]), "high": np.array([12.0, 10.0])}
     places = {"low_percentile": np.array([0.2, 0.4]), "high_percentile": np.array([0.6, 0.4])}
     box = {"box_low": ends["low"], "box_high": ends["high"], "box_failing": np.zeros(2)}
-    known = Importances(np.array([0, 1]), np.array([0, 2]), np.array([0.4, 0.5]), np.ones(2), np.zeros(2))
+    box |= dict.fromkeys(("least", "most"), np.full(2, np.nan))
+    known = Importances(np.array([0, 1]), np.array([0, 2]), np.array([0.4, 0.5]), np.ones(2), *[np.zeros(2)] * 2)
     intervals = Ranges(**where, **ends, **places, **box) if ranges else None
     return replace(result, intervals=intervals, importances=known)
 

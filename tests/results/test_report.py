@@ -298,7 +298,7 @@ def timed() -> Counterfactuals:
     option, column = np.array([(0, 0), (1, 0), (1, 2), (1, 4), (2, 2), (2, 4)]).T
     gain = np.array([0.4, 0.25, 0.5, np.nan, 0.7, np.nan])
     needed = np.array([1.0, 1, 0, 0, 1, 0])
-    return replace(result, importances=Importances(option, column, gain, needed, np.zeros(6)))
+    return replace(result, importances=Importances(option, column, gain, needed, np.zeros(6), np.zeros(6)))
 
 
 def test_actions_come_first_then_one_wait_and_clocks_last(tmp_path: Path) -> None:
