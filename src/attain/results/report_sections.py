@@ -332,6 +332,7 @@ def provenance(result: Record, title: str | None) -> list[Block]:
     settings = result.settings
     blocks: list[Block] = [Heading("Model and data")]
     model, training = settings.get("model", {}), settings.get("training", {})
+    scored = result.person_figures.get("rows_scored", np.zeros(len(result)))
     facts = [
         ("model", model.get("class")),
         ("its library", " ".join(filter(None, (model.get("library"), model.get("library_version"))))),
@@ -343,7 +344,8 @@ def provenance(result: Record, title: str | None) -> list[Block]:
         ("features", _count(len(result.table.schema))),
         ("training data, digest", training.get("digest")),
         ("explainer, digest", settings.get("explainer_digest")),
-        ("rows that models were asked about", _count(result.rows_asked)),
+        # `rows_asked` has training rows, too, which an explainer that knows the model does not ask about again
+        ("rows that the model was asked about for people", _count(int(scored.sum()))),
     ]
     blocks.append(Facts([(name, plain(value)) for name, value in facts if value not in (None, "")]))
     if settings:
