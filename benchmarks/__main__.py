@@ -18,6 +18,7 @@ MODULES = (
     "months",
     "advice",
     "guarded_speed",
+    "fixed_costs",
     "slack",
     "importance",
     "reports",

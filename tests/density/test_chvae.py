@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from attain.core.errors import DataError
 from attain.datasets import make_blobs, make_moons
-from attain.density import CHVAE, CVAE, TILE, VAE, Codes
+from attain.density import CHVAE, CVAE, TILE, VAE, Codes, estimator
 from attain.schema import Feature, Schema
 from attain.testing.autoencoder import check_autoencoder
 
@@ -270,3 +270,14 @@ def test_the_bound_beats_independent_columns_on_dependent_ones() -> None:
     model = VAE(schema, latent_dim=1, epochs=60, batch_size=64, verbose=False).fit(frame)
     truth = -np.log(2 * np.pi * np.e) - np.log(0.3)
     assert model.log_density(frame, 100).mean() == pytest.approx(truth, abs=0.1)
+
+
+@pytest.mark.parametrize("samples", [6, 10, 23])
+def test_the_bound_in_parts_is_that_of_all_draws_at_once(
+    samples: int, fitted: CHVAE, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, model = mixed(40, seed=5), fitted
+    in_parts = model.log_density_with_error(rows, samples)
+    monkeypatch.setattr(estimator, "_DRAWS", samples)
+    for part, whole in zip(in_parts, model.log_density_with_error(rows, samples), strict=True):
+        np.testing.assert_allclose(part, whole, rtol=1e-4, atol=1e-5)

@@ -27,6 +27,8 @@ from attain.schema import Schema
 ACTIVE = 0.01
 """A latent unit is active if the variance over rows of its posterior mean, relative to its prior mean, exceeds this."""
 _BOUND_TILE, _GRADIENT_TILE, _SAMPLE_TILE = 128, 256, 1024
+_DRAWS = 5
+"""Draws in one call of the compiled bound, so that any number of them is compiled once."""
 _BOUND_SEED = 0
 """A constant: every call of `log_density` uses the same noise, so that a row's figure never changes."""
 _HISTORY = ("reconstruction", "kl_latent", "kl_component", "validation")
@@ -156,12 +158,14 @@ class MixtureEstimator(ReadsRows):
         if samples < 1:
             raise DataError(f"samples must be an integer ≥ 1, got {samples!r}")
         shape = (samples, self.model_.components, self.model_.latent_dim)
-        noise = jax.numpy.asarray(np.random.default_rng(_BOUND_SEED).standard_normal(shape), np.float32)
-        bound, error = in_tiles(
-            lambda tile: compiled.importance_bound(self.model_, tile, noise),
-            [self.columns_.prepare(values)],
-            _BOUND_TILE,
-        )
+        noise = np.random.default_rng(_BOUND_SEED).standard_normal(shape).astype(np.float32)
+        rows = self.columns_.prepare(values)
+        parts = [
+            in_tiles(lambda tile, some=some: compiled.importance_bound(self.model_, tile, some), [rows], _BOUND_TILE)
+            for some in (noise[start : start + _DRAWS] for start in range(0, samples, _DRAWS))
+        ]
+        bounds, errors = (np.stack(part) for part in zip(*parts, strict=True))
+        bound, error = parts[0] if len(parts) == 1 else _averaged(bounds, errors, samples)
         return bound.astype(np.float64) + self.columns_.log_base(values), error.astype(np.float64)
 
     @property
@@ -267,6 +271,20 @@ def check_size(name: str, value: object) -> None:
     """Refuses what is neither None nor an integer ≥ 1."""
     if value is not None and (not isinstance(value, int | np.integer) or value < 1):
         raise DataError(f"{name} must be an integer ≥ 1 or None, got {value!r}")
+
+
+def _averaged(bounds: np.ndarray, errors: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """The bound and its error (n,) over all draws, from those of each part of them (parts, n).
+
+    A bound is the logarithm of an average weight, and its error is that of the average, relative to it.
+    """
+    draws = np.full((len(bounds), 1), _DRAWS)
+    draws[-1] = samples - _DRAWS * (len(bounds) - 1)
+    largest = bounds.max(axis=0).astype(np.float64)
+    means = np.exp(bounds - largest)
+    mean = (draws * means).sum(axis=0) / samples
+    squares = (errors * means) ** 2 * np.maximum(draws - 1, 1) * draws + draws * (means - mean) ** 2
+    return largest + np.log(mean), np.sqrt(squares.sum(axis=0) / (samples - 1) / samples) / mean
 
 
 def _network_inputs(codes: Codes) -> list[np.ndarray]:

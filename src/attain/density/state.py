@@ -34,13 +34,16 @@ def rebuilt(
     form = Columns.fit(schema, np.full((2, len(schema)), np.nan), conditional=conditional)
     columns = Columns(form.free, form.conditions, _flagged(facts["flagged"], form), form.names)
     _check_sizes(facts, sum(array.size for array in arrays.values()))
-    model = Mixture.initial(
-        columns,
-        jax.random.key(0),
-        latent_dim=facts["latent_dim"],
-        components=facts["components"],
-        hidden=tuple(facts["hidden"]),
-        estimator=facts["estimator"],
+    # Only the shapes of its arrays: nothing is drawn or compiled.
+    model = jax.eval_shape(
+        lambda: Mixture.initial(
+            columns,
+            jax.random.key(0),
+            latent_dim=facts["latent_dim"],
+            components=facts["components"],
+            hidden=tuple(facts["hidden"]),
+            estimator=facts["estimator"],
+        )
     )
     return _filled(columns, "columns", arrays), _filled(model, "model", arrays)
 
@@ -65,13 +68,13 @@ def _check_sizes(facts: Mapping[str, Any], stored: int) -> None:
 
 
 def _filled(tree: Any, name: str, arrays: Mapping[str, np.ndarray]) -> Any:
-    dynamic, static = eqx.partition(tree, eqx.is_array)
+    dynamic, static = eqx.partition(tree, lambda leaf: eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct))
     old_leaves, structure = jax.tree.flatten(dynamic)
     stored = [arrays[key] for key in sorted(arrays) if key.startswith(f"{name}.")]
     if len(stored) != len(old_leaves):
         raise FileError(f"the file has {len(stored)} arrays for the {name}, where the schema needs {len(old_leaves)}")
     for old, new in zip(old_leaves, stored, strict=True):
-        if np.shape(old) != np.shape(new) or np.asarray(old).dtype != new.dtype:
+        if np.shape(old) != np.shape(new) or old.dtype != new.dtype:
             raise FileError(f"an array of the {name} has the shape {np.shape(new)}, where {np.shape(old)} is needed")
     kept = [
         new if isinstance(old, np.ndarray) else jax.numpy.asarray(new)

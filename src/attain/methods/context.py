@@ -36,6 +36,7 @@ class ModelContext:
         self._met, self._score = np.zeros(len(training), dtype=bool), np.full(len(training), np.nan)
         self._reference: Reference | None = None
         self._inspected: tuple[str, Any] | None = None
+        self._others: dict[str, Any] = {}
 
     def judged(self, goal: GoalLike, at: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Which training rows meet the goal, and their scores, (n,) each; or only of those at these positions."""
@@ -64,6 +65,13 @@ class ModelContext:
             if self._inspected is None or self._inspected[0] != parameters:
                 self._inspected = (parameters, inspect(goal, self))
             return self._inspected[1]
+
+    def kept(self, name: str, compute: Callable[[], Any]) -> Any:
+        """What `compute` returns, computed when it is first asked for by this name."""
+        with self._lock:
+            if name not in self._others:
+                self._others[name] = compute()
+            return self._others[name]
 
     def same_answers(self, goal: GoalLike) -> bool:
         """Whether the model still decides alike about every training row."""

@@ -11,11 +11,11 @@ from sklearn.base import clone
 from attain.core.errors import AttainError, FileError
 from attain.density.autoencoder import Autoencoder, Codes
 from attain.methods.base import Explainer
+from attain.methods.context import ModelContext
 from attain.methods.latent_plane import MOST_SHOWN, plane_of, spaced
 from attain.methods.search.latent_space import DecodeVjp, Latent
 from attain.methods.search.moves import Scale, fewest_changes
-from attain.models import GoalLike
-from attain.population.reference import Reference
+from attain.models import GoalLike, probe_rows
 from attain.results.plots.latent import Plane
 from attain.schema import Schema
 from attain.tables import Region, without_unseen
@@ -183,12 +183,14 @@ class LatentExplainer(Explainer):
 
         return decided
 
-    def _density_rank(self, rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
+    def _density_rank(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
         """The rank of each answer's density, given its immutable features, among real rows of the desired class."""
-        if not len(rows) or not len(reference):
+        values = context.reference(goal).values
+        if not len(rows) or not len(values):
             return {"density_rank": np.full(len(rows), np.nan)}
-        some = reference.values[np.linspace(0, len(reference) - 1, min(len(reference), _RANKED)).astype(np.intp)]
-        real, own = np.sort(self._log_density(some, _RANK_SAMPLES)), self._log_density(rows, _RANK_SAMPLES)
+        some = probe_rows(values, _RANKED)
+        real = context.kept("densities", lambda: np.sort(self._log_density(some, _RANK_SAMPLES)))
+        own = self._log_density(rows, _RANK_SAMPLES)
         return {"density_rank": np.round(np.searchsorted(real, own) / len(real), 3)}
 
     def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.neighbors import NearestNeighbors
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 
@@ -25,6 +24,8 @@ _GROWTH: Final = 1.1
 """A k-d tree is used if a point's 20 nearest reach at least this much farther than its 10 nearest: 2^(1/7), as where
 points fill seven dimensions. Measured at 10³ to 10⁵ points, matrix products are faster beyond that."""
 _SAMPLE: Final = 100
+_PAIRS: Final = 1_000_000
+"""Up to this many pairs, a plain matrix product is faster than scikit-learn's search."""
 _THREADED: Final = 1_000
 """From this many queries on, a tree answers them on all cores."""
 
@@ -74,13 +75,22 @@ class Neighbours:
         if width == len(self.points):
             return np.tile(np.arange(width), (len(points), 1)), np.full(len(points), np.inf)
         if self._tree is None:
-            distances, indices = self._pairs.kneighbors(points, width)
+            indices, farthest = self._of_all_pairs(points, width)
         else:
             workers = -1 if len(points) >= _THREADED else 1
-            distances, indices = self._tree.query(points, k=range(1, width + 1), workers=workers)
-        farthest = distances[:, -1] ** 2
+            distances, indices = map(np.asarray, self._tree.query(points, k=range(1, width + 1), workers=workers))
+            farthest = distances[:, -1] ** 2
         beyond = farthest - _ROUNDING * (farthest + (points**2).sum(axis=1))
         return np.sort(indices, axis=1), np.sqrt(np.maximum(beyond, 0.0))
+
+    def _of_all_pairs(self, points: FloatArray, width: int) -> tuple[IndexArray, FloatArray]:
+        """The nearest `width` points (q, width) in any order, and the squared distance of the farthest (q,)."""
+        if len(points) * len(self.points) > _PAIRS:
+            distances, indices = self._pairs.kneighbors(points, width)
+            return indices, distances[:, -1] ** 2
+        squared = self._squares - 2 * points @ self.points.T + (points**2).sum(axis=1)[:, None]
+        indices = np.argpartition(squared, width - 1, axis=1)[:, :width]
+        return indices, np.take_along_axis(squared, indices[:, -1:], axis=1)[:, 0]
 
     @cached_property
     def _tree(self) -> cKDTree | None:
@@ -88,7 +98,13 @@ class Neighbours:
         return cKDTree(self.points, balanced_tree=False, compact_nodes=False) if self._favours_tree() else None
 
     @cached_property
-    def _pairs(self) -> NearestNeighbors:
+    def _squares(self) -> FloatArray:
+        return (self.points**2).sum(axis=1)
+
+    @cached_property
+    def _pairs(self) -> Any:
+        from sklearn.neighbors import NearestNeighbors  # takes long to import, and small tables do without
+
         return NearestNeighbors(algorithm="brute").fit(self.points)
 
     def _favours_tree(self) -> bool:
@@ -96,6 +112,7 @@ class Neighbours:
         if np.ptp(self.points, axis=0).astype(bool).sum() > _TREE_DIMENSIONS:
             return False
         sample = self.points[np.linspace(0, len(self.points) - 1, _SAMPLE).astype(np.intp)]
-        distances = self._pairs.kneighbors(sample, min(21, len(self.points)))[0]
-        inner, outer = distances[:, distances.shape[1] // 2], distances[:, -1]
+        inner, outer = (
+            np.sqrt(self._of_all_pairs(sample, min(width, len(self.points)))[1].clip(min=0)) for width in (11, 21)
+        )
         return bool(np.median(outer[inner > 0] / inner[inner > 0]) >= _GROWTH) if (inner > 0).any() else True

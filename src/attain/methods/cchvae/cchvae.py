@@ -102,4 +102,4 @@ class CCHVAE(LatentExplainer):
         return Answers(rows, owners, distance, status, figures)
 
     def _more_figures(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
-        return self._density_rank(rows, context.reference(goal))
+        return self._density_rank(rows, goal, context)

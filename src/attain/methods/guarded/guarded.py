@@ -331,4 +331,4 @@ class Guarded(LatentExplainer):
         return replace(answers, figures={**answers.figures, **figures})
 
     def _more_figures(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
-        return {} if self.autoencoder_ is None else self._density_rank(rows, context.reference(goal))
+        return {} if self.autoencoder_ is None else self._density_rank(rows, goal, context)

@@ -69,6 +69,8 @@ def squared_distances(points: np.ndarray, others: np.ndarray, weights: np.ndarra
     """
     total = np.zeros((len(points), len(others)), dtype=points.dtype)
     for dimension in range(points.shape[1]):
+        if weights is not None and not weights[:, dimension].any():
+            continue
         apart = (points[:, dimension, None] - others[None, :, dimension]) ** 2
         total += apart if weights is None else apart * weights[:, dimension, None]
     return total

@@ -73,11 +73,11 @@ class Starts:
         near = np.argpartition(whole, n - 1, axis=1)[:, :n] if n < len(crowd) else None
         near = np.sort(near, axis=1) if near is not None else np.tile(np.arange(len(crowd)), (len(region), 1))
         far = np.take_along_axis(whole, near, axis=1)
-        shift = np.zeros(near.shape)
+        shift, their_ranks = np.zeros(near.shape), crowd.ranks(percentiles)
+        own_ranks = percentiles.interpolated(region.factuals)
         for j in region.schema.free_columns:
             own, theirs = region.factuals[:, j], crowd.values[:, j]
-            standing = percentiles.interpolated(own[:, None], [j])[:, 0]
-            apart = np.abs(percentiles.interpolated(theirs[:, None], [j])[:, 0][near] - standing[:, None])
+            apart = np.abs(their_ranks[:, j][near] - own_ranks[:, [j]])
             same = (theirs[near] == own[:, None]) | (np.isnan(theirs)[near] & np.isnan(own)[:, None])
             shift += region.cost[:, [j]] * np.where(same, 0.0, np.where(np.isnan(apart), 1.0, apart))
         shift += np.where(far >= _FAR, _FAR, 0.0)
