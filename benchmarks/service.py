@@ -107,17 +107,27 @@ async def measured() -> list[Load]:
     """Every kind of question."""
     await started()
     people = (await get("/people?decision=refused&limit=500"))["people"]
-    records = [json.dumps({"record": one["record"]}).encode() for one in people]
+    amounts = range(400)
+    records = [
+        json.dumps({"record": {**one["record"], "credit_amount": 1_000 + amount}}).encode()
+        for amount in amounts
+        for one in people
+    ]
     asked = [{"person": one["id"], "n": n, "details": False} for n in (1, 2, 3) for one in people]
     explained = [json.dumps(question).encode() for question in asked]
     await load("", "POST", "/explain", [json.dumps({**asked[0], "n": 5}).encode()], 1)  # learns about the model
     alone = await load("/explain, new, one connection", "POST", "/explain", explained[:20], 1)
-    new = await load("/explain, new", "POST", "/explain", explained[20:120])
+    new, meanwhile = await asyncio.gather(
+        load("/explain, new", "POST", "/explain", explained[20:120]),
+        load("/health meanwhile, one connection", "GET", "/health", [b""] * 500, 1),
+    )
     return [
         await load("/health", "GET", "/health", [b""] * 5_000),
-        await load("/predict", "POST", "/predict", (records * 40)[:1_500]),
+        await load("/predict, new", "POST", "/predict", records[:1_500]),
+        await load("/predict, known", "POST", "/predict", (records[:1_500] * 3)[:4_000]),
         await load("/explain, known", "POST", "/explain", (explained[:120] * 40)[:4_000]),
         new,
+        meanwhile,
         alone,
     ]
 

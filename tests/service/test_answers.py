@@ -3,11 +3,13 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import pandas as pd
 import pytest
 
-from attain import Constraints, Schema
+from attain import Constraints, Guarded, Schema
 from attain.service import documents
 from attain.service.questions import Explain
+from attain.tables import Table
 from attain.testing import people
 from tests.service.world import app_of, client_of, record_of, refused, shared, trained
 
@@ -253,3 +255,25 @@ def test_difficulty_weighs_the_schemas_own_costs() -> None:
     wishes = Explain(person="x", difficulty={"debt": "hard", "score": "impossible"}).constraints(schema)
     assert wishes.cost == {"debt": 6.0}
     assert wishes.immutable == ("score",)
+
+
+def test_the_map_is_that_of_the_explainer() -> None:
+    from tests.density.outside import ProbabilisticPCA
+
+    X = people.frame(200)
+    y = people.labels(X)
+    explainer = Guarded(people.schema(), autoencoder=ProbabilisticPCA(people.schema(), 3), random_state=0).fit(X, y)
+    model = people.linear_model(X, y)
+    client = client_of(app_of(explainer=explainer, model=model))
+    assert client.get("/schema").json()["map"]
+    first, second = record_of(refused()[0]), record_of(refused()[1])
+    answer = client.post("/map", json={"record": first, "options": [second]}).json()
+    documents.MapAnswer.model_validate(answer)
+    rows = [Table.read(pd.DataFrame([record]), explainer.schema_).values for record in (first, second)]
+    plane = explainer.latent_plane(model, *rows, target=people.DESIRED)
+    assert answer["person"] == pytest.approx(plane.factuals[0], abs=1e-5)
+    assert answer["options"][0] == pytest.approx(plane.options[0], abs=1e-5)
+    assert [accepted for _, _, accepted in answer["population"]] == plane.accepted.tolist()
+    assert len(answer["regions"]["share"]) == len(answer["regions"]["y"])
+    wrong = client.post("/map", json={"record": first, "options": [{**second, "education": "x"}]})
+    assert wrong.status_code == 422

@@ -160,3 +160,12 @@ def test_uploads_do_not_stay() -> None:
         folder = Path(app.state.jobs._folder.name)
         assert list(folder.iterdir()) == []
     assert not folder.exists()
+
+
+def test_a_job_that_waits_is_cancelled_at_once(client: TestClient) -> None:
+    body = pd.concat([trained()[2].loc[refused()]] * 5, ignore_index=True).to_csv(index=False).encode()
+    first, second = started(client, body), started(client, body)
+    assert client.delete(f"/jobs/{second}").json()["state"] == "cancelled"
+    client.delete(f"/jobs/{first}")
+    assert ended(client, first)["state"] == "cancelled"
+    assert client.get(f"/jobs/{second}/result").status_code == 404

@@ -106,12 +106,14 @@ def test_malformed_questions_get_a_sentence(body: bytes) -> None:
     [1e400, -1e400, float("nan"), 10**400, -1, "x", True, None, "\ud800", "\x00", 0.1, ""],
     ids=lambda cell: ascii(cell)[:9],
 )
-@pytest.mark.parametrize("name", ["income", "cards", "education", "mortgage", "months_late"])
+@pytest.mark.parametrize("name", ["income", "cards", "education", "mortgage", "months_late", "sex"])
 def test_strange_cells_do_no_harm(name: str, cell: Any) -> None:
     body = json.dumps({"record": {**record_of(refused()[0]), name: cell}}).encode()
     client = client_of(shared())
     answer = client.post("/predict", content=body, headers={"Content-Type": "application/json"})
-    assert answer.status_code == 200, answer.text
+    assert answer.status_code == (422 if cell == "\ud800" else 200), answer.text
+    if answer.status_code == 422:
+        return
     (one,) = answer.json()["answers"]
     assert (one["decision"] is None) == (one["unreadable"] is not None)
 

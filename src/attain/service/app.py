@@ -24,7 +24,7 @@ from attain.service.errors import add_handlers
 from attain.service.jobs import Jobs
 from attain.service.limits import Limits
 from attain.service.openapi import documented
-from attain.service.pools import Cache, Pool
+from attain.service.pools import Pool
 from attain.service.routes import routes
 from attain.service.security import LOOPBACK, Guard
 from attain.service.service import Service, Texts
@@ -77,7 +77,7 @@ def create_app(
     service = Service(explainer, model, target=target, people=people, texts=texts, title=title, limits=limits)
     quick = Pool("attain-quick", _QUICK, _QUICK_QUEUE, limits.seconds)
     slow = Pool("attain-slow", limits.workers, limits.queue, limits.seconds)
-    cache, jobs, page = Cache(slow, limits.cache), Jobs(limits.jobs), _page()
+    jobs, page = Jobs(limits.jobs), _page()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -108,7 +108,7 @@ def create_app(
     add_handlers(app)
     _add_page(app, page)
     app.openapi = cache_of(partial(documented, app, service))  # type: ignore[method-assign]
-    app.include_router(routes(service, quick, slow, cache, jobs))
+    app.include_router(routes(service, quick, slow, jobs))
     return app
 
 

@@ -20,6 +20,7 @@ from attain.core.frames import Frame
 from attain.core.progress import listening
 from attain.results.counterfactuals import Counterfactuals
 from attain.service.errors import Refused
+from attain.service.pools import one_thread_each
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
 ENDED = ("done", "cancelled", "failed")
@@ -75,10 +76,6 @@ class Jobs:
 
     Parameters
     ----------
-    read
-        Makes people of an uploaded file, which is deleted afterwards.
-    explain
-        Answers them.
     most
         How many jobs are kept; the oldest that has ended makes room for a new one.
     """
@@ -87,7 +84,7 @@ class Jobs:
         self._most = most
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="attain-jobs")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="attain-jobs", initializer=one_thread_each)
         self._folder = tempfile.TemporaryDirectory(prefix="attain-", ignore_cleanup_errors=True)
 
     def new_path(self, ending: str) -> str:
@@ -102,7 +99,7 @@ class Jobs:
             self._make_room()
 
     def start(self, path: str, read: Callable[[str], Frame], explain: Callable[[Frame], Counterfactuals]) -> Job:
-        """Answers the people of a file, when all jobs before have ended."""
+        """Reads the people of a file, which is deleted, and answers them, when all jobs before have ended."""
         job = Job(secrets.token_hex(16))
         with self._lock:
             self._make_room()
@@ -127,12 +124,14 @@ class Jobs:
         return job
 
     def cancel(self, name: str) -> Job:
-        """Stops a job after the people it is working on; one that has ended is forgotten."""
+        """Stops a job, after the people it is working on; one that has ended is forgotten."""
         job = self.find(name)
         job.cancelled = True
         with self._lock:
             if job.state in ENDED:
                 self._jobs.pop(name, None)
+            elif job.state == "waiting":
+                job.end("cancelled")
         return job
 
     def close(self) -> None:

@@ -9,9 +9,16 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
 from attain.service.errors import Refused
 
 T = TypeVar("T")
+
+
+def one_thread_each() -> None:
+    """Lets models with OpenMP, such as boosted trees, use one core in this thread: others work at the same time."""
+    threadpool_limits(1, user_api="openmp")
 
 
 class Pool:
@@ -28,7 +35,7 @@ class Pool:
     """
 
     def __init__(self, name: str, workers: int, queue: int, seconds: float) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=name)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=name, initializer=one_thread_each)
         self._free = threading.BoundedSemaphore(workers + queue)
         self._seconds = seconds
 
@@ -50,8 +57,10 @@ class Pool:
 
     async def wait(self, future: Future[T]) -> T:
         """The result of work that was started; it goes on where it takes too long."""
+        waiting = asyncio.wrap_future(future)
+        waiting.add_done_callback(_seen)
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self._seconds)
+            return await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
         except TimeoutError:
             raise Refused(
                 429,
@@ -63,6 +72,12 @@ class Pool:
     def close(self) -> None:
         """Stops taking work; what is running ends by itself."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _seen(future: asyncio.Future[T]) -> None:
+    """An error that nobody waits for any more is not logged, as its message may quote what was asked."""
+    if not future.cancelled():
+        future.exception()
 
 
 class Cache:

@@ -24,6 +24,7 @@ def frame_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: 
     names = explainer.layout_.columns
     for record in records:
         _check_names(record, names, field)
+        _check_texts(record, field)
     layout = explainer.layout_
     return pd.DataFrame(
         {
@@ -57,6 +58,13 @@ def _check_names(record: Mapping[str, Any], names: Sequence[str], field: str) ->
     if unknown:
         meant = did_you_mean(unknown[0], names) or f"; the features are {listed(names, 40)}"
         raise Refused(422, f"{field} has {listed(unknown)}, which is no feature{meant}.", field)
+
+
+def _check_texts(record: Mapping[str, Any], field: str) -> None:
+    """Refuses half of a pair of surrogates, which JSON can write and no text can have."""
+    for name, cell in record.items():
+        if isinstance(cell, str) and any("\ud800" <= letter <= "\udfff" for letter in cell):
+            raise Refused(422, f"{field}: the text of {name!r} is not Unicode.", field)
 
 
 def _column(cells: Sequence[Any], feature: Feature, integer: bool) -> pd.Series[Any]:

@@ -53,17 +53,18 @@ Text = Annotated[str, Query(max_length=200)]
 Name = Annotated[str, InPath(max_length=200, description="The id of a job.")]
 
 
-def routes(service: Service, quick: Pool, slow: Pool, cache: Cache, jobs: Jobs) -> APIRouter:
-    """All addresses."""
+def routes(service: Service, quick: Pool, slow: Pool, jobs: Jobs) -> APIRouter:
+    """All addresses; half of the cache is for what takes milliseconds."""
     router = APIRouter(responses=told.REFUSALS)
-    _add_quick(router, service, quick)
+    known, cache = (Cache(pool, service.limits.cache // 2) for pool in (quick, slow))
+    _add_quick(router, service, quick, known)
     _add_searches(router, service, cache)
     _add_files(router, service, cache)
     _add_jobs(router, service, slow, jobs)
     return router
 
 
-def _add_quick(router: APIRouter, service: Service, quick: Pool) -> None:
+def _add_quick(router: APIRouter, service: Service, quick: Pool, cache: Cache) -> None:
     @router.get("/health", responses=told.answered(told.Health))
     async def health() -> Response:
         """Whether the service runs; needs no token."""
@@ -92,12 +93,14 @@ def _add_quick(router: APIRouter, service: Service, quick: Pool) -> None:
     @router.post("/predict", responses=told.answered(told.PredictAnswer))
     async def predict(question: Predict) -> Response:
         """What the model decides about records, and what else is known about them."""
-        return _json(await quick.run(lambda: service.predict(question)))
+        key = key_of("predict", dumped(question))
+        return _sent((await cache.answer(key, lambda: json_bytes(service.predict(question))))[0])
 
     @router.post("/evaluate", responses=told.answered(told.EvaluateAnswer))
     async def evaluate(question: Evaluate) -> Response:
         """An edited record beside the original one."""
-        return _json(await quick.run(lambda: service.evaluate(question)))
+        key = key_of("evaluate", dumped(question))
+        return _sent((await cache.answer(key, lambda: json_bytes(service.evaluate(question))))[0])
 
 
 def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:

@@ -186,7 +186,12 @@ class Service:
         if not isinstance(explainer, LatentExplainer) or not self.schema()["map"]:
             raise Refused(404, "There is no map: the explainer has no autoencoder, or not its training rows.")
         person = self.table(question)
-        options = table_of(explainer, question.options, "options").values if question.options else person.values[:0]
+        options = person.values[:0]
+        if question.options:
+            read = table_of(explainer, question.options, "options")
+            if read.refused:
+                raise Refused(422, next(iter(read.refused.values())), "options")
+            options = read.values
         plane = explainer.latent_plane(
             self.model, person.values, options, target=self.target, probability=question.probability
         )
