@@ -67,10 +67,10 @@ def test_a_letter_says_what_was_decided_why_and_what_would_change_it() -> None:
         "1 March Reference: L-p0",
         "Your loan",
         "cannot approve it",
-        "- 5,000 € is a lot of money. - Your age is 30 years. - You live in a rented home.",
+        "- €5,000 is a lot of money. - Your age is 30 years. - You live in a rented home.",
         "You may not be able to change all of these points.",
-        "Option 1 - Amount of the loan: 4,000 € (now: 5,000 €).",
-        "Option 2 - Amount of the loan: 3,500 € (now: 5,000 €). - Home: owned (now: rented).",
+        "Option 1 - Amount of the loan: €4,000 (now: €5,000).",
+        "Option 2 - Amount of the loan: €3,500 (now: €5,000). - Home: owned (now: rented).",
         "left these details as they are: age.",
         "not legal advice",
     ):
@@ -254,7 +254,7 @@ def test_your_own_template_and_page(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("<body>{% for x in letters %}{{ x|safe }}{% endfor %}</body>", encoding="utf-8")
     first = letters(template=tmp_path / "words.txt", page=tmp_path / "page.html")[0]
     assert first.text == "Hello p0\n========\n\n2 ways\n"
-    assert first.html == "<body><h1>Hello p0</h1>\n<p>2 ways</p></body>"
+    assert first.html == "<body><h1>Hello p0</h1>\n<p>2\u00a0ways</p></body>"
 
 
 @pytest.mark.parametrize(
@@ -357,6 +357,19 @@ def test_the_example_of_the_documentation_has_a_text_for_everybody(language: str
         assert texts.of(feature).label
 
 
+def test_no_line_ends_between_a_number_and_its_unit() -> None:
+    for length in range(60, 80):
+        text = as_text(f"- {'x' * length} 8.700 € now")
+        assert "8.700 €" in text
+    assert "8.700\u00a0€ now" in as_html("8.700 € now")
+
+
+def test_a_table_to_fill_in_has_a_line_for_missing_cells() -> None:
+    lines = texts_template(Schema((Feature("months", "count"),)), ["de"]).splitlines()
+    assert '# levels.missing = "keine Angabe"' in lines
+    assert '# level_texts.missing = ""' in lines
+
+
 def test_units_of_one_and_large_numbers() -> None:
     schema = Schema((Feature("months", "count", unit="months"), Feature("year", "count")))
     texts = {"inputs": {"months": {"de": {"unit": "Monate", "unit_one": "Monat"}}}}
@@ -365,5 +378,7 @@ def test_units_of_one_and_large_numbers() -> None:
     assert [german.value(schema["year"], n) for n in (1998, 12345, None)] == ["1998", "12.345", "keine Angabe"]
     assert LANGUAGES["de"].number(-1234567.5) == "-1.234.567,5"
     assert LANGUAGES["en"].quantity(12.5, "%") == "12.5%"
+    assert [LANGUAGES["en"].quantity(n, "$") for n in (8700, -5)] == ["$8,700", "-$5"]
+    assert LANGUAGES["de"].quantity(8700, "$") == "8.700 $"
     assert LANGUAGES["de"].quantity(12.5, "%") == "12,5 %"
     assert LANGUAGES["en"].number(1e-7) == "0.0000001"

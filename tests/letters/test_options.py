@@ -37,25 +37,25 @@ def only(found: Letter) -> Option:
 
 
 def number(text: str, decimal: str = ".", thousands: str = ",") -> float:
-    """The number at the beginning of a printed value, read as a reader would."""
-    found = re.match(r"-?[\d.,]+", text)
+    """The number in a printed value, read as a reader would."""
+    found = re.match(r"€?(-?[\d.,]+)", text)
     assert found is not None
-    return float(found[0].replace(thousands, "").replace(decimal, "."))
+    return float(found[1].replace(thousands, "").replace(decimal, "."))
 
 
 @pytest.mark.parametrize(
     ("low", "printed"),
     [
-        (4500.0, "4,520 €"),  # two digits fewer than the answer, rounded away from 5,000
-        (4523.0, "4,523 €"),
-        (4523.65, "4,523.7 €"),
-        (4523.715, "4,523.72 €"),  # nothing but the answer itself holds
+        (4500.0, "€4,520"),  # two digits fewer than the answer, rounded away from 5,000
+        (4523.0, "€4,523"),
+        (4523.65, "€4,523.7"),
+        (4523.715, "€4,523.72"),  # nothing but the answer itself holds
     ],
 )
 def test_less_is_rounded_where_the_rounded_value_would_undo_the_decision(low: float, printed: str) -> None:
     found = only(letter(lambda frame: (frame["amount"] >= low) & (frame["amount"] <= 4523.72), {"amount": 4523.72}))
     assert [change.after for change in found.changes] == [printed]
-    assert [change.before for change in found.changes] == ["5,000 €"]
+    assert [change.before for change in found.changes] == ["€5,000"]
 
 
 @given(
@@ -110,13 +110,13 @@ def test_rounding_keeps_the_rules() -> None:
         explainer=ruled,
         schema=replace(world.SCHEMA, rules=rules),
     )
-    assert only(found).changes[0].after == "4,523 €"
+    assert only(found).changes[0].after == "€4,523"
 
 
 @pytest.mark.parametrize("settings", [{"slack": 5}, {"robust": [{"library": "sklearn"}]}])
 def test_answers_with_further_promises_are_not_rounded(settings: dict[str, Any]) -> None:
     found = letter(lambda frame: frame["amount"] < 4900, {"amount": 4523.72}, settings=settings)
-    assert only(found).changes[0].after == "4,523.72 €"
+    assert only(found).changes[0].after == "€4,523.72"
 
 
 def test_rounding_does_not_make_an_option_less_typical() -> None:
@@ -140,7 +140,7 @@ def test_the_same_option_is_printed_once_and_at_most_three() -> None:
     made = world.result(ONE, {0: options}, [{"amount": -1}])
     accepts = world.model(lambda frame: frame["amount"] < 4100)
     [found] = write(made, EXPLAINER, accepts, world.TEXTS)
-    assert [option.changes[0].after for option in found.content.options] == ["4,000 €", "3,000 €", "2,000 €"]
+    assert [option.changes[0].after for option in found.content.options] == ["€4,000", "€3,000", "€2,000"]
     [found] = write(made, EXPLAINER, accepts, world.TEXTS, options=1)
     assert len(found.content.options) == 1
 
@@ -190,7 +190,7 @@ def test_ranges_are_printed_where_they_are_proven_and_contain_what_is_printed() 
         return only(write(replace(made, intervals=ranges), EXPLAINER, accepts, world.TEXTS)[0])
 
     amount, rating = with_box(0.0, 1234.56).changes
-    assert amount.after == "4,520 €"
+    assert amount.after == "€4,520"
     assert 1234.56 <= number(amount.low) <= 4520 <= number(amount.high) <= 4523.72
     assert rating.levels == ("high",)
     amount, rating = with_box(0.01, 1234.56).changes
@@ -202,11 +202,11 @@ def test_ranges_are_printed_where_they_are_proven_and_contain_what_is_printed() 
 @pytest.mark.parametrize(
     ("least", "most", "language", "words"),
     [
-        (1200.0, np.nan, "en", "4,500 € (now: 5,000 €). 4,500 € or less would do."),
+        (1200.0, np.nan, "en", "€4,500 (now: €5,000). €4,500 or less would do."),
         (1200.0, np.nan, "de", "4.500 € (heute: 5.000 €). Es reicht jeder Wert bis 4.500 €."),
-        (np.nan, 4500.0, "en", "1,200 € or more would do."),
+        (np.nan, 4500.0, "en", "€1,200 or more would do."),
         (np.nan, 4500.0, "de", "Es reicht jeder Wert ab 1.200 €."),
-        (1000.0, 6000.0, "en", "Any value from 1,200 to 4,500 € would do."),
+        (1000.0, 6000.0, "en", "Any value from €1,200 to €4,500 would do."),
     ],
 )
 def test_an_end_beyond_which_nothing_was_tried_is_not_printed(
@@ -225,7 +225,7 @@ def test_a_range_takes_no_longer_than_what_is_printed() -> None:
     made = replace(made, intervals=box([2000.0], [4500.0], [0], 0.0))
     accepts = world.model(lambda frame: frame["amount"] <= 4500)
     found = only(write(made, world.explainer(features=features), accepts, world.TEXTS)[0])
-    assert (found.takes, found.changes[0].low) == ("9 months", "4,100")
+    assert (found.takes, found.changes[0].low) == ("9 months", "€4,100")
 
 
 def test_a_range_with_todays_value_in_it_is_not_printed() -> None:
@@ -239,9 +239,9 @@ def test_the_same_number_is_rounded_alike_in_reasons_and_options() -> None:
     frame = world.people({"amount": 5018.836279})
     made = world.result(frame, {0: [{"amount": 4000.0}]}, [{"amount": -1, "ratio": -0.5}])
     [found] = write(made, EXPLAINER, world.model(lambda frame: frame["amount"] < 4100), world.TEXTS)
-    assert "5,019 € is a lot of money." in found.text
+    assert "€5,019 is a lot of money." in found.text
     assert "The rate is 100.4." in found.text
-    assert only(found).changes[0].before == "5,019 €"
+    assert only(found).changes[0].before == "€5,019"
     cent = replace(world.SCHEMA["amount"], step=0.1)
     assert [shown(cent, x) for x in (1.018836279, 0.9999999, 12.0, math.nan)][:3] == [1.0, 1.0, 12.0]
     assert [shown(world.SCHEMA["amount"], x) for x in (1.018836279, 0.9999999, 0.00123456)] == [1.019, 1.0, 0.001235]

@@ -13,6 +13,8 @@ _MOST_DECIMALS, _LARGEST = 12, 1e15
 _GROUPED, _GROUPED_WITH_UNIT = 10_000, 1_000
 """From here on digits are grouped: a number without a unit may be a year."""
 
+_MONEY: Final = ("$", "€", "£", "¥", "₹")
+
 
 @dataclass(frozen=True)
 class Language:
@@ -23,6 +25,8 @@ class Language:
     thousands: str
     percent: str
     """What stands before the sign `%`."""
+    money_first: bool
+    """Whether signs of currencies stand before the number."""
     missing: str
     month: str
     months: str
@@ -35,9 +39,15 @@ class Language:
         return text.translate({ord(","): self.thousands, ord("."): self.decimal})
 
     def quantity(self, value: float, unit: str) -> str:
-        """A number with its unit, which may be empty."""
+        """A number with its unit, which may be empty: `$1,200` in English, `1.200 $` in German."""
         shown = self.number(value, bool(unit))
+        if self.leads(unit):
+            return f"-{unit}{shown[1:]}" if shown.startswith("-") else f"{unit}{shown}"
         return f"{shown}{self.percent}%" if unit == "%" else f"{shown} {unit}".rstrip()
+
+    def leads(self, unit: str) -> bool:
+        """Whether a unit stands before its number."""
+        return self.money_first and unit in _MONEY
 
     def duration(self, months: float) -> str:
         """`1 month`, `6 months`."""
@@ -45,8 +55,8 @@ class Language:
 
 
 LANGUAGES: Final = {
-    "en": Language("en", ".", ",", "", "no entry", "month", "months"),
-    "de": Language("de", ",", ".", " ", "keine Angabe", "Monat", "Monate"),
+    "en": Language("en", ".", ",", "", True, "no entry", "month", "months"),
+    "de": Language("de", ",", ".", " ", False, "keine Angabe", "Monat", "Monate"),
 }
 
 

@@ -16,6 +16,9 @@ from typing import Final, NamedTuple
 _MARK: Final = re.compile(r"(#{1,3}|-|\|) +")
 _UNDERLINE: Final = {"#": "=", "##": "-"}
 _WIDTH: Final = 76
+_BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=\S)")
+"""The space behind a number, at which no line ends: what follows is most often its unit."""
+_NO_BREAK: Final = "\u00a0"
 
 
 class Block(NamedTuple):
@@ -61,7 +64,9 @@ def _text(block: Block) -> str:
 
 
 def _wrapped(line: str, indent: str = "") -> str:
-    return textwrap.fill(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    whole = _BEFORE_UNIT.sub(_NO_BREAK, line)
+    text = textwrap.fill(whole, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return text.replace(_NO_BREAK, " ")
 
 
 def as_html(source: str) -> str:
@@ -80,7 +85,7 @@ def as_html(source: str) -> str:
 
 def _html(block: Block) -> str:
     mark, lines = block
-    shown = [escape(line) for line in lines]
+    shown = [escape(_BEFORE_UNIT.sub(_NO_BREAK, line)) for line in lines]
     if mark == "|":
         return f"<p class='lines'>{'<br>'.join(shown)}</p>"
     if mark == "-":

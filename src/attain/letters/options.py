@@ -137,7 +137,7 @@ class OptionWriter:
         below, above = self.printer.open_ends(one, j)
         if below or above:
             return "" if below else self._shown(feature, low), "" if above else self._shown(feature, high)
-        return self.texts.language.number(low, feature.unit is not None), self._shown(feature, high)
+        return self.texts.start(feature, low), self._shown(feature, high)
 
     def _following(self, one: Printed, j: int) -> Change:
         feature = self._result.table.schema.features[j]

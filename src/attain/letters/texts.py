@@ -133,6 +133,11 @@ class Texts:
         unit = own.unit or feature.unit or ""
         return self.language.quantity(cell, plain(own.unit_one if own.unit_one and cell == 1 else unit))
 
+    def start(self, feature: Feature, cell: float) -> str:
+        """The first number of a range: without its unit, which stands behind the last, unless units stand in front."""
+        unit = self.of(feature).unit or feature.unit or ""
+        return self.value(feature, cell) if self.language.leads(unit) else self.language.number(cell, bool(unit))
+
     def reason(self, feature: Feature, cell: Any, side: str) -> str:
         """Why this input counts against somebody whose value is `cell`; empty where the table does not say.
 
@@ -143,9 +148,7 @@ class Texts:
         sided = {"high": own.high, "low": own.low}.get(side, "")
         general = "" if _VALUE in own.text and is_coded(feature, cell) else own.text
         chosen = own.level_texts.get(level_key(cell)) or sided or general
-        return plain(chosen).replace(
-            _VALUE, self.value(feature, cell)
-        )  # the value may have a space that does not break
+        return plain(chosen.replace(_VALUE, self.value(feature, cell)))
 
 
 def is_coded(feature: Feature, cell: Any) -> bool:
