@@ -8,6 +8,7 @@ import sys
 MODULES = (
     "training",
     "density",
+    "densities",
     "recovery",
     "scaling",
     "laws",

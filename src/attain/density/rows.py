@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,6 +12,10 @@ from attain.core.errors import DataError
 from attain.core.frames import Frame
 from attain.schema import Schema
 from attain.tables import Table
+from attain.tables.cells import ordinary
+from attain.tables.grid import snapped
+
+_OPEN = (-np.inf, np.inf)
 
 
 class ReadsRows(BaseEstimator):
@@ -42,6 +46,17 @@ def with_derived(rows: np.ndarray, schema: Schema) -> np.ndarray:
     """The rows with their derived columns computed, in place."""
     for position, expression in schema.derivations:
         rows[:, position] = expression({name: rows[:, j] for j, name in enumerate(schema.names)})
+    return rows
+
+
+def on_steps(rows: np.ndarray, schema: Schema, columns: Iterable[int]) -> np.ndarray:
+    """The rows with the values of some columns put on their steps, within their bounds, in place."""
+    for j in columns:
+        feature = schema.features[j]
+        if feature.step is not None:
+            low, high = (end if side is None else side for side, end in zip(feature.bounds, _OPEN, strict=True))
+            usual = ordinary(feature, rows[:, j])
+            rows[usual, j] = snapped(rows[usual, j], feature.step, np.array(low), np.array(high))
     return rows
 
 

@@ -41,11 +41,11 @@ def check_density(make: Callable[[Schema], Any], *, seed: int = 0) -> None:
     """Raises AssertionError, with a sentence, where a density breaks the contract `attain.densities.Density`.
 
     `make` builds one, not fitted, for a schema. Tested are scikit-learn's rules, shapes and finiteness; that given
-    columns stay as they are, bit for bit, and drawn cells are within bounds and valid levels; that a row's results do
-    not depend on the rows beside it, and the same seed gives the same bytes; that `restore` takes back what `state`
-    gave. Of a density that is `exact`, that it sums to one over all rows of a small table, missing cells and special
-    codes included, and integrates to one over continuous and stepped columns, that draws are as frequent as it says,
-    and that they lie on steps; of a bound, that it sums to at most one. With `any_given`, all this for other columns.
+    columns stay as they are, bit for bit, and drawn cells are within bounds, on their steps and valid levels; that a
+    row's results do not depend on the rows beside it, and the same seed gives the same bytes; that `restore` takes back
+    what `state` gave. Of a density that is `exact`, that it sums to one over all rows of a small table, missing cells
+    and special codes included, and integrates to one over continuous and stepped columns, and that draws are as
+    frequent as it says; of a bound, that it sums to at most one. With `any_given`, all this for other columns too.
     """
     values = Table.read(example(seed=seed), SCHEMA).values
     model = make(SCHEMA)
@@ -80,10 +80,10 @@ def _check_rows(model: Any, name: str, values: np.ndarray, given: Sequence[str] 
     kept = draws[:, held].tobytes() == np.repeat(some, 3, axis=0)[:, held].tobytes()
     assert kept, f"{name}: sample changes cells of the columns that are given, {given}"
     for j in (j for j in range(len(SCHEMA)) if j not in held):
-        _check_cells(name, SCHEMA.features[j], draws[:, j], values[:, j], steps=model.exact)
+        _check_cells(name, SCHEMA.features[j], draws[:, j], values[:, j])
 
 
-def _check_cells(name: str, feature: Feature, cells: np.ndarray, training: np.ndarray, *, steps: bool) -> None:
+def _check_cells(name: str, feature: Feature, cells: np.ndarray, training: np.ndarray) -> None:
     usual = cells[ordinary(feature, cells)]
     if not np.isnan(training).any():
         assert not np.isnan(cells).any(), f"{name}: draws of {feature.name} are missing, which no training cell is"
@@ -93,7 +93,7 @@ def _check_cells(name: str, feature: Feature, cells: np.ndarray, training: np.nd
         return
     low, high = (np.inf * sign if side is None else side for side, sign in zip(feature.bounds, (-1, 1), strict=True))
     assert ((usual >= low) & (usual <= high)).all(), f"{name}: draws leave the bounds of {feature.name}"
-    if steps and feature.step is not None:
+    if feature.step is not None:
         assert is_on_grid(usual, feature.step).all(), f"{name}: draws of {feature.name} are not multiples of its step"
 
 

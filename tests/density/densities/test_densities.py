@@ -31,6 +31,7 @@ def test_gaussian_copula_conforms() -> None:
     check_density(densities.GaussianCopula)
 
 
+@pytest.mark.slow
 def test_an_autoencoder_conforms() -> None:
     from attain.density import CHVAE
 

@@ -14,7 +14,7 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.density.autoencoder import State
 from attain.density.densities.base import given_columns
-from attain.density.rows import ReadsRows
+from attain.density.rows import ReadsRows, on_steps, with_derived
 from attain.schema import Schema
 
 
@@ -64,11 +64,15 @@ class AutoencoderDensity(ReadsRows):
     def sample(
         self, X: Frame, n: int = 1, *, given: Iterable[str] | None = None, random_state: Any = None
     ) -> np.ndarray:
-        """`n` draws for each row, one after the other, as rows of the matrix; immutable columns are copied."""
+        """`n` draws for each row, one after the other, as rows of the matrix; immutable columns are copied.
+
+        Values of columns with a step are put on it: they stand for an interval of one step.
+        """
         values = self._values(X)
         check_integer("n", n, 1)
         self._check_given(given)
-        return np.asarray(self.autoencoder_.sample(values, n, random_state=random_state))
+        rows = np.array(self.autoencoder_.sample(values, n, random_state=random_state), dtype=np.float64)
+        return with_derived(on_steps(rows, self.schema_, self.schema_.free_columns), self.schema_)
 
     def state(self) -> State:
         """What the autoencoder has learned."""
