@@ -40,14 +40,15 @@ UNFIT: Final[Mapping[str, Mapping[int, str]]] = {
         14: "seven changes in six months, five of them debts to pay down",
     },
     "GMSC": {
-        1: "hardly anybody raises an income by 83 %",
-        15: "hardly anybody raises an income by 37 %",
+        9: "hardly anybody raises an income by 63 % in two years",
     },
-    "German credit": {12: "a television instead of a car, and no telephone, is not what was applied for"},
+    "German credit": {12: "a person of 68 without work is told to take it up"},
     "Adult": {
         2: "from domestic help to executive, and self-employed, at once",
         8: "80 hours of work a week",
         11: "from machine operator to executive, and a degree",
+        12: "75 hours of work a week",
+        13: "a person of 73 is sent back to school, and then into another job",
     },
 }
 """By data set and number: what a loan officer would not hand out."""
@@ -85,7 +86,10 @@ def section(name: str, told: list[str]) -> Iterator[str]:
 
 def main() -> None:
     """Explains 20 people of each data set that is there, and writes what they are told."""
-    lines = [f"Read as a loan officer would on {READ}: which sentences are not fit to hand out, and why, is marked.\n"]
+    lines = [
+        f"Read as a loan officer would on {READ}: which sentences are not fit to hand out, and why, is marked. "
+        "The default pace of incomes was chosen with the sentences of GMSC in view: for it, this page is no test.\n"
+    ]
     for name, load in DATA.items():
         try:
             data = load()

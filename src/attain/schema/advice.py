@@ -71,8 +71,8 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
     "pace": (
         "it takes months to change: counts of trades, accounts, loans or inquiries, what is owed, income, education",
         "`pace = 0.3`: as fast as the fastest 5 % of people gained what is counted; two years for what is owed, for a "
-        "level of education, or for half the median income more; `immutable = true` where one more takes longer than "
-        "that, or would set back a clock, months since the last one",
+        "level of education, or for a quarter more of a small income; `immutable = true` where one more takes longer "
+        "than that, or would set back a clock, months since the last one",
     ),
     "identifier": ("integers that differ in every row, by no accident", "`immutable = true`, or leave the column out"),
     "code": (

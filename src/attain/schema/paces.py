@@ -36,8 +36,11 @@ _YEAR: Final = 12
 """Records that are younger, in months, say little about how fast they grow."""
 _REPAID: Final = 24
 """The months in which what is owed is paid back."""
-_RISE: Final = (24, 0.5)
-"""The months in which what is earned rises, and by which share of the median at most."""
+_RISE: Final = (24, 0.25)
+"""The months in which what is earned rises, and by which share of the lower quartile.
+
+Three in four people are asked for no larger share of what they earn.
+"""
 _LONG: Final = 24
 """The months in which a count must be able to change by one; else no answer should ask for it."""
 _LEARNED: Final = (24, 12)
@@ -141,17 +144,17 @@ def _repaid(feature: Feature, cells: np.ndarray) -> Pace | None:
 
 
 def _rising(feature: Feature, cells: np.ndarray) -> Pace | None:
-    """What is earned: two years bring half the median more, at most."""
+    """What is earned: two years bring a quarter more to those who earn little, at most: one pace is for all."""
     known = ordinary_numbers(feature, cells) if feature.numeric else np.empty(0)
     known = known[~np.isnan(known)]
-    median = float(np.median(known)) if len(known) else 0.0
-    if median <= 0:
+    quartile = float(np.quantile(known, 0.25)) if len(known) else 0.0
+    if quartile <= 0:
         return None
     months, share = _RISE
-    pace = rounded(share * median / months)
+    pace = rounded(share * quartile / months)
     reason = (
-        f"What people earn rises over months: by half of {number(round(median, 3))}, the median, in {months} months at "
-        f"most are {number(pace)} a month."
+        f"What people earn rises over months: a quarter of {number(round(quartile, 3))}, which three in four people "
+        f"earn at least, in {months} months are {number(pace)} a month."
     )
     return Pace(reason, {"pace": pace})
 
