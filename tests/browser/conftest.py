@@ -42,7 +42,7 @@ def serve() -> Iterator[Callable[..., Site]]:
             assert thread.is_alive(), "the service did not start"
         running.append((server, thread))
         port = server.servers[0].sockets[0].getsockname()[1]
-        return Site(f"http://127.0.0.1:{port}", app, explainer, model, options.get("people"), options["target"])
+        return Site(f"http://127.0.0.1:{port}", explainer, model, options.get("people"), options["target"])
 
     yield start
     for server, thread in running:
@@ -56,7 +56,8 @@ def german(serve: Callable[..., Site]) -> Site:
     from attain.cli.serve import _demo
 
     site = serve(**_demo())
-    site.app.state.service.warm_up()
+    refused = site.asked("people?decision=refused&limit=1")["people"]
+    site.asked("explain", {"person": refused[0]["id"], "n": 5, "contributions": True})
     return site
 
 

@@ -1,8 +1,10 @@
 """A running service, and steps that several tests take."""
 
+import json
 import time
 from dataclasses import dataclass
 from typing import Any
+from urllib.request import Request, urlopen
 
 TOKEN = "the-token-of-the-tests-of-the-page"
 
@@ -12,15 +14,21 @@ class Site:
     """A running service, and what the page and its server are made from."""
 
     address: str
-    app: Any
-    explainer: Any = None
-    model: Any = None
-    people: Any = None
-    target: Any = None
+    explainer: Any
+    model: Any
+    people: Any
+    target: Any
 
     @property
     def opening(self) -> str:
         return f"{self.address}/?token={TOKEN}"
+
+    def asked(self, path: str, question: Any = None) -> Any:
+        """The answer of the service itself."""
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+        body = None if question is None else json.dumps(question).encode()
+        with urlopen(Request(f"{self.address}/{path}", body, headers), timeout=60) as answer:
+            return json.load(answer)
 
 
 def pick(page: Any, person: Any) -> None:

@@ -72,7 +72,7 @@ function render(frame, canvas, above, found) {
   const [left, right, bottom, top] = [x[0], x.at(-1), y[0], y.at(-1)];
   const at = ([px, py]) => [EDGE + ((px - left) / (right - left)) * (width - 2 * EDGE), height - EDGE - ((py - bottom) / (top - bottom)) * (height - 2 * EDGE)];
   shade(pen, found.regions, at, colour("--yes-fill"), colour("--no-fill"));
-  pen.globalAlpha = 0.62;
+  pen.globalAlpha = 0.7;
   // refused people first, small and round; accepted ones above
   for (const side of [0, 1]) {
     pen.fillStyle = colour(side ? "--yes-fill" : "--no-fill");
@@ -80,8 +80,8 @@ function render(frame, canvas, above, found) {
       if (Number(accepted) !== side) continue;
       const [cx, cy] = at([px, py]);
       pen.beginPath();
-      if (side) pen.arc(cx, cy, 2.2, 0, 7);
-      else pen.rect(cx - 1.9, cy - 1.9, 3.8, 3.8);
+      if (side) pen.arc(cx, cy, 2.6, 0, 7);
+      else pen.rect(cx - 2.2, cy - 2.2, 4.4, 4.4);
       pen.fill();
     }
   }
