@@ -53,9 +53,9 @@ def serve() -> Iterator[Callable[..., Site]]:
 @pytest.fixture(scope="session")
 def german(serve: Callable[..., Site]) -> Site:
     """What `attain serve --demo` shows, warm."""
-    from attain.cli.serve import _demo
+    from attain.cli.serve import demo
 
-    site = serve(**_demo())
+    site = serve(**demo())
     refused = site.asked("people?decision=refused&limit=1")["people"]
     site.asked("explain", {"person": refused[0]["id"], "n": 5, "contributions": True})
     return site
