@@ -62,7 +62,7 @@ export default {
   changedHere: "Geändert:", nothingChanged: "Noch ist nichts geändert. Bewegen Sie einen Regler.",
   shadeKey: "würde angenommen", ownKey: "eigener Wert; die Hügel zeigen, wie viele echte Personen welchen Wert haben",
   mapTitle: "Wo Personen sich ähneln", thisPerson: "diese Person",
-  mapLead: "Jeder Punkt ist eine echte Person. Personen mit ähnlichen Angaben liegen nah beieinander. Pfeile führen von dieser Person zu den Möglichkeiten.",
+  mapLead: "Jeder Punkt ist eine echte Person. Personen mit ähnlichen Angaben liegen nah beieinander. Gestrichelte Linien führen von dieser Person zu den Möglichkeiten.",
   mapWords: "Die Karte in Worten",
   mapPerson: (n) => (n === null ? "Wo diese Person steht, gibt es wenige echte Personen." : `In der Nähe dieser Person werden ${n} von 100 Personen angenommen.`),
   mapOption: (i, n) => (n === null ? `In der Nähe von Möglichkeit ${i} gibt es wenige echte Personen.` : `In der Nähe von Möglichkeit ${i} werden ${n} von 100 Personen angenommen.`),

@@ -62,7 +62,7 @@ export default {
   changedHere: "Changed:", nothingChanged: "Nothing is changed yet. Move a slider.",
   shadeKey: "would be accepted", ownKey: "their own value; the hills show how many real people have each value",
   mapTitle: "Where people are alike", thisPerson: "this person",
-  mapLead: "Each dot is a real person. People with similar records lie close together. Arrows lead from this person to the options.",
+  mapLead: "Each dot is a real person. People with similar records lie close together. Dashed lines lead from this person to the options.",
   mapWords: "The map in words",
   mapPerson: (n) => (n === null ? "Where this person is, there are few real people." : `Around this person, ${n} of 100 people are accepted.`),
   mapOption: (i, n) => (n === null ? `Around option ${i} there are few real people.` : `Around option ${i}, ${n} of 100 people are accepted.`),
