@@ -30,6 +30,8 @@ _ESCAPED: Final = re.compile(_STARTS.replace("(?=", "'(?="))
 _NOT_IN_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ESCAPE: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 """What Excel reads as the beginning of a character's code."""
+_LARGEST: Final = 9.99e307
+"""Excel has no larger number."""
 _EXACT: Final = 10**15
 """Excel shows 15 digits of a number: larger integers, such as account numbers, are written as text."""
 _MOST_ROWS: Final = 1_048_576
@@ -79,7 +81,7 @@ def _is_missing(value: Any) -> bool:
 def excel_bytes(sheets: Mapping[str, pd.DataFrame]) -> bytes:
     """An Excel file with one sheet for each frame, without its index; equal frames give equal bytes.
 
-    Texts are escaped. Integers of 16 digits and more and infinite numbers are written as text.
+    Texts are escaped. Integers of 16 digits and more, and numbers that Excel does not have, are written as text.
     """
     openpyxl = excel_module()
     book = openpyxl.Workbook(write_only=True)
@@ -134,10 +136,8 @@ def _excel_cell(value: Any) -> Any:
     value = as_python(value)
     if _is_missing(value):
         return None
-    number = isinstance(value, int | float | Decimal)
-    if isinstance(value, bool) or (
-        number and math.isfinite(value) and (isinstance(value, float) or abs(value) < _EXACT)
-    ):
+    number = isinstance(value, int | float | Decimal) and math.isfinite(value)
+    if number and abs(value) < (_LARGEST if isinstance(value, float) else _EXACT):
         return value
     text = _NOT_IN_XML.sub("�", escaped(str(value)).replace("\r\n", "\n").replace("\r", "\n"))
     return _XML_ESCAPE.sub("_x005F_", text) or None
