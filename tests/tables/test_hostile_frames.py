@@ -328,7 +328,11 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     ("labels of two columns", lambda: fit(people(), np.ones((6, 2))), ("y has 2 dimensions")),
     ("labels of different lengths", lambda: fit(people(), [[1], [1, 2]]), ("y must hold one label for each row",)),
     ("one label", lambda: fit(people(), "good"), ("y has 0 dimensions")),
-    ("labels never the target", lambda: labels_never_the_target(), ("y equals the target", "'good'", "'yes'")),
+    (
+        "labels never the target",
+        lambda: labels_never_the_target(),
+        ("the target is 'good'", "the labels of the training rows are 'no', 'yes'"),
+    ),
     ("labels of another library", lambda: fit(people(), pl.Series(["good", "bad"] * 3)), None),
     ("labels in a frame of one column", lambda: fit(people(), pd.DataFrame({"y": ["good", "bad"] * 3})), None),
     # other arguments
