@@ -200,7 +200,12 @@ def main() -> None:
         body = f"{_TEXT}\n\n{report.table(_HEADER, lines)}"
         if whole:
             body += f"\n\n{_WHOLE}\n\n{report.table(_WHOLE_HEADER, whole)}"
-        report.write("densities", "Densities and a judge", "python -m benchmarks.densities", body)
+        report.write(
+            "densities",
+            "Densities and a judge",
+            f"python -m benchmarks.densities{' --arf PYTHON' if given.arf else ''}",
+            body,
+        )
 
 
 _HEADER = ("data", "model", "judge's AUC", "log-density", "above marginals", "CPU s to fit", "µs density", "µs draw")
@@ -212,7 +217,7 @@ nats per held-out person; the marginals have the same smoothing. µs are CPU tim
 importance-weighted lower bound (100 draws). With a star it has another base measure: the data have missing cells,
 which it leaves out, or values shared by many rows in columns without a step, which have a probability in the other
 models and a density in the CHVAE. Real rows of other people are judged without their immutable columns matched. The
-tree density's settings were chosen by held-out log-density within the 70 % of HELOC."""
+tree density's settings were chosen within the 70 % of HELOC, by held-out log-density and, among equals, the judge."""
 _WHOLE = """Draws of all columns at once, judged on all columns, where no cell is missing. arfpy draws without
 conditions, so it cannot hold a person's immutable columns fixed; its draws are put on their steps. Sum-product networks
 were not compared: SPFlow 1.1.0 needs PyTorch and was not run."""
