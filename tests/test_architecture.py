@@ -32,6 +32,8 @@ SHARED = {
     "latent",
     "latent_plane",
     "menu",
+    "notes",
+    "outcomes",
     "parameters",
     "persistence",
     "recheck",

@@ -13,7 +13,7 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
@@ -32,6 +32,8 @@ from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.importance.changes import find_importances
 from attain.methods.importance.contributions import compared_with, find_contributions
 from attain.methods.menu import Menu, as_columns, suffices_alone
+from attain.methods.notes import doubtful_rules, own_breaks, undecided
+from attain.methods.outcomes import fixed_cells, judged_as_they_are, known_before, last_check, tell_late
 from attain.methods.parameters import check_fields, integer, number
 from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
 from attain.methods.ranges.finding import find_ranges
@@ -49,14 +51,8 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.importance import Attributions
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
-from attain.schema.advice import columns_to_decide
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, Layout, Region, RuleBook, Table, desired_labels, read_labels
-
-_SEARCHED_IN_VAIN = (Status.OUT_OF_REACH, Status.NO_CHANGE_FOUND, Status.SHELLS_SPENT, Status.BUDGET_SPENT)
-"""The statuses of rows for which no answer was found, though there may be one."""
-_BROKEN_RULE = 0.01
-"""A rule that a larger share of the training rows breaks is named in a note: it is perhaps not what was meant."""
 
 
 class _Learned(BaseEstimator):
@@ -140,7 +136,7 @@ class Explainer(_Learned, ABC):
         self.labels_, self.laws_ = labels, laws
         self.book_ = RuleBook(table.schema, laws)
         self.rows_are_real_ = real
-        self._rule_notes = _doubtful_rules(self.book_, table.values) if real else ()
+        self._rule_notes = doubtful_rules(self.book_, table.values) if real else ()
         self.schema_, self.table_, self.layout_ = table.schema, table, table.layout
         self.n_features_in_ = len(table.schema)
         self.feature_names_in_ = np.array(table.layout.columns, dtype=object)
@@ -327,12 +323,12 @@ class Explainer(_Learned, ABC):
         if table.layout.unseen:
             goal, *others = (asked.with_unseen(table.layout.unseen) for asked in (goal, *others))
         ledger = Ledger(len(table), self.budget, Clock.of(goal, len(table)))
-        met, score, unreadable = _judged(goal, table, ledger)
-        outcome = _outset(region, met, unreadable, ledger.late)
+        met, score, unreadable = judged_as_they_are(goal, table, ledger)
+        outcome = known_before(region, met, unreadable, ledger.late)
         problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
         answers, interrupted = self._run(replace(problem, slack=rough), outcome)
-        answers, after = _checked(problem, outcome, answers)
-        _tell_late(outcome, ledger)
+        answers, after = last_check(problem, outcome, answers)
+        tell_late(outcome, ledger)
         if rough is not None:
             answers = _with_slack_figure(problem, answers, rough)
         found = None
@@ -357,7 +353,7 @@ class Explainer(_Learned, ABC):
 
     def _attributions(self, goal: Goal, region: Region, scored: np.ndarray, context: ModelContext) -> Attributions:
         others = compared_with(self.table_.values, context.met(goal), self._seed)
-        free = ~(_fixed(region) | np.array([feature.immutable for feature in region.schema]))
+        free = ~(fixed_cells(region) | np.array([feature.immutable for feature in region.schema]))
         find = partial(find_contributions, goal, region, np.flatnonzero(scored), others, free, self._seed)
         try:
             return find(self._product_score(goal))
@@ -426,7 +422,7 @@ class Explainer(_Learned, ABC):
     def _suffices_alone(self, goal: Goal, table: Table, constraints: Constraints) -> np.ndarray:
         """For each row, the features that suffice alone, (n, d); none for rows that have the desired decision."""
         goal = goal.with_unseen(table.layout.unseen)
-        met, score, _ = _judged(goal, table, Ledger(len(table), self.budget))
+        met, score, _ = judged_as_they_are(goal, table, Ledger(len(table), self.budget))
         wanting = np.flatnonzero(~met & ~np.isnan(score))
         region = Region.of(table, constraints, self.observed_, self.book_)
         problem = Problem(goal, region, Ledger(len(table), self.budget), 1, self._seed)
@@ -436,11 +432,11 @@ class Explainer(_Learned, ABC):
 
     def _answered(self, problem: Problem) -> Answers:
         """The answers of all rows of a problem, after the last check."""
-        outcome = _outset(problem.region, np.zeros(len(problem), dtype=bool), (), problem.ledger.late)
+        outcome = known_before(problem.region, np.zeros(len(problem), dtype=bool), (), problem.ledger.late)
         answers, interrupted = self._run(problem, outcome)
         if interrupted:
             raise KeyboardInterrupt
-        return _checked(problem, outcome, answers)[0]
+        return last_check(problem, outcome, answers)[0]
 
     def cite(self) -> str:
         """The publication of the method, as BibTeX."""
@@ -574,8 +570,8 @@ class Explainer(_Learned, ABC):
             option_figures |= self._more_figures(answers.rows, goal, context)
             if not reference.labelled:
                 notes += ("No labels were given: real rows of the desired class are those the model decides for.",)
-        notes += _undecided(problem.region, answers, self.schema is None)
-        notes += _own_breaks(problem.region, self.laws_)
+        notes += undecided(problem.region, answers, self.schema is None)
+        notes += own_breaks(problem.region, self.laws_)
         offered = np.bincount(answers.owners, minlength=len(table))
         fewer = int(((offered > 0) & (offered < n)).sum())
         if fewer:
@@ -629,28 +625,6 @@ class Explainer(_Learned, ABC):
             check_number("random_state", self.random_state, least=0, below=2**64)
 
 
-def _doubtful_rules(book: RuleBook, values: np.ndarray) -> tuple[str, ...]:
-    """A note for each rule or law that many of the training rows break."""
-    broken = 1 - book.kept(values).mean(axis=0)
-    return tuple(
-        f"The rule {rule.text!r} is broken by {'all' if share == 1 else f'{share:.0%} of'} training rows; check that "
-        "it says what you mean."
-        for rule, share in zip(book.rules, broken.tolist(), strict=True)
-        if share > _BROKEN_RULE
-    )
-
-
-def _own_breaks(region: Region, laws: Sequence[Law]) -> tuple[str, ...]:
-    """A note on records that break a law themselves: that may be an error, and their answers may go on breaking it."""
-    broken = ~region.book.kept(region.factuals)[:, region.book.is_law]
-    number = int(broken.any(axis=1).sum())
-    if not number:
-        return ()
-    law = laws[int(broken.sum(axis=0).argmax())]
-    records = "1 record breaks" if number == 1 else f"{number} records break"
-    return (f"{records} a law, most often: {law.sentence or f'{law.text}.'} Check whether that is an error.",)
-
-
 def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest ordinary value of each column; NaN where there is none."""
     values = table.values.copy()
@@ -662,46 +636,6 @@ def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     low[empty], high[empty] = math.nan, math.nan
     return low, high
-
-
-def _judged(goal: GoalLike, table: Table, ledger: Ledger) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
-    """Which rows meet the goal, and their score, (n,) each; and why the others cannot be read, which have no score."""
-    readable = table.readable
-    judged = ledger.decide(goal, table.values[readable], readable)
-    met, score = np.zeros(len(table), dtype=bool), np.full(len(table), math.nan)
-    met[readable], score[readable] = judged.met, judged.score
-    score[readable[list(judged.failures)]] = math.nan
-    failures = {int(readable[i]): judged.failures[i] for i in judged.failures.keys() - set(judged.slow)}
-    return met, score, dict(sorted({**table.refused, **failures}.items()))
-
-
-def _outset(region: Region, met: np.ndarray, unreadable: Collection[int], late: np.ndarray) -> list[Status | None]:
-    """The status of rows whose outcome is known before any search; None for the others."""
-    nothing_free = np.asarray(region.frozen.all(axis=1))
-    stuck_rule = np.zeros(len(region), dtype=bool)
-    fixed, kept = _fixed(region), region.book.kept(region.factuals) | region.book.is_law
-    for k, rule in enumerate(region.schema.parsed_rules):
-        columns = [region.schema.position(name) for name in rule.names]
-        stuck_rule |= ~kept[:, k] & np.asarray(fixed[:, columns].all(axis=1))
-    return [
-        Status.UNREADABLE if i in unreadable
-        else Status.ALREADY_DESIRED if met[i]
-        else Status.TIME_SPENT if late[i]
-        else Status.NOTHING_FREE if nothing_free[i]
-        else Status.RULES_CONFLICT if stuck_rule[i]
-        else None
-        for i in range(len(region))
-    ]  # fmt: skip
-
-
-def _fixed(region: Region) -> np.ndarray:
-    """Which cells no answer can change: frozen ones, and derived ones computed from nothing but fixed ones."""
-    fixed, clocks = region.frozen.copy(), list(region.schema.clocks)
-    # without anything to do, or to wait for, no time passes
-    fixed[:, clocks] &= fixed.all(axis=1, keepdims=True) | ~(region.high > region.factuals)[:, clocks]
-    for one in region.book.derivations:
-        fixed[:, one.column] = fixed[:, one.inputs].all(axis=1)
-    return fixed
 
 
 def _batches(owners: np.ndarray, size: int) -> Iterator[np.ndarray]:
@@ -724,53 +658,6 @@ def _joined(parts: list[Answers], features: int) -> Answers:
         [status for part in parts for status in part.status],
         {name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures},
     )
-
-
-def _checked(problem: Problem, outcome: list[Status | None], answers: Answers) -> tuple[Answers, np.ndarray]:
-    """The last check: final form again, every rule again, the model's own decision. At most n options for each row."""
-    region, owners = problem.region, answers.owners
-    rows = region.final_form(answers.rows, owners)
-    decided = problem.ledger.decide(problem.goal, rows, owners)
-    good = region.allows(rows, owners) & decided.met & region.changed(rows, owners).any(axis=1)
-    order = np.lexsort((answers.sort_key, owners))
-    order = order[good[order]]
-    firsts = np.searchsorted(owners[order], owners[order], side="left")
-    order = order[np.arange(len(order)) - firsts < problem.options]
-    kept = Answers(
-        rows[order],
-        owners[order],
-        answers.sort_key[order],
-        answers.status,
-        {name: values[order] for name, values in answers.figures.items()},
-    )
-    answered = set(kept.owners.tolist())
-    for i, status in enumerate(outcome):
-        if status is Status.FOUND and i not in answered:
-            outcome[i] = Status.OUT_OF_REACH
-    return kept, decided.score[order]
-
-
-def _tell_late(outcome: list[Status | None], ledger: Ledger) -> None:
-    """Says of rows without an answer whose time is spent that it is: the search of these did not end by itself."""
-    for i in np.flatnonzero(ledger.late):
-        if outcome[i] in _SEARCHED_IN_VAIN:
-            outcome[i] = Status.TIME_SPENT
-
-
-def _undecided(region: Region, answers: Answers, inferred: bool) -> tuple[str, ...]:
-    """A note on answers that change what nobody can, by the names of the columns; and on a schema nobody has seen."""
-    notes: tuple[str, ...] = ()
-    if inferred:
-        notes += ("No schema was given, so one was inferred in which everything may change.",)
-    changed = region.changed(answers.rows, answers.owners)
-    counts = {name: int(changed[:, region.schema.position(name)].sum()) for name in columns_to_decide(region.schema)}
-    shown = [f"{count} change {name}" for name, count in sorted(counts.items(), key=lambda pair: -pair[1]) if count]
-    if shown:
-        notes += (
-            f"Of {len(answers.rows)} answers {', '.join(shown)}: people may not be able to. `schema.advise(train)` "
-            "says why, and how to exclude it.",
-        )
-    return notes
 
 
 def _with_slack_figure(problem: Problem, answers: Answers, slack: Slack) -> Answers:
