@@ -1,0 +1,29 @@
+"""Kernels: off until they are loaded, and switched off by the environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+_ASK = "from attain.core import compiled; print(compiled.kernels('math'), compiled.load(), compiled.kernels('math'))"
+
+
+def _answer(**environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", _ASK], env={**os.environ, **environment}, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_kernels_are_none_until_they_are_loaded() -> None:
+    pytest.importorskip("numba")
+    before, loaded, after = _answer(ATTAIN_COMPILED="1").split(" ", 2)
+    assert (before, loaded) == ("None", "True")
+    assert "math" in after
+
+
+def test_kernels_are_switched_off_by_the_environment() -> None:
+    assert _answer(ATTAIN_COMPILED="0") == "None False None"
