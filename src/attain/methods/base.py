@@ -479,7 +479,10 @@ class Explainer(_Learned, ABC):
             desired = None if labels is None else desired_labels(labels, target)
             return Reference.build(self.schema_, values, desired_labels=desired, met=met, space=self.space_)
 
-        return self._contexts.of(goal, values, build)
+        context = self._contexts.of(goal, values, build)
+        if isinstance(goal, Goal):
+            goal.compiled = context.compiled(goal)
+        return context
 
     def _parameters(self) -> str:
         """The parameters that what is learned about a model may depend on."""

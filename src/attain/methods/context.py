@@ -10,8 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from attain.models import GoalLike
+from attain.models import Goal, GoalLike
 from attain.models.adapter import Answers
+from attain.models.goal import CompiledScore
+from attain.models.structure.compiled import compile_score
 from attain.population.reference import Reference
 
 _KEPT: Final = 4
@@ -36,6 +38,7 @@ class ModelContext:
         self._met, self._score = np.zeros(len(training), dtype=bool), np.full(len(training), np.nan)
         self._reference: Reference | None = None
         self._inspected: tuple[str, Any] | None = None
+        self._compiled: tuple[CompiledScore | None] | None = None
         self._others: dict[str, Any] = {}
 
     def judged(self, goal: GoalLike, at: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -51,6 +54,13 @@ class ModelContext:
     def met(self, goal: GoalLike) -> np.ndarray:
         """Which training rows meet the goal, (n,)."""
         return self.judged(goal)[0]
+
+    def compiled(self, goal: Goal) -> CompiledScore | None:
+        """The score of a goal without a compiled one yet as a function of the matrix, where it has one."""
+        with self._lock:
+            if self._compiled is None:
+                self._compiled = (compile_score(goal, self._training, lambda: self.judged(goal)),)
+            return self._compiled[0]
 
     def reference(self, goal: GoalLike) -> Reference:
         """The real rows of the desired class."""

@@ -7,7 +7,7 @@ from copy import copy
 from hashlib import blake2b
 from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from attain.models.watch import SlowModelError
 if TYPE_CHECKING:
     from attain.tables import Layout
 
+CompiledScore: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""A goal's score of rows, (n, d) → (n,), computed without the model; NaN where the model itself has to be asked."""
 REPEATABLE = 1e-6
 """How far two answers about one row may differ, relative to their size: more than rounding, less than a decision."""
 
@@ -93,12 +95,13 @@ class GoalLike(Protocol):
     def rows_asked(self) -> int:
         """How many rows the models were asked about so far on behalf of this goal, for whatever purpose.
 
-        A row of which both the probability and the label are asked counts twice, as in `Model.rows`.
+        A row of which both the probability and the label are asked counts twice, as in `Model.rows`. Rows that a
+        compiled score answered count too.
         """
         ...
 
     def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
-        """Whether each row meets the goal, with as few calls as the probe allows; for searches.
+        """Whether each row meets the goal, with as few calls as the probe allows, or by a compiled score; for searches.
 
         With a timeout, a model that is too slow is too slow for all rows with the same number in `owners`, (n,).
         """
@@ -192,6 +195,8 @@ class Goal(GoalLike):
     """
 
     most_questions = 1
+    compiled: CompiledScore | None = None
+    """What `judge` asks instead of the model, where that decides alike; see `attain.models.structure.compiled`."""
 
     def __init__(
         self,
@@ -221,8 +226,9 @@ class Goal(GoalLike):
         self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
-        self._decisive = not own or self._agrees(self._guide)
-        self._judge_kinds = (self._guide,) if self._decisive else self._decide_kinds
+        self.decisive = not own or self._agrees(self._guide)
+        """Whether the score alone decides like `predict`, on the whole probe."""
+        self._judge_kinds = (self._guide,) if self.decisive else self._decide_kinds
         answers: Answers = {kind: self._try(kind) for kind in self._decide_kinds}
         self.lowest = float(self._met_and_score(answers)[1].min())
         self._fingerprint = self._hashed(answers, self.target, self.probability, self.margin)
@@ -249,7 +255,24 @@ class Goal(GoalLike):
         return {"labels": "decision", "probabilities": "lead in probability"}.get(self._guide, "lead in score")
 
     def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
-        return self._judgement(rows, self._judge_kinds, owners)
+        if self.compiled is None:
+            return self._judgement(rows, self._judge_kinds, owners)
+        score = self.compiled(rows)
+        unknown = np.flatnonzero(np.isnan(score))
+        self.reader.count_compiled(len(rows) - len(unknown))
+        met, asked = self.meets(score), np.ones(len(rows), dtype=np.int64)
+        if not len(unknown):
+            return Judgement(met, score, asked)
+        judged = self._judgement(rows[unknown], self._judge_kinds, None if owners is None else owners[unknown])
+        met[unknown], score[unknown] = judged.met, judged.score
+        failures = {int(unknown[position]): sentence for position, sentence in judged.failures.items()}
+        return Judgement(met, score, asked, failures, tuple(unknown[list(judged.slow)].tolist()))
+
+    def meets(self, score: np.ndarray) -> np.ndarray:
+        """Whether these scores, (n,), meet the goal, where they alone decide and no tie has to be broken."""
+        if self.probability is not None:
+            return np.asarray(score >= min(self.probability + self.margin, 1.0))
+        return np.asarray(score >= self.margin)
 
     def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
         return self._judgement(rows, self._decide_kinds, owners)
@@ -298,11 +321,11 @@ class Goal(GoalLike):
         values = answers[self._guide]
         if self.probability is not None:
             score = np.ascontiguousarray(values[:, self._position])
-            return score >= min(self.probability + self.margin, 1.0), score
+            return self.meets(score), score
         score = lead(values, self._position)
-        if not self._decisive:  # the score is only a guide where the model decides by something else
+        if not self.decisive:  # the score is only a guide where the model decides by something else
             return np.asarray(decided), score
-        met = (score >= self.margin) & decided
+        met = self.meets(score) & decided
         if self.margin == 0:  # a tie is decided by the order of the classes
             met &= decision(values) == self._position
         return met, score

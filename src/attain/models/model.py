@@ -66,7 +66,9 @@ class Model:
     Attributes
     ----------
     calls, rows
-        How often the model was called so far, and with how many rows in all; safe when several threads use the model.
+        How often the model was asked so far, and about how many rows in all. What a search asks of the compiled score
+        of a linear model or of trees counts like what it asks of the model itself. Safe when several threads use the
+        model.
     file_digest
         The SHA-256 of the file that the model was read from, in hexadecimal: known for ONNX files, None for others,
         and set by the command line.
@@ -112,6 +114,10 @@ class Model:
     @property
     def rows(self) -> int:
         return self._count.rows
+
+    def count(self, rows: int) -> None:
+        """Counts one call about so many rows."""
+        self._count.add(rows)
 
     def __repr__(self) -> str:
         return f"Model({self.adapter.title}, calls={self.calls}, rows={self.rows})"

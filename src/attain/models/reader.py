@@ -163,6 +163,12 @@ class Reader:
             answers[kind] = checked(kind, raw[kind], classes, self.title, closed=self._closed)
         return answers
 
+    def count_compiled(self, rows: int) -> None:
+        """Counts rows that a compiled score answered in place of the model."""
+        if rows:
+            self.count.add(rows)
+            self.model.count(rows)
+
     def read_each(
         self, rows: np.ndarray, kinds: Iterable[AnswerKind], owners: np.ndarray | None = None
     ) -> tuple[np.ndarray, Answers, dict[int, ModelError]]:

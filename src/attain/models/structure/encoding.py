@@ -144,16 +144,16 @@ class Encoding:
             levels.append(move[: len(feature.levels)])
             special.append((move[2 : 2 + len(feature.special)] if feature.numeric else move[:0]) - offset)
         encoding = cls(schema, constant, slopes, tuple(levels), tuple(special), missing)
-        encoding._verify(transform, rows)
-        return encoding
-
-    def _verify(self, transform: Transform, rows: np.ndarray) -> None:
         real = probe_rows(rows, _CHECKED_ROWS)
         # columns shuffled one by one meet in pairs that real rows may not have
-        real = np.concatenate((real, np.random.default_rng(SEED).permuted(real, axis=0)))
-        expected = transform(real)
+        encoding.verify(transform, np.concatenate((real, np.random.default_rng(SEED).permuted(real, axis=0))))
+        return encoding
+
+    def verify(self, transform: Transform, rows: np.ndarray) -> None:
+        """Raises a `StructureError` where the sum of some row is not what `transform` computes."""
+        expected = transform(rows)
         size = np.maximum(np.abs(expected).max(axis=0, initial=1.0), 1.0)
-        if not np.all(np.abs(expected - self.encode(real)) <= _TOLERANCE * size):
+        if not np.all(np.abs(expected - self.encode(rows)) <= _TOLERANCE * size):
             raise StructureError(
                 "the model's preprocessing bends or mixes columns (as a QuantileTransformer, PolynomialFeatures or a "
                 "function of several columns does), so its slope is unknown; scalers, imputers and encoders of single "

@@ -84,9 +84,8 @@ def decision_scores(goal: GoalLike, rows: np.ndarray) -> np.ndarray:
     return np.asarray(sign * np.ravel(goal.reader.read(rows, ("scores",))["scores"]))
 
 
-def leads_of(goal: GoalLike, preprocessing: Preprocessing, values: np.ndarray) -> Encoding:
+def leads_of(goal: GoalLike, estimator: Any, encoding: Encoding) -> Encoding:
     """The lead of the goal's target over each other class, for an estimator with `coef_` and `intercept_`."""
-    estimator = preprocessing.estimator
     weights = np.atleast_2d(dense(estimator.coef_)).T
     intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), weights.shape[1:])
     position, count = target_position(goal, estimator), weights.shape[1]
@@ -94,7 +93,6 @@ def leads_of(goal: GoalLike, preprocessing: Preprocessing, values: np.ndarray) -
         difference = np.array([[1.0 if position == 1 else -1.0]])
     else:
         difference = np.delete(np.eye(count)[:, [position]] - np.eye(count), position, axis=1)
-    encoding = Encoding.learn(preprocessing, goal.layout.schema, values)
     return encoding.compose_linear(weights, intercept).compose_linear(difference, np.zeros(difference.shape[1]))
 
 
@@ -112,8 +110,9 @@ def _verified(goal: GoalLike, values: np.ndarray) -> LinearScore:
         raise StructureError(f"{type(preprocessing.estimator).__name__} is not a linear classifier")
     if len(goal.classes) != 2:
         raise StructureError(f"the model has {len(goal.classes)} classes; a single linear score decides between two")
-    score = LinearScore(leads_of(goal, preprocessing, values))
-    rows, real = _rows_to_compare(goal.layout.schema, values), probe_rows(values, _CHECKED_ROWS)
+    encoding = Encoding.learn(preprocessing, goal.layout.schema, values)
+    score = LinearScore(leads_of(goal, preprocessing.estimator, encoding))
+    rows, real = rows_to_compare(goal.layout.schema, values), probe_rows(values, _CHECKED_ROWS)
     try:
         own, own_real = decision_scores(goal, rows), decision_scores(goal, real)
     except ModelError as error:
@@ -124,7 +123,7 @@ def _verified(goal: GoalLike, values: np.ndarray) -> LinearScore:
     return replace(score, threshold=_threshold(goal, real, own_real))
 
 
-def _rows_to_compare(schema: Schema, values: np.ndarray) -> np.ndarray:
+def rows_to_compare(schema: Schema, values: np.ndarray) -> np.ndarray:
     """Training rows, half of them with each column shuffled by itself; and rows with one number beyond its range."""
     random = np.random.default_rng(SEED)
     rows = values[random.permutation(len(values))[:_CHECKED_ROWS]].copy()

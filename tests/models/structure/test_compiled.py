@@ -1,0 +1,252 @@
+"""Compiled scores are the model's own, with kernels and without, or are not used."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.svm import LinearSVC
+
+from attain.core import compiled
+from attain.models import Goal
+from attain.models.structure.compiled import CellSum, compile_score
+from attain.models.structure.states import NUMBER, UNKNOWN, States
+from attain.schema import Feature, Schema
+from attain.tables import Table
+
+SCHEMA = Schema(
+    (
+        Feature("income", "real", special=(-9.0, -8.0)),
+        Feature("visits", "count"),
+        Feature("debt", "real"),
+        Feature("job", "categorical", levels=("clerk", "nurse", "pilot", "cook")),
+        Feature("school", "ordinal", levels=("none", "some", "all")),
+    )
+)
+NUMBERS = ["income", "visits", "debt"]
+LEVELS = ["job", "school"]
+
+
+def _frame(n: int = 400, seed: int = 0) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    income = np.round(random.normal(3, 1, n), 4)
+    return pd.DataFrame(
+        {
+            "visits": random.integers(0, 9, n),
+            "job": random.choice(["clerk", "nurse", "pilot", "cook"], n),
+            "income": np.where(random.random(n) < 0.1, random.choice([-9.0, -8.0], n), income),
+            "debt": np.where(random.random(n) < 0.1, np.nan, np.round(random.lognormal(0, 1, n), 3)),
+            "school": random.choice(["none", "some", "all"], n),
+        }
+    )
+
+
+X = _frame()
+NOISE = np.random.default_rng(1).normal(0, 0.5, len(X))
+Y = (X["income"] + (X["job"] == "pilot") - X["debt"].fillna(1) + NOISE > 1.5).to_numpy().astype(int)
+THREE = Y + (X["visits"] > 4).to_numpy()
+TABLE = Table.read(X, SCHEMA)
+
+
+def _pipeline(classifier, scaler=None, y=Y, **imputing):
+    scale = StandardScaler() if scaler is None else scaler
+    prepared = make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="median", **imputing), scale), NUMBERS),
+        (OneHotEncoder(handle_unknown="ignore"), LEVELS),
+    )
+    return make_pipeline(prepared, classifier).fit(X, y)
+
+
+def _goal(model, target=1, **asked) -> Goal:
+    return Goal(model, TABLE.layout, target=target, probe=TABLE.values[:100], tolerant=True, **asked)
+
+
+def _compiled(goal: Goal):
+    judged = goal.judge(TABLE.values)
+    return compile_score(goal, TABLE.values, lambda: (judged.met, judged.score))
+
+
+def _shuffled(n: int = 300) -> np.ndarray:
+    """Rows of the matrix that no training row equals."""
+    return np.random.default_rng(3).permuted(TABLE.values[:n], axis=0)
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """Kernels in use for one test."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiled, "_in_use", True)
+
+
+@pytest.fixture
+def no_kernels(monkeypatch):
+    monkeypatch.setattr(compiled, "_in_use", False)
+
+
+def _both(monkeypatch, compute):
+    """What a computation gives without kernels, and with them."""
+    pytest.importorskip("numba")
+    results = []
+    for in_use in (False, True):
+        monkeypatch.setattr(compiled, "_in_use", in_use)
+        results.append(compute())
+    return results
+
+
+def test_states_are_numbered_column_by_column() -> None:
+    states = States.of(SCHEMA)
+    assert states.first.tolist() == [0, 3, 4, 5, 10, 14]
+    rows = np.array([[-8.0, 2.0, np.nan, 3.0, 1.0], [np.nan, -9.0, 0.5, 4.0, 0.5]])
+    assert states.of_cells(rows).tolist() == [[1, NUMBER, 4, 8, 11], [2, NUMBER, NUMBER, UNKNOWN, UNKNOWN]]
+
+
+CELLS = st.sampled_from([-9.0, -8.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 1e300, np.nan, 0.1, -1 / 3])
+
+
+@given(arrays(np.float64, st.tuples(st.integers(0, 6), st.just(5)), elements=CELLS), st.integers(0, 9))
+def test_the_kernel_sums_to_the_same_bits(rows, seed) -> None:
+    pytest.importorskip("numba")
+    random = np.random.default_rng(seed)
+    states = States.of(SCHEMA)
+    total = CellSum(states, random.normal(), random.normal(size=5), random.normal(size=len(states.codes)))
+    with pytest.MonkeyPatch.context() as patch:
+        plain, quick = _both(patch, lambda: total(rows))
+    assert plain.tobytes() == quick.tobytes()
+    state = states.of_cells(rows)
+    for i, row in enumerate(rows):
+        terms = [total.terms[s] if s >= 0 else x * w for s, x, w in zip(state[i], row, total.slopes, strict=True)]
+        expected = np.nan if UNKNOWN in state[i] else sum(terms, total.constant)
+        np.testing.assert_equal(plain[i], expected)
+
+
+LINEAR = {
+    "LogisticRegression": LogisticRegression(max_iter=1000),
+    "LinearSVC": LinearSVC(),
+    "SGD hinge": SGDClassifier(random_state=0),
+    "SGD log loss": SGDClassifier(loss="log_loss", random_state=0),
+    "RidgeClassifier": RidgeClassifier(),
+    "Perceptron": Perceptron(random_state=0),
+    "LinearDiscriminantAnalysis": LinearDiscriminantAnalysis(),
+}
+
+
+@pytest.mark.parametrize("target", [0, 1])
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_models_are_scored_without_them(name, target, kernels) -> None:
+    goal = _goal(_pipeline(LINEAR[name]), target)
+    score = _compiled(goal)
+    rows = _shuffled()
+    np.testing.assert_allclose(score(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("target", [0, 1, 2])
+@pytest.mark.parametrize("name", ["LogisticRegression", "LinearSVC"])
+def test_so_are_linear_models_with_three_classes(name, target, kernels) -> None:
+    goal = _goal(_pipeline(LINEAR[name], y=THREE), target)
+    rows = _shuffled()
+    np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
+    if name == "LogisticRegression":
+        goal = _goal(_pipeline(LINEAR[name], y=THREE), target, probability=0.7)
+        np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        _pipeline(LogisticRegression(), RobustScaler(), add_indicator=True),
+        make_pipeline(
+            make_column_transformer((SimpleImputer(missing_values=-9.0), ["income"]), ("passthrough", ["visits"])),
+            LogisticRegression(),
+        ).fit(X, Y),
+        make_pipeline(_pipeline(LogisticRegression())[:-1], PCA(3, svd_solver="arpack"), LogisticRegression()).fit(
+            X, Y
+        ),
+        GridSearchCV(_pipeline(LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, cv=2).fit(X, Y),
+    ],
+    ids=["indicator", "special codes as missing", "projection", "search"],
+)
+def test_pipelines_are_followed_cell_by_cell(model, no_kernels) -> None:
+    goal, rows = _goal(model, probability=0.6), _shuffled()
+    np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
+
+
+class Overridden(LogisticRegression):
+    pass
+
+
+def _with_own_method(model):
+    model.predict_proba = model.predict_proba
+    return model
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        _pipeline(LogisticRegression()).predict_proba,
+        _pipeline(Overridden()),
+        _with_own_method(_pipeline(LogisticRegression())),
+        _pipeline(LogisticRegression(), FunctionTransformer(np.cbrt)),
+        _pipeline(LogisticRegression(), MinMaxScaler(clip=True)),
+    ],
+    ids=["function", "class of its own", "method of its own", "bent", "bent beyond the training range"],
+)
+def test_other_models_are_not_compiled(model) -> None:
+    assert _compiled(_goal(model)) is None
+
+
+def test_a_goal_without_a_margin_is_not_compiled() -> None:
+    assert _compiled(_goal(_pipeline(LogisticRegression()), margin=0.0)) is None
+
+
+def test_one_training_row_that_disagrees_is_enough_to_refuse() -> None:
+    goal = _goal(_pipeline(LogisticRegression()))
+    judged = goal.judge(TABLE.values)
+    for wrong in (judged.met, judged.score):
+        wrong = wrong.copy()
+        wrong[17] = not wrong[17] if wrong.dtype == bool else wrong[17] + goal.margin
+        pair = (wrong, judged.score) if wrong.dtype == bool else (judged.met, wrong)
+        assert compile_score(goal, TABLE.values, lambda pair=pair: pair) is None
+
+
+def test_judge_asks_the_model_only_about_rows_that_are_not_compiled(monkeypatch) -> None:
+    frame = X.fillna({"debt": 1.0})
+    table = Table.read(frame, SCHEMA)
+    model = make_pipeline(
+        make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), LEVELS)), LogisticRegression()
+    ).fit(frame, Y)
+    goal = Goal(model, table.layout, target=1, probe=table.values, tolerant=True)
+    judged = goal.judge(table.values)
+    goal.compiled = compile_score(goal, table.values, lambda: (judged.met, judged.score))
+    seen: list[int] = []
+    monkeypatch.setattr(goal.model, "ask", _recorded(goal.model.ask, seen))
+    before = goal.rows_asked, goal.model.rows
+    again = goal.judge(table.values)
+    assert not seen
+    assert (goal.rows_asked, goal.model.rows) == (before[0] + len(X), before[1] + len(X))
+    np.testing.assert_array_equal(again.met, judged.met)
+    rows = table.values[:6].copy()
+    rows[2, 2] = np.nan  # which the model cannot take
+    judged, plain = goal.judge(rows), goal.decide(rows)
+    assert set(judged.failures) == set(plain.failures) == {2}
+    np.testing.assert_array_equal(judged.met, plain.met)
+    np.testing.assert_allclose(judged.score, plain.score)
+    assert seen
+    assert (judged.asked == 1).all()
+    assert len(goal.judge(rows[:0]).met) == 0
+
+
+def _recorded(ask, seen):
+    def recording(adapter, kinds, rows, *rest):
+        seen.append(len(rows))
+        return ask(adapter, kinds, rows, *rest)
+
+    return recording
