@@ -110,6 +110,7 @@ class InstanceFactory:
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(
     {
+        # has its own autoencoder, which must not see the rows that the guard is calibrated on
         "Guarded": Method("Guarded"),
         "CCHVAE": Method("CCHVAE", latent=True),
         "REVISE": Method("REVISE", latent=True),

@@ -30,9 +30,8 @@ FAST = (
     NearestUnlike(),
     Russell(),
     Wachter(),
-    Guarded(),
 )
-SLOW = (CCHVAE(), REVISE())
+SLOW = (CCHVAE(), Guarded(), REVISE())
 """Those that train an autoencoder in every check."""
 
 DOES_NOT_APPLY = {

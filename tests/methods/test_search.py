@@ -9,13 +9,14 @@ from scipy import stats
 
 from attain.methods.search.moves import SWITCH, Moves, Scale
 from attain.methods.search.options import diverse_order
-from attain.methods.search.pool import Pool, first_of_each
+from attain.methods.search.pool import Pool, first_of_each, rank_within
 from attain.methods.search.ranked import ranks_between
 from attain.methods.search.sparsity import sparse
 from attain.methods.search.sphere import directions, volume_uniform_radii
 from attain.methods.search.streams import normals, row_keys, streams, uniforms
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, Table
+from tests.both_paths import by, same_bytes
 
 
 @pytest.mark.parametrize("k", [2, 3, 10])
@@ -53,8 +54,11 @@ def test_a_person_has_a_stream_of_their_own() -> None:
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4)), max_size=40),
     st.integers(1, 4),
     st.integers(1, 5),
+    st.booleans(),
 )
-def test_the_pool_keeps_the_nearest_distinct_rows(drawn: list[tuple[int, int, int]], keep: int, parts: int) -> None:
+def test_the_pool_keeps_the_nearest_distinct_rows(
+    drawn: list[tuple[int, int, int]], keep: int, parts: int, kernels: bool
+) -> None:
     pool = Pool(4, 2, keep)
     owners, rows = (
         np.array([d[0] for d in drawn], dtype=np.intp),
@@ -62,7 +66,7 @@ def test_the_pool_keeps_the_nearest_distinct_rows(drawn: list[tuple[int, int, in
     )
     distances = rows @ [10.0, 1.0]
     for part in np.array_split(np.arange(len(drawn)), parts):
-        pool.add(rows[part], owners[part], distances[part])
+        by(kernels, lambda part=part: pool.add(rows[part], owners[part], distances[part]))  # type: ignore[misc]
     for person in range(4):
         expected = sorted({tuple(row) for row in rows[owners == person].tolist()}, key=lambda r: 10 * r[0] + r[1])[
             :keep
@@ -75,7 +79,24 @@ def test_the_pool_keeps_the_nearest_distinct_rows(drawn: list[tuple[int, int, in
 def test_equal_rows_are_found_whatever_their_bits() -> None:
     other_nan = np.array([np.uint64(0x7FF8000000000001)]).view(np.float64)[0]
     rows = np.array([[0.0, np.nan], [-0.0, other_nan], [1.0, np.nan], [0.0, np.nan]])
-    assert first_of_each(rows, np.array([0, 0, 0, 1])).tolist() == [0, 2, 3]
+    assert same_bytes(lambda: first_of_each(rows, np.array([0, 0, 0, 1]))).tolist() == [0, 2, 3]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 3))
+def test_the_first_of_each_is_found_by_both_paths(seed: int, number: int, width: int) -> None:
+    random = np.random.default_rng(seed)
+    rows = random.choice([0.0, -0.0, 1.0, 2.5, np.nan], size=(number, width))
+    owners = random.integers(0, 3, size=number)
+    found = same_bytes(lambda: first_of_each(rows, owners)).tolist()
+    keys = [(int(owner), *(str(cell + 0.0) for cell in row)) for owner, row in zip(owners, rows, strict=True)]
+    assert found == [i for i, key in enumerate(keys) if key not in keys[:i]]
+
+
+@given(st.lists(st.integers(0, 4), max_size=30))
+def test_ranks_within_owners(owners: list[int]) -> None:
+    grouped = sorted(owners)
+    expected = [grouped[:i].count(owner) for i, owner in enumerate(grouped)]
+    assert rank_within(np.array(grouped, dtype=np.intp)).tolist() == expected
 
 
 def numbers(values: np.ndarray, constraints: Constraints | None = None, **properties: object) -> Region:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
-from attain.population.measuring import measured
+from attain.population.measuring import measured, positive_integer
 from attain.tables import without_unseen
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
-    from attain.density.densities import Density
+
+SAMPLES: Final = 100
+"""The number of latent draws per row and component."""
 
 
-def log_density(answers: ArrayLike, density: Density | Autoencoder, found: ArrayLike | None = None) -> FloatArray:
-    """The log-density of each answer's free features given its immutable ones, in original units.
+def log_density(
+    answers: ArrayLike, autoencoder: Autoencoder, samples: int = SAMPLES, found: ArrayLike | None = None
+) -> FloatArray:
+    """A lower bound of the log-density of each answer's free features given its immutable ones, in original units.
 
-    That of an autoencoder is a lower bound. Because of the units, only answers for the same columns can be compared.
+    The bound is the importance-weighted one of the autoencoder; more samples make it tighter. Because of the units,
+    only answers for the same columns can be compared.
     """
+    positive_integer("samples", samples)
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        return np.asarray(density.log_density(without_unseen(density.schema_, rows)), dtype=np.float64)
+        known = without_unseen(autoencoder.schema_, rows)
+        return np.asarray(autoencoder.log_density(known, samples), dtype=np.float64)
 
-    return measured(answers, found, len(density.schema_), measure)
+    return measured(answers, found, len(autoencoder.schema_), measure)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.core.compiled import kernels
 
 _WIDER: Final = 4
 """How many times as many candidates are looked at next, where the last of them might be tied with one not seen."""
@@ -28,15 +29,20 @@ _PAIRS: Final = 1_000_000
 """Up to this many pairs, a plain matrix product is faster than scikit-learn's search."""
 _THREADED: Final = 1_000
 """From this many queries on, a tree answers them on all cores."""
+_BLOCK: Final = 64
+"""The most points in a block of the kernel's index."""
+_SMALL: Final = 2_000_000
+"""Up to this many cells of points the kernel is faster than matrix products, and a k-d tree faster than both."""
 
 
 class Neighbours:
     """An index of points (n, D) that finds the nearest ones by Euclidean distance; of those equally far, the first.
 
-    Candidates come from a k-d tree or, where points fill too many dimensions for one, from all pairs by matrix
-    products. Their distances are then computed directly, and more candidates are looked at until none that was not
-    seen can be as near. So the answer is that of brute force, and does not depend on the rest of the batch, on `k` or
-    on how it was found.
+    The kernel looks through boxes of points. Without it, candidates come from a k-d tree or, where points fill too many
+    dimensions for one, from all pairs by matrix products; their distances are then computed directly, and more
+    candidates are looked at until none that was not seen can be as near. Squared distances are summed one dimension
+    after the other. So the answer is that of brute force, and does not depend on the rest of the batch, on `k` or on
+    how it was found.
     """
 
     def __init__(self, points: FloatArray) -> None:
@@ -45,6 +51,11 @@ class Neighbours:
     def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
         """Distances to the k nearest points (q, k), nearest first, and which they are; k is at most their number."""
         distances, indices = np.empty((len(points), k)), np.empty((len(points), k), dtype=np.intp)
+        compiled = kernels("attain.population.neighbour_kernels")
+        if compiled is not None and self._tree is None and self.points.size <= _SMALL:
+            if k:
+                compiled.nearest(np.ascontiguousarray(points), *self._blocks, distances, indices)
+            return np.sqrt(distances), indices
         left, width = np.arange(len(points) if k else 0), k + 1
         if len(left) and points is self.points and self._tree is not None:
             left = self._tree.indices[left]  # one after the other in space, and so in the cache
@@ -55,23 +66,28 @@ class Neighbours:
                 distances[part], indices[part], sure = self._nearest(points[part], k, width)
                 unsure.append(part[~sure])
             left, width = np.concatenate(unsure), _WIDER * width
-        return distances, indices
+        return np.sqrt(distances), indices
 
     def _parts(self, which: IndexArray, width: int) -> Iterator[IndexArray]:
         size = max(_CELLS // (width * max(self.points.shape[1], 1)), 1)
         return (which[start : start + size] for start in range(0, len(which), size))
 
     def _nearest(self, points: FloatArray, k: int, width: int) -> tuple[FloatArray, IndexArray, BoolArray]:
-        """Distances and indices (q, k) among `width` candidates each; and where there can be no others, (q,)."""
+        """Squared distances and indices (q, k) among `width` candidates; and where there can be no others, (q,)."""
         candidates, beyond = self._candidates(points, width)
-        distances = np.sqrt(((points[:, None] - self.points[candidates]) ** 2).sum(axis=2))
+        distances = np.zeros(candidates.shape)
+        for dimension, column in enumerate(self.points.T):
+            distances += (points[:, dimension, None] - column[candidates]) ** 2
         order = np.argsort(distances, axis=1, kind="stable")[:, :k]
         distances = np.take_along_axis(distances, order, axis=1)
         sure = (distances[:, -1] < beyond) | (width == len(self.points))
         return distances, np.take_along_axis(candidates, order, axis=1), sure
 
     def _candidates(self, points: FloatArray, width: int) -> tuple[IndexArray, FloatArray]:
-        """The nearest `width` points, up to rounding, in order of position (q, width); no other is nearer than (q,)."""
+        """The nearest `width` points, up to rounding, in order of position (q, width).
+
+        And a squared distance (q,) that no other point is nearer than.
+        """
         if width == len(self.points):
             return np.tile(np.arange(width), (len(points), 1)), np.full(len(points), np.inf)
         if self._tree is None:
@@ -81,7 +97,7 @@ class Neighbours:
             distances, indices = map(np.asarray, self._tree.query(points, k=range(1, width + 1), workers=workers))
             farthest = distances[:, -1] ** 2
         beyond = farthest - _ROUNDING * (farthest + (points**2).sum(axis=1))
-        return np.sort(indices, axis=1), np.sqrt(np.maximum(beyond, 0.0))
+        return np.sort(indices, axis=1), np.maximum(beyond, 0.0)
 
     def _of_all_pairs(self, points: FloatArray, width: int) -> tuple[IndexArray, FloatArray]:
         """The nearest `width` points (q, width) in any order, and the squared distance of the farthest (q,)."""
@@ -96,6 +112,28 @@ class Neighbours:
     def _tree(self) -> cKDTree | None:
         # Boxes halved in space follow points that lie close together; boxes of equal numbers took 14 times as long.
         return cKDTree(self.points, balanced_tree=False, compact_nodes=False) if self._favours_tree() else None
+
+    @cached_property
+    def _blocks(self) -> tuple[FloatArray, IndexArray, FloatArray, FloatArray]:
+        """The points in blocks (B, D, w), their positions (B, w), and the blocks' boxes: low and high ends (D, B).
+
+        Points are halved where they reach farthest until blocks are small. Places without a point are infinitely far.
+        """
+        parts, blocks = [np.arange(len(self.points))], []
+        while parts:
+            part = parts.pop()
+            if len(part) <= _BLOCK:
+                blocks.append(part)
+                continue
+            cells = self.points[part]
+            order = np.argpartition(cells[:, np.ptp(cells, axis=0).argmax()], len(part) // 2)
+            parts += [part[order[: len(part) // 2]], part[order[len(part) // 2 :]]]
+        shape = (len(blocks), max(map(len, blocks)))
+        positions, points = np.full(shape, len(self.points)), np.full((*shape, self.points.shape[1]), np.inf)
+        for place, part in enumerate(blocks):
+            positions[place, : len(part)], points[place, : len(part)] = part, self.points[part]
+        low, high = (np.array([end(self.points[part], axis=0) for part in blocks]).T for end in (np.min, np.max))
+        return points.transpose(0, 2, 1).copy(), positions, np.ascontiguousarray(low), np.ascontiguousarray(high)
 
     @cached_property
     def _squares(self) -> FloatArray:

@@ -168,6 +168,11 @@ class Reference:
         return Neighbours(self.points) if self._index is None else self._index
 
     @cached_property
+    def columns(self) -> FloatArray:
+        """The points, one coordinate after the other, (k, n)."""
+        return np.ascontiguousarray(self.points.T)
+
+    @cached_property
     def epsilon(self) -> dict[float, float]:
         """The ε grid: the .5, .75, .9 and .95 quantiles of real rows' distances to the nearest reference row.
 

@@ -7,6 +7,7 @@ import pytest
 
 from attain.methods.guarded.balls import BallSubproblems, Numbers, States
 from attain.methods.guarded.settings import GuardedSettings
+from tests.both_paths import same_bytes
 
 
 def made(own, goal, price, slope, switches=()):
@@ -58,7 +59,7 @@ def test_no_point_as_close_to_the_real_row_is_cheaper(seed, shape) -> None:
         switches,
     )  # fmt: skip
     for pull, room in itertools.product((0.0, 0.3, 1.0, 3.0), (0.2, 1.0, 2.5)):
-        point, taken = balls.cheapest(np.array([pull]), np.array([room]))
+        point, taken = same_bytes(lambda pull=pull, room=room: balls.cheapest(np.array([pull]), np.array([room])))
         own, used = figures(balls, pull, point[0, :numbers], taken[0, numbers:].astype(float))
         assert used <= room + 1e-9
         for grid, states_taken in everywhere(balls, 41 if numbers == 3 else 81):
@@ -128,7 +129,8 @@ def test_rows_lie_in_their_balls_and_keep_what_cannot_change(case) -> None:
     radius = 1.5
     balls = pairs(built, radius)
     for pull in (0.0, 0.4, 3.0):
-        rows = balls.rows(*balls.cheapest(np.full(len(balls.owners), pull), balls.slack_sq))
+        weights = np.full(len(balls.owners), pull)
+        rows = balls.rows(*same_bytes(lambda weights=weights: balls.cheapest(weights, balls.slack_sq)))
         assert built.region.allows(rows, balls.owners).all()
         np.testing.assert_array_equal(rows[:, 0], built.region.factuals[balls.owners, 0])
         movable = built.space.transform(rows) - built.reference.points[np.tile(np.arange(20), len(built.region))]
@@ -152,7 +154,7 @@ def test_a_frozen_feature_stays(case) -> None:
 def test_the_estimated_cost_is_that_of_the_surrogate(case) -> None:
     built = case.built()
     balls = pairs(built, 1.5)
-    estimate = balls.estimated_cost(built.surrogate.threshold)
+    estimate = same_bytes(lambda: balls.estimated_cost(built.surrogate.threshold))
     never = balls.estimated_cost(1e3)
     always = balls.estimated_cost(-1e3)
     assert (estimate[estimate < 900] > 0).all()

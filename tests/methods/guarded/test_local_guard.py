@@ -6,8 +6,19 @@ import pytest
 from attain.methods.guarded.local_guard import LocalGuard, squared_distances
 from attain.methods.guarded.settings import GuardedSettings
 from attain.population.guard import Guard, GuardSettings, Limits
+from tests.both_paths import by, same_bytes
 
 SETTINGS = ("typical", "connected")
+
+
+def excess(built, rows, owners, limits, level, guard=None, most=None):
+    guard = built.evaluator.local_guard if guard is None else guard
+    points = built.space.transform(rows)
+    return same_bytes(lambda: guard.excess(points, owners, limits, level, most))
+
+
+def position(built, guard, rows, owners):
+    return guard.position(guard._crowd.relative(built.space.transform(rows), owners), owners)
 
 
 def candidates(built, number, seed=0):
@@ -36,21 +47,33 @@ def test_a_shortlist_of_all_rows_gives_the_guards_own_figures(case, setting) -> 
     assert len(built.reference) <= 160
     rows, owners = candidates(built, 700)
     level = np.random.default_rng(1).integers(4, size=len(rows))
-    excess = built.evaluator.local_guard.excess(rows, owners, built.limits, level)
+    over = excess(built, rows, owners, built.limits, level)
     own = expected(built.guard, rows, built.limits, level)
     assert 0.1 < (own == 0).mean() < 0.9
-    np.testing.assert_allclose(excess, own, atol=3e-4)
+    np.testing.assert_allclose(over, own, atol=3e-4)
     clear = (own == 0) | (own > 3e-4)
     assert clear.mean() > 0.95
-    np.testing.assert_array_equal((excess > 0)[clear & (own > 0)], True)
-    assert (excess[own == 0] <= 1e-5).all()
+    np.testing.assert_array_equal((over > 0)[clear & (own > 0)], True)
+    assert (over[own == 0] <= 1e-5).all()
 
 
 def test_no_limits_are_never_exceeded(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 50)
     none = Limits(np.full(len(built.guard.own_factors), np.inf), np.inf, -np.inf)
-    assert (built.evaluator.local_guard.excess(rows, owners, [none], np.zeros(50, dtype=int)) == 0).all()
+    assert (excess(built, rows, owners, [none], np.zeros(50, dtype=int)) == 0).all()
+
+
+def test_an_excess_larger_than_the_most_that_is_wanted_is_larger_by_both_paths(case) -> None:
+    built = case.built()
+    rows, owners = candidates(built, 400)
+    points, level = built.space.transform(rows), np.zeros(400, dtype=int)
+    exact = excess(built, rows, owners, built.limits, level)
+    most = exact[np.random.default_rng(0).permutation(400)]
+    found = by(True, lambda: built.evaluator.local_guard.excess(points, owners, built.limits, level, most))
+    np.testing.assert_array_equal(found[exact <= most], exact[exact <= most])
+    assert (found[exact > most] > most[exact > most]).all()
+    assert np.isinf(found).any()
 
 
 def test_shortlisted_distances_are_never_too_small_and_right_near_the_places(case) -> None:
@@ -61,7 +84,7 @@ def test_shortlisted_distances_are_never_too_small_and_right_near_the_places(cas
     far = built.reference.values[random.integers(len(built.reference), size=400)]
     near = built.region.final_form(built.region.factuals[owners] + 0.2 * random.normal(size=(400, 6)), owners)
     for rows, exact in ((far, False), (near, True)):
-        _, distance = built.evaluator.local_guard._position(rows, owners)
+        _, distance = position(built, built.evaluator.local_guard, rows, owners)
         _, own = built.guard.position(rows)
         assert (distance >= own - 1e-3).all()
         if exact:
@@ -71,7 +94,7 @@ def test_shortlisted_distances_are_never_too_small_and_right_near_the_places(cas
 def test_the_nearest_real_rows_are_those_of_brute_force(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 60)
-    found = built.evaluator.local_guard.nearest(rows, owners, 3)
+    found = same_bytes(lambda: built.evaluator.local_guard.nearest(rows, owners, 3))
     apart = squared_distances(built.space.transform(rows), built.reference.points)
     reached = ((built.space.transform(found) - built.space.transform(rows)[:, None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(reached, np.sort(apart, axis=1)[:, :3], atol=1e-5)
@@ -90,11 +113,13 @@ def test_figures_do_not_depend_on_the_batch(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 200)
     level = np.zeros(len(rows), dtype=int)
-    together = built.evaluator.local_guard.excess(rows, owners, built.limits, level)
+    together = excess(built, rows, owners, built.limits, level)
     for person in range(len(built.region)):
         mine = owners == person
-        alone = LocalGuard(built.guard, built.places[[person]], GuardedSettings())
-        figures = alone.excess(rows[mine], np.zeros(mine.sum(), dtype=int), built.limits, level[mine])
+        alone = by(
+            bool(person % 2), lambda place=[person]: LocalGuard(built.guard, built.places[place], GuardedSettings())
+        )
+        figures = excess(built, rows[mine], np.zeros(mine.sum(), dtype=int), built.limits, level[mine], alone)
         assert figures.tobytes() == together[mine].tobytes()
 
 
@@ -112,7 +137,7 @@ def test_far_from_the_mean_what_is_near_is_not_lost(case) -> None:
     values = people.values[:5].copy()
     column = built.space.scaled[0]
     values[:, column] += (3000 + 0.01) * built.space.scale[0]
-    factors, distance = local._position(values, np.arange(5))
+    factors, distance = position(built, local, values, np.arange(5))
     np.testing.assert_allclose(distance, 0.01, rtol=1e-2)
     own, _ = guard.position(values)
     np.testing.assert_allclose(factors, own, rtol=1e-3)
@@ -130,13 +155,13 @@ def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_those_of_all_
     built = case.built(settings=GuardedSettings(guard=GuardSettings(max_crowd=90)))
     assert len(built.guard.crowd) == 90 < len(built.guard.reference) <= 160
     rows, owners = candidates(built, 300)
-    factors, distance = built.evaluator.local_guard._position(rows, owners)
+    factors, distance = position(built, built.evaluator.local_guard, rows, owners)
     own, nearest = built.guard.position(rows)
     np.testing.assert_allclose(factors, own, rtol=1e-3)
     np.testing.assert_allclose(distance, nearest, atol=1e-3)
     level = np.zeros(len(rows), dtype=int)
-    excess = built.evaluator.local_guard.excess(rows, owners, built.limits, level)
-    np.testing.assert_allclose(excess, expected(built.guard, rows, built.limits, level), atol=1e-3)
-    found = built.search.search(built.problem)
+    over = excess(built, rows, owners, built.limits, level)
+    np.testing.assert_allclose(over, expected(built.guard, rows, built.limits, level), atol=1e-3)
+    found = built.search.search(built.problem, built.latent_of)
     assert set(found.owners) == set(range(len(built.region)))
     np.testing.assert_array_equal(found.typicality == 0, built.guard.accepts(found.rows, built.rates[0]))

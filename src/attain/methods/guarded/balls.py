@@ -21,9 +21,11 @@ Arrays are (P, f): P pairs of a row and a real row, f free features.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
+from attain.core.compiled import kernels
 from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.surrogate import Surrogate
@@ -31,6 +33,7 @@ from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.tables import ordinary, unchanged
 
+_KERNELS = "attain.methods.guarded.ball_kernels"
 _STILL = 1e-9
 """Moves smaller than this, in standard deviations, are none."""
 
@@ -49,7 +52,7 @@ class Coordinates:
     """
 
     def __init__(self, space: MeasuringSpace) -> None:
-        owner = np.concatenate((space.scaled, space.indicated, [-1]))
+        owner = np.concatenate((space.scaled, space.indicated, [-1])).astype(np.intp)
         self.of = [np.flatnonzero(owner == j) for j in range(len(space.schema))]
         self.first = np.array([places[0] if len(places) else 0 for places in self.of])
         self.owner = owner
@@ -153,11 +156,13 @@ class BallSubproblems:
         moves = np.zeros((len(owners), len(free)), dtype=bool)
         gap, gain = np.zeros(moves.shape), np.zeros(moves.shape)
         for k, j in enumerate(free):
-            feature, places = schema.features[j], coordinates.of[j]
-            if feature.ordered:
-                moves[:, k] = ordinary(feature, factuals[:, j]) & ordinary(feature, transplants[:, j])
-            gap[:, k] = ((after[:, places] - before[:, places]) ** 2).sum(axis=1)
-            gain[:, k] = (after[:, places] - before[:, places]) @ surrogate.slope[places]
+            if schema.features[j].ordered:
+                moves[:, k] = ordinary(schema.features[j], factuals[:, j])
+                moves[:, k] &= ordinary(schema.features[j], transplants[:, j])
+            for place in coordinates.of[j]:
+                apart = after[:, place] - before[:, place]
+                gap[:, k] += apart**2
+                gain[:, k] += apart * surrogate.slope[place]
         moves &= movable
         first = coordinates.first[free]
         own, centre = before[:, first], after[:, first]
@@ -173,7 +178,7 @@ class BallSubproblems:
             settings,
             owners,
             transplants,
-            Numbers(moves, own, centre, price),
+            Numbers(moves, np.ascontiguousarray(own), np.ascontiguousarray(centre), price),
             States(differs, shifts + objective.change_weight, gap, gain),
             surrogate.slope[first],
             np.maximum(radius**2 - fixed_sq, 0.0),
@@ -200,27 +205,31 @@ class BallSubproblems:
 
     def cheapest(self, score_weight: np.ndarray, slack_sq: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The numbers z (P, f) and which states are switched (P, f), for each pair's ν (P,)."""
+        compiled, multipliers = kernels(_KERNELS), self._multipliers
+        if compiled is not None:
+            numbers, switched = np.empty(self.numbers.own.shape), np.empty(self.numbers.own.shape, dtype=bool)
+            compiled.cheapest(*self._arrays, multipliers, score_weight, slack_sq, numbers, switched)
+            return numbers, switched
         pull = score_weight[:, None] * self.slope
         switch = self.states.price - score_weight[:, None] * self.states.gain
-        low, high = (np.full(len(self), end) for end in self.settings.log_multipliers)
+        low, high = np.zeros(len(self), dtype=np.intp), np.full(len(self), len(multipliers) - 1)
         for _ in range(self.settings.multiplier_halvings):
-            middle = (low + high) / 2
-            inside = self._minimum(middle, pull, switch)[2] <= slack_sq
+            middle = (low + high) // 2
+            inside = self._minimum(multipliers[middle], pull, switch)[2] <= slack_sq
             high, low = np.where(inside, middle, high), np.where(inside, low, middle)
-        numbers, switched, _ = self._minimum(high, pull, switch)
+        numbers, switched, _ = self._minimum(multipliers[high], pull, switch)
         return numbers, switched
 
     def _minimum(
-        self, log_multiplier: np.ndarray, pull: np.ndarray, switch: np.ndarray
+        self, multiplier: np.ndarray, pull: np.ndarray, switch: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The minimum for each pair's log μ (P,): numbers, switched states, and the squared distance left (P,)."""
-        numbers, states, mu = self.numbers, self.states, np.exp(log_multiplier)[:, None]
-        move = numbers.centre + pull / (2 * mu) - numbers.own
-        z = numbers.own + np.sign(move) * np.maximum(np.abs(move) - numbers.price / (2 * mu), 0.0)
-        switched = states.differs & (switch < mu * states.gap)
+        """The minimum for each pair's μ (P,): numbers, switched states, and the squared distance left (P,)."""
+        numbers, states, half = self.numbers, self.states, (0.5 / multiplier)[:, None]
+        move = numbers.centre + pull * half - numbers.own
+        z = numbers.own + np.sign(move) * np.maximum(np.abs(move) - numbers.price * half, 0.0)
+        switched = states.differs & (switch < multiplier[:, None] * states.gap)
         unswitched = np.where(states.differs & ~switched, states.gap, 0.0)
-        left = np.where(numbers.moves, (z - numbers.centre) ** 2, unswitched)
-        return z, switched, left.sum(axis=1)
+        return z, switched, _total(np.where(numbers.moves, (z - numbers.centre) ** 2, unswitched))
 
     def estimated_cost(self, threshold: float) -> np.ndarray:
         """The cost of an answer in each ball by the surrogate, (P,).
@@ -228,33 +237,69 @@ class BallSubproblems:
         Where the surrogate has no answer in a ball, the cost is larger than all others, and smaller the closer the
         score comes to the threshold.
         """
+        cost, gained = self._probed(np.array(self.settings.probed_score_weights))
+        # among rows that are alike, last bits must not decide
+        score = np.round(self.score[:, None] + gained - threshold, 9)
+        cheapest = np.where(score >= 0, np.round(cost, 9), np.inf).min(axis=1)
+        return np.where(np.isfinite(cheapest), cheapest, 1e3 - score.max(axis=1))
+
+    def _probed(self, score_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the cheapest points for each ν cost, by the surrogate, and the score they gain, (P, weights)."""
         numbers, states, objective = self.numbers, self.states, self.objective
-        cheapest, best = np.full(len(self), np.inf), np.full(len(self), -np.inf)
-        for score_weight in self.settings.probed_score_weights:
+        cost, gained = np.empty((2, len(self), len(score_weights)))
+        weights = objective.max_shift_weight, objective.change_weight
+        compiled = kernels(_KERNELS)
+        if compiled is not None:
+            compiled.probed(
+                *self._arrays, self._multipliers, score_weights, self.slack_sq, *weights, _STILL, cost, gained
+            )
+            return cost, gained
+        for i, score_weight in enumerate(score_weights):
             z, switched = self.cheapest(np.full(len(self), score_weight), self.slack_sq)
             moved = np.where(numbers.moves, np.abs(z - numbers.own), 0.0)
             shifts = moved * numbers.price + np.where(switched, states.price, 0.0)
-            cost = shifts.sum(axis=1) + objective.max_shift_weight * shifts.max(axis=1, initial=0.0)
-            cost += objective.change_weight * (moved > _STILL).sum(axis=1)
-            gained = np.where(numbers.moves, (z - numbers.own) * self.slope, np.where(switched, states.gain, 0.0))
-            # among rows that are alike, last bits must not decide
-            score = np.round(self.score + gained.sum(axis=1) - threshold, 9)
-            cheapest = np.where((score >= 0) & (cost < cheapest), np.round(cost, 9), cheapest)
-            best = np.maximum(best, score)
-        return np.where(np.isfinite(cheapest), cheapest, 1e3 - best)
+            cost[:, i] = _total(shifts) + weights[0] * shifts.max(axis=1, initial=0.0)
+            cost[:, i] += weights[1] * (moved > _STILL).sum(axis=1)
+            gained[:, i] = _total(
+                np.where(numbers.moves, (z - numbers.own) * self.slope, np.where(switched, states.gain, 0.0))
+            )
+        return cost, gained
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        """The pairs as kernels take them."""
+        numbers, states = self.numbers, self.states
+        pairs = (numbers.moves, numbers.own, numbers.centre, numbers.price)
+        return (*pairs, states.differs, states.price, states.gap, states.gain, self.slope)
+
+    @property
+    def _multipliers(self) -> np.ndarray:
+        return _multipliers(*self.settings.log_multipliers, self.settings.multiplier_halvings)
 
     def rows(self, numbers: np.ndarray, switched: np.ndarray) -> np.ndarray:
         """The points as rows in final form, (P, d)."""
-        region = self.objective.region
-        rows = region.factuals[self.owners].copy()
-        place = {int(column): i for i, column in enumerate(self.space.scaled)}
-        for k, j in enumerate(region.schema.free_columns):
-            if int(j) in place:
-                i = place[int(j)]
-                moved = self.numbers.moves[:, k] & (np.abs(numbers[:, k] - self.numbers.own[:, k]) > _STILL)
-                rows[moved, j] = numbers[moved, k] * self.space.scale[i] + self.space.mean[i]
-            rows[switched[:, k], j] = self.transplants[switched[:, k], j]
+        region, space = self.objective.region, self.space
+        free, rows = region.schema.free_columns, region.factuals[self.owners]
+        scale, mean = np.full((2, len(region.schema)), np.nan)
+        scale[space.scaled], mean[space.scaled] = space.scale, space.mean
+        moved = self.numbers.moves & (np.abs(numbers - self.numbers.own) > _STILL)
+        cells = np.where(moved, numbers * scale[free] + mean[free], rows[:, free])
+        rows[:, free] = np.where(switched, self.transplants[:, free], cells)
         return region.final_form(rows, self.owners, self.transplants)
+
+
+@lru_cache(maxsize=8)
+def _multipliers(low: float, high: float, halvings: int) -> np.ndarray:
+    """All μ that bisections of log μ may come to, (2^halvings + 1,)."""
+    return np.exp(np.linspace(low, high, 2**halvings + 1))
+
+
+def _total(terms: np.ndarray) -> np.ndarray:
+    """The sum of each row (P,), one column after the other, as kernels do."""
+    total = np.zeros(len(terms))
+    for column in terms.T:
+        total += column
+    return total
 
 
 def _local_price(objective: Objective, space: MeasuringSpace) -> np.ndarray:

@@ -14,6 +14,7 @@ from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.pool import Pool, first_of_each, rank_within
 from attain.methods.search.problem import Problem
 from attain.population.guard import Guard, Limits
+from attain.population.space import MeasuringSpace
 
 _UNLAWFUL = 1e3
 """Added to the cost where the pool is sorted: candidates that break a law, as their owner does, come last."""
@@ -123,12 +124,27 @@ class CandidateEvaluator:
 
     def measure(self, rows: np.ndarray, owners: np.ndarray) -> Candidates:
         """Rows that flip the decision as candidates; those within limits go into the pool."""
-        return self.with_density_penalty(self._candidates(rows, owners, self.objective.cost(rows, owners)))
+        points, cost = self._space.transform(rows), self.objective.cost(rows, owners)
+        return self.with_density_penalty(self._candidates(rows, owners, points, cost))
 
-    def _candidates(self, rows: np.ndarray, owners: np.ndarray, cost: np.ndarray) -> Candidates:
+    def _candidates(
+        self,
+        rows: np.ndarray,
+        owners: np.ndarray,
+        points: np.ndarray,
+        cost: np.ndarray,
+        than: np.ndarray | None = None,
+    ) -> Candidates:
+        """Candidates by their points and costs; if their merit is larger than `than` (n,), it may be any larger."""
         assert self.local_guard is not None
-        excess = self.local_guard.excess(rows, owners, self.limits, self.relaxation[owners])
-        return Candidates(rows, owners, cost, excess + self.too_many(rows, owners), self.settings.excess_weight)
+        weight = self.settings.excess_weight
+        most = None if than is None else (than - cost) / weight
+        excess = self.local_guard.excess(points, owners, self.limits, self.relaxation[owners], most)
+        return Candidates(rows, owners, cost, excess + self.too_many(rows, owners), weight)
+
+    @property
+    def _space(self) -> MeasuringSpace:
+        return self.guard.reference.space
 
     def too_many(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """By how many changes each row exceeds what its owner may change, (n,)."""
@@ -163,13 +179,15 @@ class CandidateEvaluator:
         rows = region.final_form(rows, owners, guides)
         chosen = np.flatnonzero(region.admits(rows, owners))
         chosen = chosen[first_of_each(rows[chosen], parents[chosen])]
-        cost = self.objective.cost(rows[chosen], owners[chosen])
-        # without an excess to lose, a version must be cheaper to be better
-        worth = (cost < than.cost[parents[chosen]]) | (than.excess[parents[chosen]] > 0)
-        worth &= self.surrogate.may_meet_goal(self.guard.reference.space.transform(rows[chosen]))
+        cost, than_merit = self.objective.cost(rows[chosen], owners[chosen]), than.merit[parents[chosen]]
+        # bounds before distances: an excess only adds to the cost
+        worth = np.flatnonzero(cost < than_merit)
+        points = self._space.transform(rows[chosen[worth]])
+        able = np.flatnonzero(self.surrogate.may_meet_goal(points))
+        worth, points = worth[able], points[able]
         chosen = chosen[worth]
-        versions = self._candidates(rows[chosen], owners[chosen], cost[worth])
-        better = np.flatnonzero(versions.merit < than.merit[parents[chosen]])
+        versions = self._candidates(rows[chosen], owners[chosen], points, cost[worth], than_merit[worth])
+        better = np.flatnonzero(versions.merit < than_merit[worth])
         versions, parents = versions.take(better), parents[chosen[better]]
         flips = np.flatnonzero(self.flips(versions.rows, versions.owners))
         return versions.take(flips), parents[flips]

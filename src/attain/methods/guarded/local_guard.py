@@ -11,13 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attain.core.compiled import kernels
 from attain.methods.guarded.settings import GuardedSettings
-from attain.methods.search.pool import rank_within
 from attain.population.guard import Guard, Limits
 from attain.population.reference import Reference
 
-_OUT_OF_REACH = 1e30
-"""A squared length that puts the second copy of a real row on a shortlist beyond all others."""
+_KERNELS = "attain.methods.guarded.guard_kernels"
+_OUT_OF_REACH = 1e15
+"""The coordinates of the second copy of a real row on a shortlist: beyond all others."""
+_ROUNDED = 5
+"""The digits of an excess: last bits must not decide between equals."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +33,14 @@ class Shortlist:
         The point of the row itself, (n, D). Other points are relative to it: far from the origin, single precision
         would lose what is near.
     indices
-        The positions of the real rows, (n, s).
-    points, squares
-        Their points (n, s, D) and squared lengths (n, s), in single precision.
-    copies
-        What is added to the squared distance of each, (n, s): not 0 for the second copy of a real row.
+        The positions of the real rows in increasing order, (n, s); some twice.
+    points
+        Their points (n, D, s), in single precision.
     """
 
     centre: np.ndarray
     indices: np.ndarray
     points: np.ndarray
-    squares: np.ndarray
-    copies: np.ndarray
 
     @classmethod
     def around(cls, reference: Reference, places: np.ndarray, size: int) -> Shortlist:
@@ -49,17 +48,27 @@ class Shortlist:
         size = min(size, len(reference))
         found = reference.index.query(places.reshape(-1, places.shape[2]), size)[1]
         indices = np.sort(found.reshape(len(places), -1), axis=1)
-        centre = places[:, 0]
+        centre = np.ascontiguousarray(places[:, 0])
+        compiled = kernels(_KERNELS)
+        if compiled is not None:
+            return cls(centre, indices, compiled.shortlisted(reference.points, centre, indices))
         points = (reference.points[indices] - centre[:, None]).astype(np.float32)
-        copies = np.zeros(indices.shape, dtype=np.float32)
-        copies[:, 1:][indices[:, 1:] == indices[:, :-1]] = _OUT_OF_REACH
-        return cls(centre, indices, points, (points**2).sum(axis=2) + copies, copies)
+        points[:, 1:][indices[:, 1:] == indices[:, :-1]] = _OUT_OF_REACH
+        return cls(centre, indices, np.ascontiguousarray(points.transpose(0, 2, 1)))
 
-    def squared(self, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Squared distances (tiles, tile, s) of tiles of points (tiles, tile, D) to the shortlists of their owners."""
-        products = np.matmul(points, self.points[owners].transpose(0, 2, 1))
-        squares = (points**2).sum(axis=2)[:, :, None] + self.squares[owners][:, None, :] - 2 * products
-        return np.maximum(squares, np.float32(0.0))
+    def relative(self, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Points (n, D) relative to those of their owners, in single precision."""
+        return (points - self.centre[owners]).astype(np.float32)
+
+    def nearest(self, relative: np.ndarray, owners: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances (n, k) to the k nearest real rows of the shortlists, nearest first, and places on them (n, k)."""
+        squared = np.zeros((len(relative), self.indices.shape[1]), dtype=np.float32)
+        for dimension in range(relative.shape[1]):
+            squared += (relative[:, dimension, None] - self.points[owners, dimension]) ** 2
+        # bits of positive numbers are in their order; places make all keys different
+        keys = squared.view(np.int32).astype(np.int64) << 32 | np.arange(squared.shape[1])
+        keys = np.sort(np.partition(keys, k - 1, axis=1)[:, :k], axis=1)
+        return np.sqrt((keys >> 32).astype(np.int32).view(np.float32)), keys & 0xFFFFFFFF
 
 
 def squared_distances(points: np.ndarray, others: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -84,76 +93,79 @@ class LocalGuard:
         self._crowd = Shortlist.around(guard.crowd, places, settings.shortlist)
         same = guard.reference is guard.crowd
         self._known = self._crowd if same else Shortlist.around(guard.reference, places, settings.shortlist)
-        self._parts = guard.local_densities
-        self._reach = np.stack([part.reach for part in self._parts]).astype(np.float32)
-        self._density = np.stack([part.density for part in self._parts]).astype(np.float32)
+        parts = guard.local_densities
+        self._sizes = np.array([part.k for part in parts])
+        self._facts = np.stack([np.column_stack((part.reach, part.density)) for part in parts], axis=1)
 
-    def excess(self, rows: np.ndarray, owners: np.ndarray, limits: list[Limits], which: np.ndarray) -> np.ndarray:
-        """By how much each row exceeds its limits, (n,); 0 where it keeps them all. `which` (n,) are its limits.
+    def excess(
+        self,
+        points: np.ndarray,
+        owners: np.ndarray,
+        limits: list[Limits],
+        which: np.ndarray,
+        most: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """By how much each point (n, D) exceeds its limits, those at `which` (n,); 0 where it keeps them all, (n,).
 
         Σ_k log⁺(factor_k / limit_k) + 2 log⁺(distance / limit). The density is computed later, for the best only.
+        Where it is larger than `most` (n,), any larger number will do.
         """
-        factors, distance = self._position(rows, owners)
-        largest = np.array([limit.factors for limit in limits])[which]
-        reach = np.array([limit.distance for limit in limits])[which]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            over = np.log(np.maximum(factors / largest, 1.0)).sum(axis=1)
-            over += 2 * np.log(np.maximum(np.where(np.isinf(reach), 0.0, distance / reach), 1.0))
-        return np.round(over, 5)
+        largest = np.array([limit.factors for limit in limits])
+        farthest = np.array([limit.distance for limit in limits])
+        compiled, relative = kernels(_KERNELS), self._crowd.relative(points, owners)
+        if compiled is None:
+            product = self._overrun(relative, owners, largest[which], farthest[which])
+        else:
+            enough = np.full(len(points), np.inf) if most is None else np.exp(np.minimum(most, 500.0) + 0.1**_ROUNDED)
+            known = np.empty((0, 0, 0), np.float32) if self._known is self._crowd else self._known.points
+            product = compiled.overrun(
+                relative, np.argsort(owners, kind="stable"), owners, self._crowd.points, self._crowd.indices, known,
+                self._facts, self._sizes, largest, farthest, which, enough,
+            )  # fmt: skip
+        return np.round(np.log(product), _ROUNDED)
 
     def nearest(self, rows: np.ndarray, owners: np.ndarray, n: int) -> np.ndarray:
         """The n real rows nearest to each row, by the shortlists, (rows, n, d)."""
-        n = min(n, self._known.indices.shape[1])
-        points = self._reference.space.transform(rows) - self._known.centre[owners]
-        found = np.empty((len(rows), n), dtype=np.intp)
-        size = self._settings.tiles_at_once
-        for part in (slice(start, start + size) for start in range(0, len(rows), size)):
-            near = self._known.points[owners[part]]
-            squared = ((near - points[part, None]) ** 2).sum(axis=2) + self._known.copies[owners[part]]
-            order = np.argsort(squared, axis=1, kind="stable")[:, :n]
-            found[part] = np.take_along_axis(self._known.indices[owners[part]], order, axis=1)
-        return self._reference.values[found]
+        known = self._known
+        n, relative = min(n, known.indices.shape[1]), known.relative(self._reference.space.transform(rows), owners)
+        compiled = kernels(_KERNELS)
+        if compiled is not None:
+            found = compiled.nearest(relative, owners, known.points, known.indices, n)
+        else:
+            found = np.empty((len(rows), n), dtype=np.intp)
+            for part in self._parts(len(rows)):
+                places = known.nearest(relative[part], owners[part], n)[1]
+                found[part] = known.indices[owners[part, None], places]
+        values: np.ndarray = self._reference.values[found]
+        return values
 
-    def _position(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Outlier factors (n, sizes) and nearest distances (n,), by the shortlists.
+    def _overrun(
+        self, relative: np.ndarray, owners: np.ndarray, largest: np.ndarray, farthest: np.ndarray
+    ) -> np.ndarray:
+        """Π_k max(factor_k / limit_k, 1) · max(distance / limit, 1)² of points (n, D), limits (n, sizes) and (n,)."""
+        factors, distance = self.position(relative, owners)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            over = distance / farthest
+            product = np.where(over > 1, over * over, 1.0)
+            for i in range(factors.shape[1]):
+                over = factors[:, i] / largest[:, i]
+                product *= np.where(over > 1, over, 1.0)
+        return product
 
-        A matrix product may round differently for another number of rows. So the candidates of each owner are put into
-        tiles of one size, padded with zeros: no figure depends on other owners.
-        """
-        size, most = self._settings.tile, self._settings.tiles_at_once
-        order = np.argsort(owners, kind="stable")
-        rank = rank_within(owners[order])
-        starts = np.flatnonzero(rank % size == 0)
-        tile = np.cumsum(rank % size == 0) - 1
-        points = self._reference.space.transform(rows) - self._crowd.centre[owners]
-        padded = np.zeros((len(starts), size, points.shape[1]), dtype=np.float32)
-        padded[tile, rank % size] = points[order]
-        tile_owners = owners[order[starts]]
-        factors, nearest = np.empty((len(rows), len(self._parts))), np.empty(len(rows))
-        for first in range(0, len(starts), most):
-            part = slice(first, first + most)
-            real = np.flatnonzero((tile >= first) & (tile < first + most))
-            place = (tile[real] - first, rank[real] % size)
-            found = self._tiles(padded[part], tile_owners[part], place, owners[order[real]])
-            factors[order[real]], nearest[order[real]] = found
-        return factors, nearest
+    def position(self, relative: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Outlier factors (n, sizes) and nearest distances (n,) of points, by the shortlists."""
+        factors, distance = np.empty((len(relative), len(self._sizes))), np.empty(len(relative))
+        for part in self._parts(len(relative)):
+            near, places = self._crowd.nearest(relative[part], owners[part], self._sizes[-1])
+            rows = self._crowd.indices[owners[part, None], places]
+            for i, k in enumerate(self._sizes):
+                # one after the other, not in pairs, as `sum` does
+                reached = np.maximum(near[:, :k], self._facts[rows[:, :k], i, 0]).cumsum(axis=1)[:, -1] / k + 1e-10
+                factors[part, i] = self._facts[rows[:, :k], i, 1].cumsum(axis=1)[:, -1] / k * reached
+            same = self._known is self._crowd
+            distance[part] = (near if same else self._known.nearest(relative[part], owners[part], 1)[0])[:, 0]
+        return factors, distance
 
-    def _tiles(
-        self, points: np.ndarray, tile_owners: np.ndarray, place: tuple[np.ndarray, np.ndarray], owners: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Factors and nearest distances of the points at some places of the tiles; the others are padding."""
-        squared = self._crowd.squared(points, tile_owners)[place]
-        widest = max(part.k for part in self._parts)
-        chosen = np.argpartition(squared, widest - 1, axis=1)[:, :widest]
-        near = np.take_along_axis(squared, chosen, axis=1)
-        order = np.argsort(near, axis=1, kind="stable")
-        distances = np.sqrt(np.take_along_axis(near, order, axis=1))
-        indices = self._crowd.indices[owners[:, None], np.take_along_axis(chosen, order, axis=1)]
-        factors = np.empty((len(owners), len(self._parts)))
-        for i, part in enumerate(self._parts):
-            neighbours = indices[:, : part.k]
-            reached = np.maximum(distances[:, : part.k], self._reach[i][neighbours]).mean(axis=1) + 1e-10
-            factors[:, i] = self._density[i][neighbours].mean(axis=1) * reached
-        if self._known is self._crowd:
-            return factors, distances[:, 0]
-        return factors, np.sqrt(self._known.squared(points, tile_owners)[place].min(axis=1))
+    def _parts(self, n: int) -> list[np.ndarray]:
+        size = self._settings.measured_at_once
+        return [np.arange(start, min(start + size, n)) for start in range(0, n, size)]

@@ -28,7 +28,7 @@ class GuardedSettings:
     unusual: float = 10
     """An answer is unusual, rather than outside, if it passes at the rate divided by this. (–)"""
     density_samples: int = 5
-    """Draws for the density of each row under an autoencoder. (–)"""
+    """Draws for the density of each row. (–)"""
     held_out: float = 0.2
     """The share of the training rows kept for calibration, where none are given. (–)"""
     held_out_stream: int = 0xCA11B8A7E
@@ -48,10 +48,8 @@ class GuardedSettings:
     """The most cells of a batch; its subproblems hold about a thousand times as many numbers. (M)"""
     cells_at_once: int = 8_000_000
     """The most cells of candidates in one array: 64 MB. (M; answers change where a budget is nearly spent)"""
-    tile: int = 16
-    """Candidates of one row are measured in tiles of this size, whatever else is in the batch. (M)"""
-    tiles_at_once: int = 256
-    """Tiles measured at a time. (M)"""
+    measured_at_once: int = 4096
+    """Candidates measured by the guard at a time. (M)"""
 
     # the linear surrogate of the model
     surrogate_rows: int = 20_000
@@ -101,13 +99,23 @@ class GuardedSettings:
     climb_rows: int = 8192
     """Real rows tried as the beginning. (–)"""
 
-    # starts drawn from a density
-    n_draws: int = 64
-    """Draws for each row. (–)"""
-    n_drawn: int = 16
-    """Of these, the cheapest that may flip the decision. (–)"""
-    draw_stream: int = 0x57A2755
+    # starts in latent space
+    n_codes: int = 16
+    """Codes drawn around each row's own. (T)"""
+    code_radius: float = 2.5
+    """The farthest of them, in latent units. (T)"""
+    code_stream: int = 0x57A2755
     """Separates their random numbers from those of other searches. (–)"""
+    n_parents: int = 4
+    """Survivors of each generation of the evolution strategy. (T)"""
+    n_children: int = 24
+    """Children in each generation. (T)"""
+    n_generations: int = 10
+    """Generations. (T)"""
+    mutation: tuple[float, float] = (1.5, 0.2)
+    """The standard deviation of a step in the first and in the last generation, in latent units. (T)"""
+    evolution_stream: int = 0xE501DED
+    """Separates its random numbers from those of other searches. (–)"""
 
     # the local search
     n_candidates: int = 4

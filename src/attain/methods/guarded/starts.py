@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from attain.core.compiled import kernels
 from attain.methods.guarded.balls import BallSubproblems, Coordinates
 from attain.methods.guarded.evaluator import CandidateEvaluator, slices
 from attain.methods.guarded.local_guard import squared_distances
-from attain.methods.search.moves import Scale, fewest_changes
+from attain.methods.search.moves import Scale
 from attain.methods.search.pool import rank_within
 
 _FAR = 1e6
@@ -41,63 +41,68 @@ class Starts:
         """
         settings = self.evaluator.settings
         order, fixed_sq = self._ranked()
-        balls = self._balls(np.arange(len(order)), order[:, : settings.n_balls], fixed_sq)
+        every, part = np.arange(len(order)), slice(0, settings.n_balls)
+        balls = self._balls(every, order[:, part], fixed_sq[:, part])
         parts = [self._searched(balls)]
         if not self.evaluator.surrogate.exact:
             few = np.bincount(parts[0][1], minlength=len(order)) < settings.enough_starts
             parts.append(self._transplants(balls.take(np.flatnonzero(few[balls.owners]))))
-        start, stop = settings.n_balls, 4 * settings.n_balls
-        while start < order.shape[1]:
-            short = np.setdiff1d(np.arange(len(order)), np.concatenate([owners for _, owners in parts]))
+        while part.stop < order.shape[1]:
+            short = np.setdiff1d(every, np.concatenate([owners for _, owners in parts]))
             if not short.size:
                 break
-            balls = self._balls(short, order[short, start:stop], fixed_sq)
+            part = slice(part.stop, 4 * part.stop)
+            balls = self._balls(short, order[short, part], fixed_sq[short, part])
             parts += [self._searched(balls), self._transplants(balls)]
-            start, stop = stop, 4 * stop
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
 
     def _ranked(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of real rows, the most promising first (rows, n); and the squared distances that cannot change.
+        """Positions of real rows, the most promising first, and the squared distances that cannot change, (rows, n).
 
         Real rows are ranked by distance and by shift; the better of their two ranks comes first, then the other.
         """
         region, crowd = self.evaluator.problem.region, self.evaluator.guard.crowd
         settings, percentiles = self.evaluator.settings, self.evaluator.objective.percentiles
+        free, reach_sq = region.schema.free_columns, (settings.inside * self.radius) ** 2
         points = crowd.space.transform(region.factuals)
-        movable = np.zeros((len(region), len(self._coordinates.owner)), dtype=bool)
-        for j in region.schema.free_columns:
+        movable = np.zeros(points.shape, dtype=bool)
+        for j in free:
             movable[:, self._coordinates.of[j]] = ~region.frozen[:, [j]]
+        mine = (region.factuals, percentiles.interpolated(region.factuals))
+        theirs = (crowd.values, crowd.ranks(percentiles))
+        cells = [np.ascontiguousarray(part[:, free]) for part in (*mine, *theirs, region.cost)]
+        shape = (len(region), min(settings.nearest, len(crowd)))
+        compiled = kernels("attain.methods.guarded.start_kernels")
+        if compiled is not None:
+            order, fixed_sq = np.empty(shape, dtype=np.intp), np.empty(shape)
+            compiled.ranked(points, movable, crowd.columns, reach_sq, _FAR, *cells, order, fixed_sq)
+            return order, fixed_sq
         fixed_sq = squared_distances(points, crowd.points, (~movable).astype(np.float64))
         whole = fixed_sq + squared_distances(points, crowd.points, movable.astype(np.float64))
-        whole += _FAR * (fixed_sq > (settings.inside * self.radius) ** 2)
-        n = min(settings.nearest, len(crowd))
-        near = np.argpartition(whole, n - 1, axis=1)[:, :n] if n < len(crowd) else None
-        near = np.sort(near, axis=1) if near is not None else np.tile(np.arange(len(crowd)), (len(region), 1))
-        far = np.take_along_axis(whole, near, axis=1)
-        shift, their_ranks = np.zeros(near.shape), crowd.ranks(percentiles)
-        own_ranks = percentiles.interpolated(region.factuals)
-        for j in region.schema.free_columns:
-            own, theirs = region.factuals[:, j], crowd.values[:, j]
-            apart = np.abs(their_ranks[:, j][near] - own_ranks[:, [j]])
-            same = (theirs[near] == own[:, None]) | (np.isnan(theirs)[near] & np.isnan(own)[:, None])
-            shift += region.cost[:, [j]] * np.where(same, 0.0, np.where(np.isnan(apart), 1.0, apart))
+        whole += _FAR * (fixed_sq > reach_sq)
+        near = _smallest(whole, shape[1])
+        far, shift = np.take_along_axis(whole, near, axis=1), np.zeros(shape)
+        for own, own_ranks, real, ranks, cost in zip(*(part.T for part in cells), strict=True):
+            apart = np.abs(ranks[near] - own_ranks[:, None])
+            same = (real[near] == own[:, None]) | (np.isnan(real)[near] & np.isnan(own)[:, None])
+            shift += cost[:, None] * np.where(same, 0.0, np.where(np.isnan(apart), 1.0, apart))
         shift += np.where(far >= _FAR, _FAR, 0.0)
         by_distance, by_shift = _ranks(far), _ranks(shift)
-        key = np.minimum(by_distance, by_shift) * n + np.maximum(by_distance, by_shift)
-        return np.take_along_axis(near, np.argsort(key, axis=1, kind="stable"), axis=1), fixed_sq
+        key = np.minimum(by_distance, by_shift) * shape[1] + np.maximum(by_distance, by_shift)
+        order = np.take_along_axis(near, np.argsort(key, axis=1, kind="stable"), axis=1)
+        return order, np.take_along_axis(fixed_sq, order, axis=1)
 
     def _balls(self, rows: np.ndarray, centres: np.ndarray, fixed_sq: np.ndarray) -> BallSubproblems:
-        """The balls of some rows (m,) around real rows (m, n)."""
+        """The balls of some rows (m,) around real rows (m, n), whose squared distances that cannot change are given."""
         evaluator = self.evaluator
-        owners, real = np.repeat(rows, centres.shape[1]), centres.ravel()
         return BallSubproblems.of(
             evaluator.objective,
             evaluator.guard.crowd,
             evaluator.surrogate,
             self._coordinates,
-            owners,
-            real,
-            fixed_sq[owners, real],
+            np.repeat(rows, centres.shape[1]),
+            centres.ravel(),
+            fixed_sq.ravel(),
             evaluator.settings.inside * self.radius,
             evaluator.settings,
         )
@@ -125,16 +130,12 @@ class Starts:
         return np.concatenate(found), np.concatenate(owners)
 
     def _rows(self, balls: BallSubproblems, score_weight: np.ndarray, slack_sq: np.ndarray) -> np.ndarray:
-        return self._fewest_changes(balls.rows(*balls.cheapest(score_weight, slack_sq)), balls.owners)
-
-    def _fewest_changes(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        region = self.evaluator.problem.region
-        return region.final_form(fewest_changes(rows, owners, region, self.scale), owners)
+        return balls.rows(*balls.cheapest(score_weight, slack_sq))
 
     def _transplants(self, balls: BallSubproblems) -> tuple[np.ndarray, np.ndarray]:
         """Real rows' cells, where these flip the decision, and points from there towards the cheapest of the ball."""
         evaluator, region = self.evaluator, self.evaluator.problem.region
-        whole = self._fewest_changes(balls.transplants.copy(), balls.owners)
+        whole = balls.transplants
         flipped = np.flatnonzero(evaluator.flips(whole, balls.owners))
         cost = evaluator.objective.cost(whole[flipped], balls.owners[flipped])
         order = flipped[np.lexsort((cost, balls.owners[flipped]))]
@@ -152,20 +153,6 @@ class Starts:
             rows[good], low = between[good], np.where(good, share, low)
             high = np.where(good, high, share)
         return np.concatenate((rows, every[0])), np.concatenate((balls.owners, every[1]))
-
-    def drawn(self, draw: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """The cheapest draws of a density for each row, given its immutable features, and their owners."""
-        evaluator, region = self.evaluator, self.evaluator.problem.region
-        drawn, free = draw(region.factuals), region.schema.free_columns
-        owners = np.repeat(np.arange(len(region)), len(drawn) // max(len(region), 1))
-        rows = region.factuals[owners]
-        rows[:, free] = drawn[:, free]
-        rows = self._fewest_changes(rows, owners)
-        able = np.flatnonzero(evaluator.surrogate.may_meet_goal(evaluator.guard.reference.space.transform(rows)))
-        rows, owners = rows[able], owners[able]
-        order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
-        order = order[rank_within(owners[order]) < evaluator.settings.n_drawn]
-        return rows[order], owners[order]
 
     def climb(self, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows that flip the decision, for rows without any start: the score is climbed cell by cell.
@@ -230,6 +217,14 @@ class Starts:
             versions.append(changed)
             of.append(np.repeat(np.arange(len(rows)), len(values)))
         return np.concatenate(versions), np.concatenate(of)
+
+
+def _smallest(values: np.ndarray, n: int) -> np.ndarray:
+    """The positions of the n smallest of each row, in order of position; of equal ones, the first."""
+    last = np.partition(values, n - 1, axis=1)[:, [n - 1]]
+    below, tied = values < last, values == last
+    taken = below | (tied & (tied.cumsum(axis=1) <= n - below.sum(axis=1, keepdims=True)))
+    return np.nonzero(taken)[1].reshape(len(values), n)
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

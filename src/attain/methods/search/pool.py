@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from attain.core.compiled import kernels
+
+_KERNELS = "attain.methods.search.pool_kernels"
+
 
 class Pool:
-    """Keeps, for each of n owners, the `keep` nearest distinct rows that were added."""
+    """Keeps, for each of n owners, the `keep` nearest distinct rows that were added; equal rows are equally near."""
 
     def __init__(self, n_owners: int, features: int, keep: int) -> None:
         self.keep = keep
@@ -18,6 +22,13 @@ class Pool:
     def add(self, rows: np.ndarray, owners: np.ndarray, distances: np.ndarray) -> None:
         """Adds rows, each with its owner and its distance from it."""
         if not len(rows):
+            return
+        compiled = kernels(_KERNELS)
+        if compiled is not None:
+            compiled.add(
+                np.ascontiguousarray(rows), owners.astype(np.int64), distances, self._rows, self._distances, self.size
+            )
+            self.nearest[:] = self._distances[:, 0]
             return
         touched = np.unique(owners)
         places = np.arange(self.keep) < self.size[touched, None]
@@ -57,11 +68,19 @@ class Pool:
 
 def rank_within(owners: np.ndarray) -> np.ndarray:
     """The position of each entry among those of its owner; owners are sorted."""
-    return np.arange(len(owners)) - np.searchsorted(owners, owners, side="left")
+    every = np.arange(len(owners))
+    first = np.zeros(len(owners), dtype=np.intp)
+    first[1:] = np.where(owners[1:] != owners[:-1], every[1:], 0)
+    return every - np.maximum.accumulate(first)
 
 
 def first_of_each(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
     """Positions of the first copy of each distinct (owner, row), in order."""
+    compiled = kernels(_KERNELS)
+    if compiled is not None:
+        rows = np.ascontiguousarray(rows, dtype=np.float64)
+        found: np.ndarray = compiled.first_of_each(rows, rows.view(np.int64), owners.astype(np.int64))
+        return found
     keyed = np.ascontiguousarray(np.column_stack((owners.astype(np.float64), rows)) + 0.0)
     keyed[np.isnan(keyed)] = np.nan  # one bit pattern for all
     keys = keyed.view(np.dtype((np.void, keyed.shape[1] * keyed.itemsize))).ravel()
