@@ -71,7 +71,7 @@ def sentences(data: Dataset) -> list[str]:
     encoded = make_column_transformer((codes, make_column_selector(dtype_exclude=np.number)), remainder="passthrough")
     model = make_pipeline(encoded, HistGradientBoostingClassifier(max_iter=100, random_state=0)).fit(train, y_train)
     refused = test[model.predict(test) != data.desired].head(PEOPLE)
-    explainer = Guarded(schema_of(train), autoencoder=None, random_state=0).fit(train, y_train)
+    explainer = Guarded(schema_of(train), random_state=0).fit(train, y_train)
     return list(explainer.explain(model, refused, target=data.desired).sentences)
 
 

@@ -47,7 +47,7 @@ def cell(data: Dataset, kind: str, people: int) -> tuple[tuple[str, ...], tuple[
     train, y_train = train.head(_ROWS), y_train.head(_ROWS)
     model = CLASSIFIERS[kind](data.schema, 0).fit(train, y_train)
     refused = test[model.predict(test) != data.desired].head(people)
-    explainer = Guarded(data.schema, autoencoder=None, figures=False).fit(train, y_train)
+    explainer = Guarded(data.schema, figures=False).fit(train, y_train)
     explained(explainer, model, refused.head(2), data.desired, contributions=True)
     plain, base = explained(explainer, model, refused, data.desired)
     important, dear = explained(explainer, model, refused, data.desired, importance=True)

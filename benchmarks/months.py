@@ -85,7 +85,7 @@ def measured(task: Task) -> tuple[list[list[Any]], list[str]]:
         ("in 6 months", task.timed, None, {"max_months": 6}),
     ]
     for name, schema, weight, constraints in cases:
-        explainer = Guarded(schema, autoencoder=None, month_weight=weight).fit(train, y_train)
+        explainer = Guarded(schema, month_weight=weight).fit(train, y_train)
         explainer.explain(model, refused.head(1), target=task.data.desired)
         start = time.process_time()
         result = explainer.explain(model, refused, target=task.data.desired, constraints=constraints)

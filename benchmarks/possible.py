@@ -51,7 +51,6 @@ from attain import methods as explainers
 from attain.core.errors import MissingExtraError
 from attain.datasets import Dataset, load_adult, load_compas, load_german, load_gmsc, load_heloc
 from attain.density import CHVAE
-from attain.methods.guarded.guard_context import held_out
 from attain.methods.guarded.settings import GuardedSettings
 from attain.metrics import AnswerMatrix, Background, EvaluationContext
 from attain.metrics.measures import MEASURES as CATALOGUE
@@ -190,14 +189,12 @@ def methods(part: Part, group: str) -> Iterator[tuple[str, Any]]:
             except MissingExtraError as error:
                 print(error, flush=True)
         return
-    rows = Table.read(part.train, schema).values
-    learned_from = rows if group == OTHERS else rows[~held_out(rows, part.y_train.to_numpy(), 0)]
-    autoencoder = CHVAE(schema, random_state=0, verbose=False).fit(learned_from)
     if group == GUARDED:
-        yield BEFORE, EcdfCost(schema, autoencoder=autoencoder, figures=False, laws=None)
-        yield COST, Guarded(schema, autoencoder=autoencoder, figures=False, laws=None)
-        yield LAWS, Guarded(schema, autoencoder=autoencoder, figures=False)
+        yield BEFORE, EcdfCost(schema, figures=False, laws=None)
+        yield COST, Guarded(schema, figures=False, laws=None)
+        yield LAWS, Guarded(schema, figures=False)
         return
+    autoencoder = CHVAE(schema, random_state=0, verbose=False).fit(Table.read(part.train, schema).values)
     for suffix, laws in ((", no laws", None), ("", "found")):
         yield f"CCHVAE{suffix}", explainers.CCHVAE(schema, autoencoder=autoencoder, figures=False, laws=laws)
         for method in (explainers.GrowingSpheres, explainers.NearestUnlike):

@@ -42,7 +42,7 @@ def answers() -> Counterfactuals:
     train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.3, random_state=0, stratify=data.y)
     model = classifier(data, seed=0).fit(train, y_train)
     refused = test[model.predict(test) != data.desired]
-    explainer = Guarded(data.schema, autoencoder=None).fit(train, y_train)
+    explainer = Guarded(data.schema).fit(train, y_train)
     return explainer.explain(model, refused, target=data.desired, n=OPTIONS, ranges=True, importance=True)
 
 

@@ -62,7 +62,7 @@ def cell(data: Dataset, kind: str, people: int) -> list[tuple[str, ...]]:
     train, y_train = train.head(_ROWS), y_train.head(_ROWS)
     model = CLASSIFIERS[kind](data.schema, 0).fit(train, y_train)
     refused = test[model.predict(test) != data.desired].head(people)
-    explainer = Guarded(data.schema, autoencoder=None, figures=False).fit(train, y_train)
+    explainer = Guarded(data.schema, figures=False).fit(train, y_train)
     explainer.explain(model, refused.head(2), target=data.desired)
     lines, plain = [], np.nan
     for slack in (None, SLACK):

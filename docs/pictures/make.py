@@ -9,6 +9,7 @@ import attain
 from attain.cli.demo import classifier
 from attain.core.drawing import detached, written
 from attain.core.files import write_atomically
+from attain.density import CHVAE
 from attain.density.plots import DensityPlots
 from attain.results.pictures import Plots
 
@@ -24,13 +25,14 @@ def pictures() -> dict[str, Any]:
     explainer = attain.Guarded(data.schema, random_state=0).fit(train, y_train)
     refused = test[decided != data.desired]
     result = explainer.explain(model, refused, target=data.desired, n=3, ranges=True, importance=True)
-    plot, density = Plots(result, detached), DensityPlots(explainer.autoencoder_, detached)
+    autoencoder = CHVAE(data.schema, random_state=0, verbose=False).fit(train)
+    plot, density = Plots(result, detached), DensityPlots(autoencoder, detached)
     real = {"held_out": test[(decided == data.desired) & (y_test == data.desired)]}
     person = 640
     return {
         "changes": plot.changes(person),
         "options": plot.options(person),
-        "latent-map": plot.latent_map(explainer, model, person),
+        "map": plot.map(explainer, model, person),
         "shifts": plot.shifts(),
         "outliers": plot.outliers(explainer, model, **real),
         "connectedness": plot.connectedness(explainer, model, **real),

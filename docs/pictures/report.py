@@ -28,7 +28,7 @@ def page(path: Path) -> None:
     data = attain.datasets.load_german()
     train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.3, random_state=0, stratify=data.y)
     model = classifier(data, 0).fit(train, y_train)
-    explainer = attain.Guarded(data.schema, autoencoder=None, random_state=0).fit(train, y_train)
+    explainer = attain.Guarded(data.schema, random_state=0).fit(train, y_train)
     refused = test[model.predict(test) != data.desired]
     asked = {"n": 2, "ranges": True, "importance": True, "contributions": True, "constraints": {"max_changes": 2}}
     explainer.explain(model, refused, target=data.desired, **asked).report(path)

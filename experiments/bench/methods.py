@@ -110,7 +110,6 @@ class InstanceFactory:
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(
     {
-        # has its own autoencoder, which must not see the rows that the guard is calibrated on
         "Guarded": Method("Guarded"),
         "CCHVAE": Method("CCHVAE", latent=True),
         "REVISE": Method("REVISE", latent=True),

@@ -35,7 +35,7 @@ def model(strength: float = 1.0) -> Any:
 def explainer(name: str) -> Any:
     schema = attain.Schema(tuple(feature for feature in GERMAN.schema if feature.name in COLUMNS))
     if name == "Guarded":
-        return attain.Guarded(schema, autoencoder=None, budget=2000, random_state=None).fit(X, GERMAN.y)
+        return attain.Guarded(schema, budget=2000, random_state=None).fit(X, GERMAN.y)
     network = CHVAE(schema, epochs=2, hidden=8, latent_dim=2, components=2, verbose=False)
     return attain.CCHVAE(schema, autoencoder=network, budget=500).fit(X, GERMAN.y)
 
@@ -105,7 +105,7 @@ def test_another_version_is_named_and_the_answer_is_the_same(tmp_path: Path, mon
 
 def test_another_explainer_is_named(tmp_path: Path) -> None:
     path, ids = logged(tmp_path, "Guarded")
-    other = attain.Guarded(explainer("Guarded").schema, autoencoder=None, budget=2000).fit(X.iloc[:900], GERMAN.y[:900])
+    other = attain.Guarded(explainer("Guarded").schema, budget=2000).fit(X.iloc[:900], GERMAN.y[:900])
     fields = [one.field for one in audit.regenerate(path, ids[0], other, model(), refused(), key=KEY).differences]
     assert {"settings.explainer_digest", "settings.training.digest", "settings.training.rows"} <= set(fields)
 

@@ -40,7 +40,7 @@ def hostile(serve: Callable[..., Site]) -> Site:
     model = make_pipeline(numbers, LogisticRegression()).fit(table, labels)
     schema = Schema.infer(table)
     schema = schema.change(IMAGE, label=QUOTED, unit=IMAGE, description=SCRIPT)
-    explainer = Guarded(schema, autoencoder=None, random_state=0).fit(table, labels)
+    explainer = Guarded(schema, random_state=0).fit(table, labels)
     return serve(explainer, model, target=QUOTED, people=table, title=IMAGE)
 
 

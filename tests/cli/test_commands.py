@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import attain
+from attain import densities
 from attain.cli import main
 from attain.cli.methods import find_method, make_explainer
 from attain.results.counterfactuals import Counterfactuals
@@ -384,9 +385,9 @@ REFUSED = {
         ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--method", "face", "--set", "size=1"],
         "FACE has no such parameter",
     ),
-    "no autoencoder parameter": (
-        ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--set", "autoencoder.size=1"],
-        "CHVAE has no 'size'",
+    "no density parameter": (
+        ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--set", "density.size=1"],
+        "TreeDensity has no 'size'",
     ),
     "seed by set": (
         ["fit", "train.csv", "--schema", "schema.toml", "--out", "x", "--set", "random_state=1"],
@@ -513,25 +514,27 @@ def test_missing_flags_are_exit_code_2(files: Path, capsys: Any) -> None:
     assert "--model" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_guarded_is_the_default_and_its_autoencoder_can_be_set(files: Path, capsys: Any) -> None:
+def test_guarded_is_the_default_and_its_density_can_be_set(files: Path, capsys: Any) -> None:
     command = ["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--out", "c.attain"]
-    command += ["--set", "autoencoder.epochs=2", "--set", "autoencoder.hidden=8", "--set", "effort=2"]
+    command += ["--set", "density=trees", "--set", "density.leaf=10", "--set", "effort=2"]
     assert main(command) == 0
     loaded: Any = attain.load("c.attain")
     assert type(loaded) is attain.Guarded
-    assert loaded.autoencoder.epochs == 2
+    assert loaded.density.leaf == 10
     assert loaded.effort == 2
     assert main(["explain", "c.attain", *EXPLAIN[2:], "--out", "o.csv"]) in (0, 3)
     assert main(["inspect", "c.attain"]) == 0
-    assert "CHVAE(" in capsys.readouterr().out
+    assert "TreeDensity(" in capsys.readouterr().out
 
 
 def test_values_of_set_are_json_or_strings() -> None:
-    settings = ["autoencoder=none", "guard=typical", "rate=0.2", "easiest=false"]
+    settings = ["density=none", "guard=typical", "rate=0.2", "easiest=false"]
     made: Any = make_explainer(find_method("guarded"), people.schema(), 3, settings)
-    assert (made.autoencoder, made.guard, made.rate, made.easiest) == (None, "typical", 0.2, False)
+    assert (made.density, made.guard, made.rate, made.easiest) == (None, "typical", 0.2, False)
     assert made.random_state == 3
+    assert type(make_explainer(find_method("guarded"), people.schema(), 3, ["density=gaussian-copula"]).density) is (
+        densities.GaussianCopula
+    )
     other: Any = make_explainer(find_method("c-chvae"), people.schema(), 3, ["norm=inf", "autoencoder=vae"])
     assert other.norm == np.inf
     assert (type(other.autoencoder).__name__, other.autoencoder.random_state) == ("VAE", 3)

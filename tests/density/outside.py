@@ -81,6 +81,16 @@ class ProbabilisticPCA(BaseEstimator):
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
 
+class SamplingPCA(ProbabilisticPCA):
+    """With draws, which make it a density that the guarded search can start from."""
+
+    def sample(self, X: np.ndarray, n: int = 1, *, random_state: Any = None) -> np.ndarray:
+        draws = np.repeat(X, n, axis=0)
+        z = np.tile(np.random.default_rng(random_state).normal(size=(n, self.weights_.shape[1])), (len(X), 1))
+        draws[:, self.schema_.free_columns] = self.decode(Codes(z, np.zeros((len(z), 0))))
+        return draws
+
+
 class DifferentiablePCA(ProbabilisticPCA):
     """With the gradient of the decoder, which REVISE can follow."""
 

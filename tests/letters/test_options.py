@@ -127,7 +127,7 @@ def test_rounding_does_not_make_an_option_less_typical() -> None:
     train = world.people(*rows).reset_index(drop=True)
     schema = world.SCHEMA.change(["months", "home", "rating"], immutable=True)
     accepts = world.model(lambda frame: frame["amount"] < 4900)
-    guarded = Guarded(schema, autoencoder=None, figures=False).fit(train, accepts.model(train))
+    guarded = Guarded(schema, figures=False).fit(train, accepts.model(train))
     made = world.result(ONE, {0: [{"amount": 4601.23}]}, [{"amount": -1}], schema=schema)
     [found] = write(made, guarded, accepts, world.TEXTS)
     [exact] = write(replace(made, settings={"slack": 5}), guarded, accepts, world.TEXTS)

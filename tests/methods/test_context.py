@@ -167,7 +167,7 @@ class Recording(Above):
 
 @pytest.mark.parametrize(
     "explainer",
-    [Guarded(SCHEMA, autoencoder=None), FACE(SCHEMA), NearestUnlike(SCHEMA), Wachter(SCHEMA)],
+    [Guarded(SCHEMA), FACE(SCHEMA), NearestUnlike(SCHEMA), Wachter(SCHEMA)],
     ids=lambda explainer: type(explainer).__name__,
 )
 def test_every_training_row_is_asked_about_once_for_each_model(explainer) -> None:

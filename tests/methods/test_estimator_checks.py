@@ -30,8 +30,9 @@ FAST = (
     NearestUnlike(),
     Russell(),
     Wachter(),
+    Guarded(),
 )
-SLOW = (CCHVAE(), Guarded(), REVISE())
+SLOW = (CCHVAE(), REVISE())
 """Those that train an autoencoder in every check."""
 
 DOES_NOT_APPLY = {

@@ -61,7 +61,7 @@ def test_answers_leave_it_as_it_is_for_those_people_only(method: Any) -> None:
     schema = Schema(
         (Feature("income", "count"), Feature("debt", "count", immutable_if=CONDITION), Feature("cards", "count"))
     )
-    explainer = method(schema, laws=None, **({"autoencoder": None} if method is Guarded else {})).fit(TRAIN, LABELS)
+    explainer = method(schema, laws=None).fit(TRAIN, LABELS)
     people = TRAIN[TREES.predict(TRAIN) == "no"].head(60)
     result = explainer.explain(TREES, people, target="yes")
     changed = set(result.changes.loc[result.changes["feature"] == "debt", "person"])

@@ -144,7 +144,7 @@ def test_time_that_a_change_takes_is_not_forgotten() -> None:
 
 def test_a_guard_says_how_typical_each_answer_is() -> None:
     model = MODELS["boosting"].fit(GRID, LABELS)
-    explainer = Guarded(schema(), autoencoder=None, laws=None, figures=False).fit(GRID, LABELS)
+    explainer = Guarded(schema(), laws=None, figures=False).fit(GRID, LABELS)
     person = GRID[model.predict(GRID) == 0].iloc[[0]]
     menu = explainer.menu(model, person, target=1, most=2)
     enough = menu["suffices"] == "yes"

@@ -17,7 +17,7 @@ from attain.methods import REVISE
 from attain.schema import Feature, Schema
 from attain.testing import check_autoencoder, people
 from attain.testing.explainer import digest
-from tests.density.outside import DifferentiablePCA, ProbabilisticPCA
+from tests.density.outside import DifferentiablePCA, ProbabilisticPCA, SamplingPCA
 
 
 @pytest.mark.parametrize("kind", [ProbabilisticPCA, DifferentiablePCA])
@@ -88,20 +88,27 @@ def credit() -> tuple[pd.DataFrame, pd.Series, Any, pd.DataFrame]:
     return X, y, model, others[model.predict(others) == people.REFUSED].iloc[:5]
 
 
-@pytest.mark.parametrize("method", [attain.CCHVAE, attain.Guarded, REVISE])
-def test_it_is_searched_saved_and_loaded(method: Any, credit: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("method", "parameter", "kind"),
+    [
+        (attain.CCHVAE, "autoencoder", ProbabilisticPCA),
+        (REVISE, "autoencoder", ProbabilisticPCA),
+        (attain.Guarded, "density", SamplingPCA),
+    ],
+)
+def test_it_is_searched_saved_and_loaded(method: Any, parameter: str, kind: Any, credit: Any, tmp_path: Path) -> None:
     X, y, model, refused = credit
-    explainer = method(people.schema(), autoencoder=ProbabilisticPCA(people.schema(), units=4), budget=3000).fit(X, y)
+    explainer = method(people.schema(), budget=3000, **{parameter: kind(people.schema(), units=4)}).fit(X, y)
     result = explainer.explain(model, refused, target=people.DESIRED)
     assert result.found.all()
     path = tmp_path / "e.attain"
     explainer.save(path)
-    with pytest.raises(FileError, match=r"ProbabilisticPCA.*trusted="):
+    with pytest.raises(FileError, match=r"PCA.*trusted="):
         attain.load(path)
     with pytest.raises(FileError, match=r"trusted="):
         attain.load(path, trusted=[DifferentiablePCA])
-    loaded = attain.load(path, trusted=[ProbabilisticPCA])
-    assert loaded.autoencoder.units == 4
+    loaded = attain.load(path, trusted=[kind])
+    assert getattr(loaded, parameter).units == 4
     assert digest(loaded.explain(model, refused, target=people.DESIRED)) == digest(result)
 
 

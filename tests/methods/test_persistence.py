@@ -428,11 +428,11 @@ STATE_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "parameter out of range": lambda s: s["parameters"].update(samples=-5),
     "parameter of unknown kind": lambda s: s["parameters"].update(samples={"call": "os.system"}),
     "parameter of two kinds": lambda s: s["parameters"].update(samples={"float": "1", "tuple": []}),
-    "parameter with a function": lambda s: s["parameters"].update(samples={"autoencoder": ["in_tiles", {}]}),
-    "unknown autoencoder": lambda s: s["parameters"].update(samples={"autoencoder": ["os.system", {}]}),
-    "autoencoder without a name": lambda s: s["parameters"].update(samples={"autoencoder": []}),
-    "autoencoder with a number for a name": lambda s: s["parameters"].update(samples={"autoencoder": [7, {}]}),
-    "autoencoder with unknown keys": lambda s: s["parameters"].update(samples={"autoencoder": ["CHVAE", {"x": 1}]}),
+    "parameter with a function": lambda s: s["parameters"].update(samples={"estimator": ["in_tiles", {}]}),
+    "unknown autoencoder": lambda s: s["parameters"].update(samples={"estimator": ["os.system", {}]}),
+    "autoencoder without a name": lambda s: s["parameters"].update(samples={"estimator": []}),
+    "autoencoder with a number for a name": lambda s: s["parameters"].update(samples={"estimator": [7, {}]}),
+    "autoencoder with unknown keys": lambda s: s["parameters"].update(samples={"estimator": ["CHVAE", {"x": 1}]}),
     "parameters as a list": lambda s: s.update(parameters=[]),
     "deep parameter": lambda s: s["parameters"].update(samples=_deep(300)),
     "unknown library": lambda s: s.update(library="os"),
@@ -579,7 +579,7 @@ def calibrated(labels: list[Any]) -> attain.Guarded:
     """Fitted with calibration rows, half of each label."""
     explainer = small_network()
     X = explainer.layout_.frame(explainer.table_.values)
-    guarded = attain.Guarded(explainer.schema_, autoencoder=explainer.autoencoder_)
+    guarded = attain.Guarded(explainer.schema_, density=explainer.autoencoder_)
     return guarded.fit(X, labels, calibration=(X.iloc[:40], labels[:40]))
 
 

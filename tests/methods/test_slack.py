@@ -38,8 +38,7 @@ def linear(X: pd.DataFrame) -> Any:
 def test_every_execution_of_an_answer_holds_for_a_linear_model(method: Any) -> None:
     model = linear(PLANE)
     refused = PLANE[model.predict(PLANE) == 0].head(15)
-    options = {"autoencoder": None} if method is Guarded else {}
-    explainer = method(SCHEMA, figures=False, laws=None, **options).fit(PLANE, model.predict(PLANE))
+    explainer = method(SCHEMA, figures=False, laws=None).fit(PLANE, model.predict(PLANE))
     result = explainer.explain(model, refused, target=1, slack=5)
     assert result.found.all()
     assert (result.of_best("holds_within_slack") == 1).all()

@@ -74,7 +74,7 @@ def autoencoder() -> Any:
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_keeps_clocks_in_step_and_no_change_is_faster_than_its_pace(name: str, autoencoder: Any) -> None:
     method = getattr(attain.methods, name)
-    options = {"autoencoder": autoencoder} if name in ("CCHVAE", "REVISE", "Guarded") else {}
+    options = {"autoencoder": autoencoder} if name in ("CCHVAE", "REVISE") else {}
     explainer: Explainer = method(SCHEMA, laws=None, **options).fit(TRAIN, LABELS)
     model = TREE if name == "FeatureTweaking" else MODEL
     result = explainer.explain(model, PEOPLE, target="yes", n=2)
@@ -137,7 +137,7 @@ def test_exact_recourse_finds_the_cheapest_of_all_months_and_changes() -> None:
 @pytest.mark.parametrize("month_weight", [None, 0.05])
 def test_the_guarded_search_comes_close_to_the_cheapest_of_all_that_pass_its_guard(month_weight: float | None) -> None:
     schema = SCHEMA.with_max_months(12).change("debt", pace=None, immutable=True)
-    explainer = Guarded(schema, laws=None, autoencoder=None, month_weight=month_weight, guard="typical")
+    explainer = Guarded(schema, laws=None, month_weight=month_weight, guard="typical")
     explainer.fit(TRAIN, LABELS)
     result = explainer.explain(MODEL, PEOPLE, target="yes")
     guard = explainer._guard_context(explainer._goal(MODEL, "yes", None)).guard
@@ -174,7 +174,7 @@ def cost(explainer: Guarded, region: Region, rows: np.ndarray, month_weight: flo
 def test_somebody_who_can_only_wait_waits_as_long_as_it_takes(name: str) -> None:
     schema = SCHEMA.change(["used", "debt", "job"], pace=None, immutable=True)
     method = getattr(attain.methods, name)
-    explainer = method(schema, laws=None, **({"autoencoder": None} if name == "Guarded" else {})).fit(TRAIN, LABELS)
+    explainer = method(schema, laws=None).fit(TRAIN, LABELS)
     result = explainer.explain(MODEL, PEOPLE, target="yes")
     for i, (_, person) in enumerate(PEOPLE.iterrows()):
         later = pd.DataFrame([person] * 31).infer_objects()
@@ -193,7 +193,7 @@ def test_somebody_who_can_only_wait_waits_as_long_as_it_takes(name: str) -> None
 
 
 def test_no_answer_takes_longer_than_a_call_allows() -> None:
-    explainer = Guarded(SCHEMA, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    explainer = Guarded(SCHEMA, laws=None).fit(TRAIN, LABELS)
     free = explainer.explain(MODEL, PEOPLE, target="yes")
     short = explainer.explain(MODEL, PEOPLE, target="yes", constraints={"max_months": 4})
     assert free.figures["months"].max() > 4
@@ -205,7 +205,7 @@ def test_no_answer_takes_longer_than_a_call_allows() -> None:
 
 
 def test_more_time_never_makes_answers_harder() -> None:
-    explainer = Guarded(SCHEMA, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    explainer = Guarded(SCHEMA, laws=None).fit(TRAIN, LABELS)
     cost = {}
     for longest in (6, 30):
         result = explainer.explain(MODEL, PEOPLE, target="yes", constraints={"max_months": longest})
@@ -221,7 +221,7 @@ def test_more_time_never_makes_answers_harder() -> None:
 def test_months_have_a_price_where_the_user_says_so() -> None:
     months = [
         np.nanmean(
-            Guarded(SCHEMA, laws=None, autoencoder=None, month_weight=weight)
+            Guarded(SCHEMA, laws=None, month_weight=weight)
             .fit(TRAIN, LABELS)
             .explain(MODEL, PEOPLE, target="yes")
             .figures["months"]
@@ -235,13 +235,13 @@ def test_nothing_says_how_long_where_the_schema_knows_no_time() -> None:
     schema = Schema(
         tuple(Feature(f.name, f.kind, levels=f.levels, bounds=f.bounds, special=f.special) for f in FEATURES)
     )
-    result = Guarded(schema, laws=None, autoencoder=None).fit(TRAIN, LABELS).explain(MODEL, PEOPLE, target="yes")
+    result = Guarded(schema, laws=None).fit(TRAIN, LABELS).explain(MODEL, PEOPLE, target="yes")
     assert "months" not in result.figures.columns
     assert "month" not in " ".join(result.sentences)
 
 
 def test_answers_with_clocks_are_not_certified_and_say_why() -> None:
-    explainer = Guarded(SCHEMA, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    explainer = Guarded(SCHEMA, laws=None).fit(TRAIN, LABELS)
     result = explainer.explain(MODEL, PEOPLE, target="yes")
     found = explainer.certificate(MODEL, result)[result.found]
     assert not found["certified"].any()
@@ -271,7 +271,7 @@ ONLY_AGE = WITHOUT_CLOCKS.change("age", clock=1 / 12)
 
 
 def test_an_immutable_clock_advances_and_is_not_free() -> None:
-    explainer = Guarded(ONLY_AGE, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    explainer = Guarded(ONLY_AGE, laws=None).fit(TRAIN, LABELS)
     result = explainer.explain(MODEL, PEOPLE, target="yes", n=2, contributions=True)
     assert result.found.any()
     for row in result.options.to_dict("records"):
@@ -287,7 +287,7 @@ def test_an_immutable_clock_advances_and_is_not_free() -> None:
 
 @pytest.mark.parametrize("schema", [SCHEMA, AGED, ONLY_AGE, WITHOUT_CLOCKS])
 def test_changes_with_a_range_take_no_longer_than_the_answer(schema: Schema) -> None:
-    explainer = Guarded(schema, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    explainer = Guarded(schema, laws=None).fit(TRAIN, LABELS)
     result = explainer.explain(MODEL, PEOPLE, target="yes", ranges=True)
     months = dict(zip(PEOPLE.index, result.figures["months"], strict=True))
     paced = result.ranges[result.ranges["feature"].isin(["used", "debt"])]
@@ -299,7 +299,7 @@ def test_changes_with_a_range_take_no_longer_than_the_answer(schema: Schema) -> 
 
 def test_an_end_that_time_sets_is_not_said_where_the_answer_holds_beyond() -> None:
     schema = WITHOUT_CLOCKS.change(["debt", "job"], pace=None, immutable=True).change("used", direction="decrease")
-    explainer = Guarded(schema, laws=None, autoencoder=None).fit(TRAIN, LABELS)
+    explainer = Guarded(schema, laws=None).fit(TRAIN, LABELS)
     result = explainer.explain(MODEL, PEOPLE, target="yes", ranges=True)
     assert result.found.any()
     for entry in result.ranges.to_dict("records"):

@@ -289,7 +289,7 @@ def test_unreadable_rows_are_not_charged_to_the_method() -> None:
 
 def test_the_guards_exact_bound_takes_unseen_levels() -> None:
     model, X = pipeline("ignore"), towns(200)
-    explainer = Guarded(TOWNS, autoencoder=None, budget=2000).fit(X, decide(X))
+    explainer = Guarded(TOWNS, budget=2000).fit(X, decide(X))
     rows = people_of(model, town="Köln")
     result = explainer.explain(model, rows, target="good")
     assert result.found[2]

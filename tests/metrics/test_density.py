@@ -3,10 +3,8 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from scipy.stats import norm
 
-from attain.core.errors import AttainError
 from attain.density import CVAE
 from attain.metrics import log_density
 from attain.schema import Feature, Schema
@@ -20,7 +18,7 @@ class Gaussian:
 
     schema_ = SCHEMA
 
-    def log_density(self, rows: np.ndarray, samples: int) -> np.ndarray:
+    def log_density(self, rows: np.ndarray) -> np.ndarray:
         return norm.logpdf(rows).sum(axis=1)
 
 
@@ -40,11 +38,6 @@ def test_an_autoencoder_gives_the_bound() -> None:
     train = rng.normal(size=(300, 2))
     model = CVAE(SCHEMA, latent_dim=1, epochs=20, verbose=False).fit(train)
     answers = np.array([[0.0, 0], [NAN, NAN], [9, -9]])
-    bound = log_density(answers, model, samples=20)
-    np.testing.assert_array_equal(bound[[0, 2]], model.log_density(answers[[0, 2]], 20))
+    bound = log_density(answers, model)
+    np.testing.assert_array_equal(bound[[0, 2]], model.log_density(answers[[0, 2]]))
     assert bound[0] > bound[2]
-
-
-def test_misuse_is_told() -> None:
-    with pytest.raises(AttainError, match="samples must be an integer ≥ 1, got 0"):
-        log_density([[0.0, 0.0]], MODEL, samples=0)

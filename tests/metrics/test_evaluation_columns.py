@@ -160,7 +160,7 @@ def test_what_costs_is_added_on_request(result: Any, model: Any, evaluation: Any
         def encode(self, rows: np.ndarray) -> Any:
             return SimpleNamespace(z=rows[:, [2]])
 
-        def log_density(self, rows: np.ndarray, samples: int) -> np.ndarray:
+        def log_density(self, rows: np.ndarray) -> np.ndarray:
             return -rows[:, 2]
 
     refits = metrics.retrained(lambda X, y, _: people.linear_model(X, pd.Series(y)), TRAIN, LABELS, number=3)

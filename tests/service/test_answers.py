@@ -2,11 +2,13 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from attain import Constraints, Guarded, Schema
+import attain
+from attain import Constraints, GrowingSpheres, Schema
 from attain.service import documents
 from attain.service.questions import Explain
 from attain.tables import Table
@@ -33,7 +35,7 @@ def test_the_schema_describes_every_feature() -> None:
     assert (described["cards"]["low"], described["cards"]["high"]) == (0, 12)
     assert answer["classes"] == list(model.classes_)
     assert answer["people"] == len(others)
-    assert not answer["map"]
+    assert answer["map"]
     assert answer["methods"][0] == "Guarded"
 
 
@@ -194,10 +196,14 @@ def test_methods_are_compared() -> None:
     assert "tree" in tweaking["error"].lower()
 
 
-def test_without_an_autoencoder_there_is_no_map() -> None:
-    answer = client_of(shared()).post("/map", json={"person": refused()[0]})
+def test_without_training_rows_there_is_no_map(tmp_path: Path) -> None:
+    X = people.frame(100)
+    GrowingSpheres(people.schema(), random_state=0).fit(X).save(tmp_path / "e.attain", reference="none")
+    client = client_of(app_of(explainer=attain.load(tmp_path / "e.attain")))
+    assert not client.get("/schema").json()["map"]
+    answer = client.post("/map", json={"person": refused()[0]})
     assert answer.status_code == 404
-    assert "autoencoder" in answer.json()["error"]["message"]
+    assert "training rows" in answer.json()["error"]["message"]
 
 
 def test_reports_are_files() -> None:
@@ -258,19 +264,13 @@ def test_difficulty_weighs_the_schemas_own_costs() -> None:
 
 
 def test_the_map_is_that_of_the_explainer() -> None:
-    from tests.density.outside import ProbabilisticPCA
-
-    X = people.frame(200)
-    y = people.labels(X)
-    explainer = Guarded(people.schema(), autoencoder=ProbabilisticPCA(people.schema(), 3), random_state=0).fit(X, y)
-    model = people.linear_model(X, y)
-    client = client_of(app_of(explainer=explainer, model=model))
-    assert client.get("/schema").json()["map"]
+    explainer, model, _ = trained()
+    client = client_of(shared())
     first, second = record_of(refused()[0]), record_of(refused()[1])
     answer = client.post("/map", json={"record": first, "options": [second]}).json()
     documents.MapAnswer.model_validate(answer)
     rows = [Table.read(pd.DataFrame([record]), explainer.schema_).values for record in (first, second)]
-    plane = explainer.latent_plane(model, *rows, target=people.DESIRED)
+    plane = explainer.plane(model, *rows, target=people.DESIRED)
     assert answer["person"] == pytest.approx(plane.factuals[0], abs=1e-5)
     assert answer["options"][0] == pytest.approx(plane.options[0], abs=1e-5)
     assert [accepted for _, _, accepted in answer["population"]] == plane.accepted.tolist()

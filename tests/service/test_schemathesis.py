@@ -48,7 +48,7 @@ def app() -> Any:
 
     linear = LogisticRegression().fit(X[["a", "b"]].to_numpy(), y)
     model = Model(lambda frame: linear.predict_proba(frame[["a", "b"]].to_numpy()), classes=["no", "yes"])
-    explainer = Guarded(schema, autoencoder=None, budget=300, random_state=0).fit(X, y)
+    explainer = Guarded(schema, budget=300, random_state=0).fit(X, y)
     texts = {"inputs": {name: {"en": {"label": name, "text": f"{name} counts."}} for name in schema.names}}
     return create_app(explainer, model, target="yes", people=X.iloc[:20], texts=texts, token=TOKEN, limits=MANY)
 

@@ -156,7 +156,7 @@ def test_names_from_data_stay_data() -> None:
     def decide(frame: Any) -> Any:
         return model.predict(frame[[name]])
 
-    explainer = Guarded(schema, autoencoder=None, laws=None).fit(X, y)
+    explainer = Guarded(schema, laws=None).fit(X, y)
     from attain import Model
 
     someone = X[y == "no"].iloc[:1].set_axis([person])

@@ -23,7 +23,7 @@ def trained() -> tuple[Guarded, Any, pd.DataFrame]:
     y = people.labels(X)
     train = X.iloc[:200]
     model = people.linear_model(train, y[train.index])
-    return Guarded(people.schema(), autoencoder=None, random_state=0).fit(train, y[train.index]), model, X.iloc[200:]
+    return Guarded(people.schema(), random_state=0).fit(train, y[train.index]), model, X.iloc[200:]
 
 
 def app_of(**changed: Any) -> FastAPI:

@@ -21,7 +21,7 @@ example:
     --label label --out credit.attain
   attain fit credit.csv --schema schema.toml \\
     --out credit.attain \\
-    --set autoencoder.epochs=50
+    --method cchvae --set autoencoder.epochs=50
 """
 
 
@@ -41,7 +41,7 @@ def register(commands: Any) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a parameter of the method, as in Python, or of its autoencoder: autoencoder.epochs=50",
+        help="a parameter of the method, as in Python, or of its density model: autoencoder.epochs=50",
     )
     command.add_argument(
         "--reference",

@@ -35,6 +35,7 @@ from attain.methods.menu import Menu, as_columns, suffices_alone
 from attain.methods.notes import doubtful_rules, own_breaks, undecided
 from attain.methods.outcomes import fixed_cells, judged_as_they_are, known_before, last_check, tell_late
 from attain.methods.parameters import check_fields, integer, number
+from attain.methods.plane import MOST_SHOWN, plane_of, spaced
 from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
 from attain.methods.ranges.finding import find_ranges
 from attain.methods.search.clock import Clock
@@ -49,6 +50,7 @@ from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.importance import Attributions
+from attain.results.plots.planes import Plane
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
@@ -450,6 +452,34 @@ class Explainer(_Learned, ABC):
             raise AttainError("this explainer was saved without its training rows, so it has no reference")
         return self._context(goal).reference(goal)
 
+    def plane(
+        self, model: Any, factuals: np.ndarray, options: np.ndarray, *, target: Any, probability: float | None = None
+    ) -> Plane:
+        """Real people, rows and decision regions in a plane, for `result.plot.map`.
+
+        It is that of the two leading principal components of the training rows, in the measuring space or, for methods
+        with an autoencoder, in its latent space; a point has the decisions about real people nearby. Where a latent
+        space has two dimensions and `factuals` one row, the regions are decisions about decoded rows that keep this
+        row's immutable features.
+
+        Parameters
+        ----------
+        model, target, probability
+            As in `explain`.
+        factuals, options
+            Rows of the matrix, (p, d) and (m, d).
+        """
+        goal = self._request(model, target, probability)
+        if not self.rows_are_real_:
+            raise AttainError("this explainer was saved without its training rows, so there are no people to show")
+        chosen = spaced(len(self.table_), MOST_SHOWN)
+        rows = np.concatenate([self.table_.values[chosen], factuals, options])
+        return self._plane(goal, self._context(goal).met(goal)[chosen], rows, factuals)
+
+    def _plane(self, goal: GoalLike, accepted: np.ndarray, rows: np.ndarray, factuals: np.ndarray) -> Plane:
+        """The plane of rows: real people, `accepted` or not, then the factuals, then options."""
+        return plane_of(self.space_.transform(rows), len(factuals), accepted, latent=False)
+
     def _goal(
         self,
         model: Any,
@@ -487,7 +517,9 @@ class Explainer(_Learned, ABC):
     def _parameters(self) -> str:
         """The parameters that what is learned about a model may depend on."""
         given = self.get_params(deep=False)
-        return repr({name: given[name] for name in sorted(given.keys() - {"schema", "autoencoder", "figures"})})
+        return repr(
+            {name: given[name] for name in sorted(given.keys() - {"schema", "autoencoder", "density", "figures"})}
+        )
 
     def _slack(self, goal: GoalLike, points: float) -> Slack:
         check_number("slack", points, above=0, below=100)

@@ -1,7 +1,7 @@
 """Saving fitted explainers, and loading them again.
 
-A file names classes, and never code. `load` knows the explainers and autoencoders of this package; any other class has
-to be passed as `trusted`. Every name is checked before anything is built.
+A file names classes, and never code. `load` knows the explainers and density models of this package; any other class
+has to be passed as `trusted`. Every name is checked before anything is built.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def fitted_digest(explainer: Savable) -> str | None:
     """A hash of everything that `fit` learned, the same after saving and loading; None where it cannot be saved."""
     try:
         state, arrays = _fitted_state(explainer)
-    except AttainError:  # an autoencoder of the user's own may have no state to save
+    except AttainError:  # a density of the user's own may have no state to save
         return None
     return data_digest((state, explainer.table_.schema.to_toml()), {**arrays, "table": explainer.table_.values})
 
@@ -158,13 +158,13 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
     path
         The file.
     trusted
-        Your own explainer and autoencoder classes that the file may name. Those of this package are always known.
+        Your own explainers and density models that the file may name. Those of this package are always known.
     """
     known = {class_name(one): one for one in _checked_classes(trusted)}
     contents, state = _opened(path)
     known.setdefault(state["class"], class_named(state["class"]))
-    for name in _autoencoder_names(state["parameters"]):
-        known.setdefault(name, autoencoder_named(name))
+    for name in _estimator_names(state["parameters"]):
+        known.setdefault(name, density_named(name))
     unknown = [name for name, found in known.items() if found is None]
     if unknown:
         raise container.refused(
@@ -209,15 +209,15 @@ def _checked_classes(trusted: Any) -> Sequence[type]:
     return classes
 
 
-def _autoencoder_names(parameters: Mapping[str, Any]) -> list[str]:
+def _estimator_names(parameters: Mapping[str, Any]) -> list[str]:
     """The classes that packed parameters name."""
     names: list[str] = []
     waiting: list[Any] = [parameters]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            if isinstance(value.get("autoencoder"), list):
-                names += [str(name) for name in value["autoencoder"][:1]]
+            if isinstance(value.get("estimator"), list):
+                names += [str(name) for name in value["estimator"][:1]]
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
@@ -246,7 +246,7 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def class_name(one: type) -> str:
     """How a file names a class: those of this package by their name, all others with their module."""
-    for found in (class_named(one.__name__), autoencoder_named(one.__name__)):
+    for found in (class_named(one.__name__), density_named(one.__name__)):
         if found is one:
             return one.__name__
     return f"{one.__module__}.{one.__qualname__}"
@@ -259,11 +259,12 @@ def class_named(name: object) -> Any:
     return _concrete(methods, name)
 
 
-def autoencoder_named(name: object) -> Any:
-    """The autoencoder of this package with that name; None where there is none."""
+def density_named(name: object) -> Any:
+    """The density or autoencoder of this package with that name; None where there is none."""
     from attain import density
+    from attain.density import densities
 
-    return _concrete(density, name)
+    return _concrete(densities, name) or _concrete(density, name)
 
 
 def _concrete(room: Any, name: object) -> Any:
@@ -384,7 +385,7 @@ def _version(name: str) -> str:
 
 
 def _packed(name: str, value: Any) -> Any:
-    """A parameter as JSON: what JSON lacks (tuples, infinity, autoencoders) is an object with one key."""
+    """A parameter as JSON: what JSON lacks (tuples, infinity, density models) is an object with one key."""
     value = as_python(value)
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
@@ -398,10 +399,10 @@ def _packed(name: str, value: Any) -> Any:
         return {"mapping": [[_packed(name, key), _packed(name, item)] for key, item in value.items()]}
     if hasattr(value, "get_params"):
         given = {key: _packed(key, item) for key, item in _parameters(value).items()}
-        return {"autoencoder": [class_name(type(value)), given]}
+        return {"estimator": [class_name(type(value)), given]}
     raise AttainError(
         f"{name} is a {type(value).__name__}, which cannot be saved; numbers, strings, lists, dictionaries and "
-        "autoencoders that are scikit-learn estimators can"
+        "density models that are scikit-learn estimators can"
     )
 
 
@@ -415,7 +416,7 @@ def _unpacked(value: Any, schema: Schema, known: Mapping[str, Any]) -> Any:
         return tuple(_unpacked(item, schema, known) for item in content)
     if kind == "mapping":
         return {_unpacked(key, schema, known): _unpacked(item, schema, known) for key, item in content}
-    if kind != "autoencoder":
+    if kind != "estimator":
         raise ValueError(f"the parameter {value!r} is unknown")
     name, given = content
     return known[name](schema=schema, **{key: _unpacked(item, schema, known) for key, item in given.items()})

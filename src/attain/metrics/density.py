@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
-from attain.population.measuring import measured, positive_integer
+from attain.population.measuring import measured
 from attain.tables import without_unseen
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
-
-SAMPLES: Final = 100
-"""The number of latent draws per row and component."""
+    from attain.density.densities import Density
 
 
-def log_density(
-    answers: ArrayLike, autoencoder: Autoencoder, samples: int = SAMPLES, found: ArrayLike | None = None
-) -> FloatArray:
-    """A lower bound of the log-density of each answer's free features given its immutable ones, in original units.
+def log_density(answers: ArrayLike, density: Density | Autoencoder, found: ArrayLike | None = None) -> FloatArray:
+    """The log-density of each answer's free features given its immutable ones, in original units.
 
-    The bound is the importance-weighted one of the autoencoder; more samples make it tighter. Because of the units,
-    only answers for the same columns can be compared.
+    That of an autoencoder is a lower bound. Because of the units, only answers for the same columns can be compared.
     """
-    positive_integer("samples", samples)
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        known = without_unseen(autoencoder.schema_, rows)
-        return np.asarray(autoencoder.log_density(known, samples), dtype=np.float64)
+        return np.asarray(density.log_density(without_unseen(density.schema_, rows)), dtype=np.float64)
 
-    return measured(answers, found, len(autoencoder.schema_), measure)
+    return measured(answers, found, len(density.schema_), measure)

@@ -18,6 +18,7 @@ from attain.population.reference import QUANTILES
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
+    from attain.density.densities import Density
 
 Better: TypeAlias = Literal["lower", "higher"]
 Compute: TypeAlias = Callable[[EvaluationContext], FloatArray]
@@ -181,11 +182,11 @@ def valid_after_inexact_execution(points: float = 5.0, draws: int = 20) -> Measu
     )  # fmt: skip
 
 
-def log_density(autoencoder: Autoencoder, samples: int = density.SAMPLES) -> Measure:
-    """A lower bound of the log-density of each answer under a fitted autoencoder."""
+def log_density(model: Density | Autoencoder) -> Measure:
+    """The log-density of each answer under a fitted density, or its lower bound under a fitted autoencoder."""
     return Measure(
         "log_density",
-        lambda c: density.log_density(c.answers, autoencoder, samples, c.found),
+        lambda c: density.log_density(c.answers, model, c.found),
         "log density",
         "higher",
     )

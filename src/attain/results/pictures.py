@@ -17,7 +17,7 @@ from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results.importance import WAITING
 from attain.results.levers import population
-from attain.results.plots import dumbbells, latent, people, points
+from attain.results.plots import dumbbells, people, planes, points
 from attain.results.record import Record
 from attain.results.sentences import changed_options, now_and_then, requested
 from attain.results.status import Typicality
@@ -120,43 +120,42 @@ class Plots:
         points.share_curves(ax, "How close answers are to real people", about, places, curves, marks, "ε, distance")
         return finished(ax)
 
-    def latent_map(self, explainer: Any, model: Any, person: Any = None, *, ax: Any = None) -> Any:
-        """Real people and decision regions in the latent space, and the way from a person to each option.
+    def map(self, explainer: Any, model: Any, person: Any = None, *, ax: Any = None) -> Any:
+        """Real people and decision regions in a plane, and the way from a person to each option.
 
-        Where the latent space has more than two dimensions, codes are projected onto their two leading principal
-        components, and a region shows the decisions about real people nearby in that projection. With two
-        dimensions and one person, regions are the decisions about decoded records with this person's immutable
-        features.
+        Real people are projected onto their two leading principal components, in the measuring space or, for methods
+        with an autoencoder, in its latent space; a region shows the decisions about real people nearby in that
+        projection. With two latent dimensions and one person, regions are the decisions about decoded records with
+        this person's immutable features.
 
         Parameters
         ----------
         explainer, model
-            Those that the result is of; the explainer must have an autoencoder.
+            Those that the result is of; the explainer must have its training rows.
         person
             The label of a row; None shows the best options of all people.
         ax
             Axes to draw in.
         """
-        if not hasattr(explainer, "latent_plane"):
-            raise AttainError(f"{type(explainer).__name__} has no latent space, so there is no map of it")
         result = self.result
         position = None if person is None else self._position(person)
         chosen = result.best if position is None else result.owners == position
         owners = np.unique(result.owners[chosen]) if position is None else np.array([position])
         asked = {"target": result.target, "probability": result.probability}
-        plane = explainer.latent_plane(model, result.table.values[owners], result.rows[chosen], **asked)
+        plane = explainer.plane(model, result.table.values[owners], result.rows[chosen], **asked)
         starts = np.searchsorted(owners, result.owners[chosen])
         routes = [
             (int(start), k, str(rank)) for k, (start, rank) in enumerate(zip(starts, result.ranks[chosen], strict=True))
         ]
-        title = f"Person {_name(person)} in the latent space" if person is not None else "Answers in the latent space"
+        among = "in the latent space" if plane.latent else "among real people"
+        title = f"Person {_name(person)} {among}" if person is not None else f"Answers {among}"
         about = (
             "regions: the decisions about decoded records with this person’s immutable features"
             if plane.decoded
             else "regions: the decisions about real people nearby in this projection"
         )
         ax = ax if ax is not None else self.new_axes(6.4, 5.6)
-        latent.latent_map(ax, title, about, plane, plain(result.decision), routes)
+        planes.people_map(ax, title, about, plane, plain(result.decision), routes)
         return finished(ax)
 
     def overview(self, by: Any = None, *, ax: Any = None) -> Any:

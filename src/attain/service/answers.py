@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.plots.latent import Plane
+from attain.results.plots.planes import Plane
 from attain.results.sentences import option_sentences
 from attain.service.records import as_record
 
@@ -36,13 +36,7 @@ def as_answer(result: Counterfactuals, *, full: bool = False) -> dict[str, Any]:
 
 
 def as_map(plane: Plane) -> dict[str, Any]:
-    """A plane of the latent space."""
-    axes = ["latent dimension 1", "latent dimension 2"]
-    if plane.variance is not None:
-        axes = [
-            f"{name} principal component ({100 * share:.0f} % of variance)"
-            for name, share in zip(("first", "second"), plane.variance.tolist(), strict=True)
-        ]
+    """A plane through real people."""
     note = "decisions about records decoded at each point" if plane.decoded else "decisions about real people nearby"
     x, y = plane.grid.round(6).tolist()
     return {
@@ -53,7 +47,7 @@ def as_map(plane: Plane) -> dict[str, Any]:
         "regions": {"x": x, "y": y, "share": plane.share.round(3).tolist()},
         "person": plane.factuals[0].round(6).tolist(),
         "options": plane.options.round(6).tolist(),
-        "axes": axes,
+        "axes": plane.axes,
         "note": f"The shades are {note}.",
     }
 

@@ -135,7 +135,7 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
         return _sent(b'{"methods":[' + b",".join(parts) + b"]}")
 
     @router.post("/map", responses=told.answered(told.MapAnswer))
-    async def latent_map(question: Map) -> Response:
+    async def people_map(question: Map) -> Response:
         """Where somebody and their options are among real people."""
         work = partial(lambda: json_bytes(service.map(question)))
         return _sent((await cache.answer(key_of("map", dumped(question)), work))[0])

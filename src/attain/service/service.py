@@ -15,7 +15,6 @@ from attain.core.frames import Frame
 from attain.letters.languages import LANGUAGES
 from attain.methods import Explainer
 from attain.methods.assessment import Assessment
-from attain.methods.latent import LatentExplainer
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.service.answers import as_answer, as_map, report_of
@@ -97,7 +96,7 @@ class Service:
             "methods": self.others.names,
             "languages": list(LANGUAGES),
             "people": len(self.people),
-            "map": explainer.rows_are_real_ and getattr(explainer, "autoencoder_", None) is not None,
+            "map": explainer.rows_are_real_,
             "letters": self.texts is not None and explainer.rows_are_real_,
             "limits": {
                 "options": MOST_OPTIONS,
@@ -181,10 +180,10 @@ class Service:
         }
 
     def map(self, question: Map) -> dict[str, Any]:
-        """Where somebody and their options are among real people, in a plane of the latent space."""
+        """Where somebody and their options are among real people, in a plane."""
         explainer = self.explainer
-        if not isinstance(explainer, LatentExplainer) or not self.schema()["map"]:
-            raise Refused(404, "There is no map: the explainer has no autoencoder, or not its training rows.")
+        if not explainer.rows_are_real_:
+            raise Refused(404, "There is no map: the explainer was saved without its training rows.")
         person = self.table(question)
         options = person.values[:0]
         if question.options:
@@ -192,7 +191,7 @@ class Service:
             if read.refused:
                 raise Refused(422, next(iter(read.refused.values())), "options")
             options = read.values
-        plane = explainer.latent_plane(
+        plane = explainer.plane(
             self.model, person.values, options, target=self.target, probability=question.probability
         )
         return as_map(plane)

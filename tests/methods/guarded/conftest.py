@@ -1,4 +1,4 @@
-"""A guarded search without an autoencoder: made-up rows, a known density, and every part of the search."""
+"""A guarded search: made-up rows, a known density, and every part of the search."""
 
 from types import SimpleNamespace
 
@@ -120,7 +120,7 @@ def built(
     return SimpleNamespace(
         schema=SCHEMA, table=table, values=values, goal=goal, space=space, percentiles=percentiles, guard=guard,
         reference=reference, surrogate=surrogate, scale=scale, persons=persons, region=region, problem=problem,
-        objective=objective, limits=limits, evaluator=evaluator, search=search, latent_of=lambda region: None,
+        objective=objective, limits=limits, evaluator=evaluator, search=search,
         places=places, rates=rates, coordinates=Coordinates(space), accepted=accepted,
     )  # fmt: skip
 

@@ -14,7 +14,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from attain import AttainError, Feature, Guarded, Schema
 from attain.datasets import load_german, load_heloc
-from attain.density import CHVAE, Codes
 from attain.methods.guarded.certificate import BallPrograms
 from attain.methods.guarded.certificate_program import Proof
 from attain.methods.guarded.objective import Objective
@@ -185,25 +184,6 @@ def test_rules_between_features_only_make_answers_dearer() -> None:
     assert dearer
 
 
-class Flat:
-    """An autoencoder without a network, so that nothing is compiled: one code for all, every record equally dense."""
-
-    active_units = np.ones(2, dtype=bool)
-
-    def __init__(self, schema: Schema, typical: np.ndarray) -> None:
-        self.schema_ = schema
-        self.typical = typical
-
-    def encode(self, rows: np.ndarray) -> Codes:
-        return Codes(np.zeros((len(rows), 2)), np.zeros((len(rows), 0)))
-
-    def decode(self, codes: Codes) -> np.ndarray:
-        return np.repeat(self.typical[None], len(codes.z), axis=0)
-
-    def log_density(self, rows: np.ndarray, samples: int) -> np.ndarray:
-        return np.zeros(len(rows))
-
-
 @pytest.fixture(scope="module")
 def german():
     data = load_german()
@@ -215,19 +195,18 @@ def german():
         make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore"), others)),
         LogisticRegression(max_iter=1000),
     ).fit(known, labels)
-    autoencoder = Flat(schema, Table.read(known, schema).values[0, schema.free_columns])
     refused = new[model.predict(new) != target].iloc[:6]
-    return schema, known, labels, model, autoencoder, refused, target
+    return schema, known, labels, model, refused, target
 
 
 def _explainer(german, **settings):
-    schema, known, labels, _, autoencoder, _, _ = german
-    return Guarded(schema, autoencoder=autoencoder, figures=False, **settings).fit(known, labels)
+    schema, known, labels, _, _, _ = german
+    return Guarded(schema, figures=False, **settings).fit(known, labels)
 
 
 @pytest.fixture(scope="module")
 def explained(german):
-    _, _, _, model, _, refused, target = german
+    _, _, _, model, refused, target = german
     explainer = _explainer(german)
     result = explainer.explain(model, refused, target=target)
     return explainer, result, explainer.certificate(model, result)
@@ -235,7 +214,7 @@ def explained(german):
 
 def test_no_answer_costs_less_than_its_bound(german, explained) -> None:
     _, result, frame = explained
-    assert frame.index.equals(german[5].index)
+    assert frame.index.equals(german[4].index)
     level = result.figures["typicality"].to_numpy()
     assert frame["certified"].to_numpy()[level < 2].all()
     proven = frame[frame["bound"].notna()]
@@ -247,7 +226,7 @@ def test_no_answer_costs_less_than_its_bound(german, explained) -> None:
 
 
 def test_no_mixture_with_a_real_row_costs_less_than_the_bound(german, explained) -> None:
-    _, _, _, model, _, _, target = german
+    _, _, _, model, _, target = german
     explainer, result, frame = explained
     goal = explainer._goal(model, target, None)
     guard = explainer._guard_context(goal).guard
@@ -268,7 +247,7 @@ def test_no_mixture_with_a_real_row_costs_less_than_the_bound(german, explained)
 
 
 def test_what_cannot_be_certified_says_why(german, explained) -> None:
-    schema, known, labels, model, _, refused, target = german
+    schema, known, labels, model, refused, target = german
     people = refused.iloc[:2]
     typical = _explainer(german, guard="typical")
     frame = typical.certificate(model, typical.explain(model, people, target=target))
@@ -313,7 +292,7 @@ def test_what_is_computed_from_free_features_is_not_certified() -> None:
     schema = Schema(
         (Feature("debt", "count"), Feature("income", "count"), Feature("load", "real", derived="debt / income"))
     )
-    explainer = Guarded(schema, autoencoder=Flat(schema, np.array([2.0, 5.0])), figures=False)
+    explainer = Guarded(schema, figures=False)
     explainer.fit(people, paid)
     refused = people[~model.predict(people)].iloc[:2]
     result = explainer.explain(model, refused, target=True)
@@ -326,7 +305,7 @@ def test_what_is_computed_from_free_features_is_not_certified() -> None:
 
 
 def test_a_certificate_of_something_else_is_refused(german, explained) -> None:
-    schema, _, _, model, _, _, _ = german
+    schema, _, _, model, _, _ = german
     explainer, result, _ = explained
     changed = (result.answers != result.table.values) & result.found[:, None]
     name = schema.names[int(np.flatnonzero(changed.any(axis=0))[0])]
@@ -345,8 +324,7 @@ def test_every_answer_on_heloc_is_certified(data_folder) -> None:
     known, new, labels, _ = train_test_split(data.X, data.y, test_size=0.2, random_state=0)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(known, labels)
     refused = new[model.predict(new) != data.desired].iloc[:20]
-    autoencoder = CHVAE(data.schema, epochs=10, random_state=0)
-    explainer = Guarded(data.schema, autoencoder=autoencoder, figures=False).fit(known, labels)
+    explainer = Guarded(data.schema, figures=False).fit(known, labels)
     result = explainer.explain(model, refused, target=data.desired)
     frame = explainer.certificate(model, result)
     inside = (result.figures["typicality"] < 2).to_numpy()

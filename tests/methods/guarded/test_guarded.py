@@ -19,16 +19,16 @@ import attain
 from attain import AttainError, Feature, Guarded, Model, Schema, Status
 from attain.core.errors import DataError
 from attain.datasets import load_german
-from attain.density import CHVAE, Codes
+from attain.density import CHVAE
+from attain.density.densities import TreeDensity
 from attain.methods import ActionableRecourse
-from attain.methods.guarded.guard_context import AUTOENCODER_SAW, OWN_ROWS
+from attain.methods.guarded.guard_context import DENSITY_SAW, OWN_ROWS
 from attain.methods.guarded.settings import GuardedSettings
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.tables import Table
 from attain.testing import people
 from attain.testing.explainer import digest
-from tests.density.outside import ProbabilisticPCA
 
 RATES = {"connected": 0.15, "typical": 0.1}
 
@@ -38,28 +38,21 @@ def small(schema):
 
 
 class Gallery:
-    """An autoencoder without a network: it decodes a code into the training row whose own code is nearest."""
-
-    active_units = (True, True)
+    """A density that learns nothing: normal in the measuring space, and training rows as draws."""
 
     def __init__(self, schema, X):
         self.schema_ = schema
         self.rows = Table.read(X, schema).values
         self.space = MeasuringSpace.fit(schema, self.rows)
-        self.free = schema.free_columns
-        self.directions = np.random.default_rng(0).normal(size=(self.space.dimension, 2)) / 3
-        self.codes = self.encode(self.rows).z
 
-    def encode(self, values):
-        points = self.space.transform(values)
-        z = (points[:, :, None] * self.directions).sum(axis=1)
-        return Codes(z, np.zeros((len(z), 0)))
+    def sample(self, values, n, *, given=None, random_state=None):
+        drawn = np.repeat(values, n, axis=0)
+        chosen = np.random.default_rng(random_state).integers(len(self.rows), size=n)
+        free = self.schema_.free_columns
+        drawn[:, free] = np.tile(self.rows[chosen][:, free], (len(values), 1))
+        return drawn
 
-    def decode(self, codes):
-        nearest = ((codes.z[:, None] - self.codes[None]) ** 2).sum(axis=2).argmin(axis=1)
-        return self.rows[nearest][:, self.free]
-
-    def log_density(self, values, samples):
+    def log_density(self, values, *, given=None):
         return -0.5 * (self.space.transform(values) ** 2).sum(axis=1)
 
 
@@ -99,7 +92,7 @@ class German:
         self.logistic = self.linear()
         self.pipeline = self.visible()
         self.forest = self.refit(self.X, self.y, 0)
-        self.autoencoder = Gallery(self.schema, self.X)
+        self.density = Gallery(self.schema, self.X)
 
     def linear(self, strength=1.0):
         classifier = make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=500))
@@ -119,7 +112,7 @@ class German:
         return self.others[model.predict(self.others) == "bad"].iloc[:number]
 
     def explainer(self, **parameters):
-        return Guarded(self.schema, autoencoder=self.autoencoder, **parameters)
+        return Guarded(self.schema, density=self.density, **parameters)
 
     @cache  # noqa: B019
     def fitted(self, setting="connected"):
@@ -358,7 +351,7 @@ def numbers_only():
 @pytest.mark.parametrize("setting", ["connected", "typical"])
 def test_levels_alone_and_numbers_alone_are_searched_alike_in_any_cut(made, setting, monkeypatch) -> None:
     schema, X, model = made()
-    explainer = Guarded(schema, autoencoder=Gallery(schema, X), guard=setting).fit(X, model(X))
+    explainer = Guarded(schema, density=Gallery(schema, X), guard=setting).fit(X, model(X))
     refused = X[model(X) == "no"].iloc[:16]
     whole = explainer.explain(model, refused, target="yes", n=2)
     assert whole.found.all()
@@ -410,7 +403,7 @@ def many_columns():
 
 def test_memory_is_bounded_by_columns_without_changing_answers(monkeypatch) -> None:
     schema, X, model = many_columns()
-    explainer = Guarded(schema, autoencoder=None, easiest=False, figures=False).fit(X, model(X))
+    explainer = Guarded(schema, easiest=False, figures=False).fit(X, model(X))
     refused = X[model(X) == "no"].iloc[:3]
     explainer.explain(model, refused.iloc[:1], target="yes")  # builds the guard
     peaks, found = [], []
@@ -590,11 +583,11 @@ def test_rows_asked_are_all_that_the_models_saw(german) -> None:
     assert result.rows_asked == asked
 
 
-# without an autoencoder
+# with and without a density
 
 
-def test_without_an_autoencoder_answers_are_guarded_by_factors_and_distance(german) -> None:
-    explainer = Guarded(german.schema, autoencoder=None).fit(german.X, german.y, calibration=german.calibration)
+def test_without_a_density_answers_are_guarded_by_factors_and_distance(german) -> None:
+    explainer = Guarded(german.schema).fit(german.X, german.y, calibration=german.calibration)
     for model in (german.logistic, german.forest):
         X = german.refused(model, 10)
         result = explainer.explain(model, X, target="good", n=2)
@@ -607,7 +600,7 @@ def test_without_an_autoencoder_answers_are_guarded_by_factors_and_distance(germ
         assert (model.predict(result.options[X.columns].astype(X.dtypes)) == "good").all()
 
 
-def test_without_an_autoencoder_jax_is_not_imported(tmp_path) -> None:
+def test_jax_is_not_imported_without_an_autoencoder(tmp_path) -> None:
     script = """
 import sys
 import tracemalloc
@@ -615,30 +608,63 @@ import attain
 from attain.testing import people
 X = people.frame(200)
 y = people.labels(X)
-explainer = attain.Guarded(people.schema(), autoencoder=None).fit(X, y)
 model = people.linear_model(X, y)
 refused = X[model.predict(X) == people.REFUSED].iloc[:3]
-result = explainer.explain(model, refused, target=people.DESIRED)
-explainer.save(sys.argv[1])
-again = attain.load(sys.argv[1]).explain(model, refused, target=people.DESIRED)
-assert again.answers.tobytes() == result.answers.tobytes()
+for density in (None, "trees"):
+    explainer = attain.Guarded(people.schema(), density=density).fit(X, y)
+    result = explainer.explain(model, refused, target=people.DESIRED)
+    explainer.save(sys.argv[1])
+    again = attain.load(sys.argv[1]).explain(model, refused, target=people.DESIRED)
+    assert again.answers.tobytes() == result.answers.tobytes()
 assert "jax" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "guarded.attain")], check=True)
 
 
-def test_a_fitted_autoencoder_that_may_have_seen_the_calibration_rows_is_noted(german, tmp_path) -> None:
+def test_a_fitted_density_that_may_have_seen_the_calibration_rows_is_noted(german, tmp_path) -> None:
     schema, X, y = german.schema, german.X, german.y
-    fitted = ProbabilisticPCA(schema).fit(X)
+    fitted = TreeDensity(schema).fit(X)
     explainers = {
-        True: Guarded(schema, autoencoder=fitted).fit(X, y),
-        False: Guarded(schema, autoencoder=ProbabilisticPCA(schema)).fit(X, y),
-        None: Guarded(schema, autoencoder=fitted).fit(X, y, calibration=german.calibration),
+        True: Guarded(schema, density=fitted).fit(X, y),
+        False: Guarded(schema, density="trees").fit(X, y),
+        None: Guarded(schema, density=fitted).fit(X, y, calibration=german.calibration),
     }
     refused = german.refused(german.forest, 1)
     for seen, explainer in explainers.items():
         notes = explainer.explain(german.forest, refused, target="good").notes
-        assert (AUTOENCODER_SAW in notes) == bool(seen)
+        assert (DENSITY_SAW in notes) == bool(seen)
+
+
+def test_a_density_is_a_part_of_the_guard_and_its_draws_are_starts(german) -> None:
+    explainer = Guarded(german.schema, density="trees").fit(german.X, german.y, calibration=german.calibration)
+    result = explainer.explain(german.forest, german.refused(german.forest, 6), target="good")
+    guard = guard_of(explainer, german.forest)
+    np.testing.assert_array_equal(guard.own_densities, np.sort(explainer.density_.log_density(guard.crowd.values)))
+    real = np.sort(explainer.density_.log_density(explainer.reference(german.forest, "good").values))
+    rank = np.searchsorted(real, explainer.density_.log_density(result.rows)) / len(real)
+    np.testing.assert_allclose(result.option_figures["density_rank"], rank, atol=6e-4)
+
+
+def test_draws_that_become_starts_keep_what_cannot_change(german) -> None:
+    explainer = german.fitted()
+    table = Table.read(german.refused(german.forest, 4), german.schema)
+    draws, n = explainer._draw(table.values), explainer._settings.n_draws
+    assert draws.shape == (4 * n, len(german.schema))
+    fixed = list(german.schema.immutable_columns)
+    np.testing.assert_array_equal(draws[:, fixed], np.repeat(table.values, n, axis=0)[:, fixed])
+
+
+def test_what_is_no_density_is_refused(german) -> None:
+    for given, message in (
+        ("tree", "density must be a density, an autoencoder, 'trees' or None, got 'tree'"),
+        (3, "density is a int, which has no log_density, sample, fit"),
+        (TreeDensity(people.schema()).fit(people.frame(50)), "density is a TreeDensity fitted with the columns"),
+    ):
+        with pytest.raises(AttainError, match=message):
+            Guarded(german.schema, density=given).fit(german.X, german.y)
+    unsaved = german.explainer().fit(german.X, german.y)
+    with pytest.raises(AttainError, match="cannot be saved: its density, a Gallery, needs state"):
+        unsaved.save("unsaved.attain")
 
 
 # files
@@ -649,7 +675,7 @@ def test_an_explainer_with_calibration_rows_answers_the_same_after_loading(germa
     frame, labels = german.calibration
     schema = german.schema
     for calibration in ((frame, labels), None):
-        explainer = Guarded(schema, autoencoder=small(schema), budget=600)
+        explainer = Guarded(schema, density=small(schema), budget=600)
         explainer.fit(german.X, german.y, calibration=calibration)
         explainer.save(tmp_path / "guarded.attain")
         loaded = attain.load(tmp_path / "guarded.attain")
@@ -694,7 +720,7 @@ def test_gaps_codes_derived_columns_and_rules_are_searched_through() -> None:
     X = people.frame(400)
     y = people.labels(X)
     schema = people.schema()
-    explainer = Guarded(schema, autoencoder=Gallery(schema, X), guard="typical").fit(X, y)
+    explainer = Guarded(schema, density=Gallery(schema, X), guard="typical").fit(X, y)
     for model in (people.linear_model(X, y), people.tree_model(X, y)):
         others = people.frame(500, seed=7)
         others = others[model.predict(others) == people.REFUSED]
@@ -732,7 +758,7 @@ def test_an_answer_that_breaks_a_law_as_its_row_does_is_not_typical():
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     rows = pd.DataFrame({"part": [5, 6, 2, 7], "whole": [6, 5, 3, 6], "merit": [-0.2, -0.2, -0.3, -0.3]})
     breaks = rows["part"] > rows["whole"]
-    options = {"autoencoder": None, "guard": "typical", "rate": 0.02, "figures": False}
+    options = {"guard": "typical", "rate": 0.02, "figures": False}
     without = Guarded(fixed, laws=None, **options).fit(X, y).explain(model, rows, target="yes")
     assert without.found.all()
     assert (without.figures["typicality"] == 0).all()

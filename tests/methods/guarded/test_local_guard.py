@@ -162,6 +162,6 @@ def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_those_of_all_
     level = np.zeros(len(rows), dtype=int)
     over = excess(built, rows, owners, built.limits, level)
     np.testing.assert_allclose(over, expected(built.guard, rows, built.limits, level), atol=1e-3)
-    found = built.search.search(built.problem, built.latent_of)
+    found = built.search.search(built.problem)
     assert set(found.owners) == set(range(len(built.region)))
     np.testing.assert_array_equal(found.typicality == 0, built.guard.accepts(found.rows, built.rates[0]))

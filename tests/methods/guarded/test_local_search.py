@@ -41,7 +41,7 @@ def firsts(found):
 @pytest.mark.parametrize("train", [600, 4000])
 def test_no_change_of_a_typical_answer_can_be_taken_back(case, setting, bent, train) -> None:
     built = case.built(case.Bent() if bent else None, setting, train=train, people=40, calibrated=train // 2)
-    found = built.search.search(built.problem, built.latent_of)
+    found = built.search.search(built.problem)
     best = firsts(found)
     typical = best[found.typicality[best] == 0]
     assert len(typical) > 35
@@ -51,7 +51,7 @@ def test_no_change_of_a_typical_answer_can_be_taken_back(case, setting, bent, tr
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_strict_guard_leaves_nothing_to_take_back_either(case, seed) -> None:
     built = case.built(case.Bent(), train=4000, people=60, calibrated=1500, rates=(0.4, 0.04), seed=seed)
-    found = built.search.search(built.problem, built.latent_of)
+    found = built.search.search(built.problem)
     best = firsts(found)
     typical = best[found.typicality[best] == 0]
     assert not any(improvable(built, found.rows[i], found.owners[i], 0.4) for i in typical)
@@ -61,7 +61,7 @@ def test_a_strict_guard_leaves_nothing_to_take_back_either(case, seed) -> None:
 def test_answers_are_valid_allowed_and_as_typical_as_stated(case, setting) -> None:
     constraints = {"max_changes": 3, "direction": {"x": "increase"}, "people": {2: {"immutable": ["y"]}}}
     built = case.built(setting=setting, constraints=constraints, people=30, options=2)
-    found = built.search.search(built.problem, built.latent_of)
+    found = built.search.search(built.problem)
     assert built.goal.judge(found.rows).met.all()
     assert built.region.allows(found.rows, found.owners).all()
     assert (built.region.changed(found.rows, found.owners).sum(axis=1) <= 3).all()
@@ -118,13 +118,13 @@ def test_no_rounds_change_nothing(case) -> None:
 
 def test_the_search_of_a_row_does_not_depend_on_the_batch(case) -> None:
     built = case.built(case.Bent(), people=25)
-    together = built.search.search(built.problem, built.latent_of)
+    together = built.search.search(built.problem)
     for person in (7, 24):
         alone = case.built(case.Bent(), people=25)
         part = alone.region.subset(np.array([person]))
         ledger = type(alone.problem.ledger)(1, 50_000)
         problem = type(alone.problem)(alone.goal, part, ledger, 1, alone.problem.seed)
-        found = alone.search.search(problem, alone.latent_of)
+        found = alone.search.search(problem)
         mine = together.owners == person
         assert found.rows.tobytes() == together.rows[mine].tobytes()
         assert found.p_value.tobytes() == together.p_value[mine].tobytes()
@@ -135,7 +135,7 @@ def test_the_search_of_a_row_does_not_depend_on_the_batch(case) -> None:
 def test_no_budget_is_exceeded(case, budget) -> None:
     built = case.built(case.Bent(), people=20, budget=budget, options=1)
     built.problem.ledger.charge(np.arange(20))  # the decision before
-    found = built.search.search(built.problem, built.latent_of)
+    found = built.search.search(built.problem)
     spent = built.problem.ledger.spent + np.bincount(found.owners[firsts(found)], minlength=20)  # the last check
     assert (spent <= budget).all()
 
@@ -144,7 +144,7 @@ def test_no_budget_is_exceeded(case, budget) -> None:
 def test_limits_that_nothing_meets_are_relaxed(case, setting) -> None:
     """No real row is as young as these, and no answer changes that: each has one all the same, with its level."""
     built = case.built(setting=setting, people=20, age=-9.0, train=3000, calibrated=1500)
-    found = built.search.search(built.problem, built.latent_of)
+    found = built.search.search(built.problem)
     assert set(found.owners) == set(range(20))
     assert (found.typicality == 2).all()
     assert (found.p_value <= built.rates[1]).all()
@@ -154,7 +154,7 @@ def test_limits_that_nothing_meets_are_relaxed(case, setting) -> None:
 
 def test_a_row_that_is_a_little_unusual_gets_the_next_level(case) -> None:
     built = case.built(people=20, age=2.7, train=3000, calibrated=1500)
-    found = built.search.search(built.problem, built.latent_of)
+    found = built.search.search(built.problem)
     best = firsts(found)
     assert set(found.owners) == set(range(20))
     assert (found.typicality[best] == 1).any()

@@ -190,7 +190,7 @@ def test_waiting_has_one_row_in_the_frame_whatever_the_number_of_clocks() -> Non
     )
     X = pd.DataFrame(RANDOM.integers(0, 30, (200, 4)), columns=schema.names)
     model = plane([1.0, 1.0, 0.0, 0.0], X)
-    explainer = Guarded(schema, autoencoder=None, laws=None).fit(X)
+    explainer = Guarded(schema, laws=None).fit(X)
     person = pd.DataFrame({"months": [2], "since": [1], "debt": [5], "waiting": [3]})
     result = explainer.explain(model, person, target=1, importance=True)
     months = int(np.ceil((10 - 3) / 2))  # both clocks advance until their sum is 10
@@ -287,7 +287,7 @@ def test_guarded_answers_say_what_keeps_them_typical() -> None:
     X = pd.DataFrame({"x": x, "y": x + random.normal(0, 0.05, 400)})  # y goes with x
     model = LogisticRegression().fit(X[["x"]].assign(y=0.0), x > 0)
     schema = Schema((Feature("x", "real"), Feature("y", "real")))
-    explainer = Guarded(schema, autoencoder=None, laws=None).fit(X, x > 0)
+    explainer = Guarded(schema, laws=None).fit(X, x > 0)
     result = explainer.explain(model, X[x < -1].head(5), target=True, importance=True)
     assert result.found.all()
     frame = result.importance.set_index("feature").loc[["x", "y"]]

@@ -35,7 +35,7 @@ class AutoencoderDensity(ReadsRows):
     samples
         Draws of z per row for the bound.
     random_state
-        The seed of training and of samples.
+        The seed of samples, and of training where `autoencoder` is None.
     """
 
     schema: Schema
@@ -46,6 +46,13 @@ class AutoencoderDensity(ReadsRows):
 
     exact: ClassVar[bool] = False
     any_given: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, autoencoder: Any, *, samples: int = 100, random_state: Any = 0) -> Self:
+        """The density of a fitted autoencoder, used as it is."""
+        found = cls(autoencoder.schema_, autoencoder=autoencoder, samples=samples, random_state=random_state)
+        found.autoencoder_, found.schema_ = autoencoder, autoencoder.schema_
+        return found
 
     def fit(self, X: Frame, y: object = None) -> Self:
         """Trains a copy of the autoencoder; `y` is not used."""
@@ -71,7 +78,8 @@ class AutoencoderDensity(ReadsRows):
         values = self._values(X)
         check_integer("n", n, 1)
         self._check_given(given)
-        rows = np.array(self.autoencoder_.sample(values, n, random_state=random_state), dtype=np.float64)
+        seed = self.random_state if random_state is None else random_state
+        rows = np.array(self.autoencoder_.sample(values, n, random_state=seed), dtype=np.float64)
         return with_derived(on_steps(rows, self.schema_, self.schema_.free_columns), self.schema_)
 
     def state(self) -> State:
@@ -88,7 +96,7 @@ class AutoencoderDensity(ReadsRows):
 
     def _fresh(self, schema: Schema) -> Any:
         if self.autoencoder is not None:
-            return clone(self.autoencoder).set_params(schema=schema, random_state=self.random_state)
+            return clone(self.autoencoder).set_params(schema=schema)
         from attain.density.chvae import CHVAE
 
         return CHVAE(schema, random_state=self.random_state)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from attain.methods.guarded.search import GuardedAnswers, GuardedSearch, LatentOf
+from attain.methods.guarded.search import GuardedAnswers, GuardedSearch
 from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Problem
 from attain.models import JointGoal
@@ -16,16 +16,16 @@ _LESS_TYPICAL = 1e3
 """Added to the cost for each level below typical: more than any change costs."""
 
 
-def guarded_answers(problem: Problem, search: GuardedSearch, latent_of: LatentOf, easiest: Answers | None) -> Answers:
+def guarded_answers(problem: Problem, search: GuardedSearch, easiest: Answers | None) -> Answers:
     """The answers of a batch of rows, with their typicality, p-value, and the least total shift of any answer.
 
     With other models, answers that are valid under all of them come first.
     """
     holds_under = None
     if problem.others:
-        found, holds_under = _robust(problem, search, latent_of, easiest)
+        found, holds_under = _robust(problem, search, easiest)
     else:
-        found = search.search(problem, latent_of, easiest)
+        found = search.search(problem, easiest)
     sort_key = found.cost + _LESS_TYPICAL * found.typicality
     chosen = _options(found, sort_key, problem)
     owners = found.owners[chosen]
@@ -62,17 +62,15 @@ def _options(found: GuardedAnswers, sort_key: np.ndarray, problem: Problem) -> n
     return every[np.lexsort((sort_key[every], found.owners[every]))]
 
 
-def _robust(
-    problem: Problem, search: GuardedSearch, latent_of: LatentOf, easiest: Answers | None
-) -> tuple[GuardedAnswers, np.ndarray]:
+def _robust(problem: Problem, search: GuardedSearch, easiest: Answers | None) -> tuple[GuardedAnswers, np.ndarray]:
     """Answers valid under all models, or else under the first; and the share of the others each is valid under."""
     joint = JointGoal(problem.goal, problem.others)
     # half the budget is kept for rows without an answer that is valid under all models
     half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
-    found = search.search(replace(problem, goal=joint, ledger=half), latent_of, easiest)
+    found = search.search(replace(problem, goal=joint, ledger=half), easiest)
     rest = np.setdiff1d(np.arange(len(problem)), found.owners)
     if rest.size:
-        more = search.search(problem.subset(rest), latent_of, None if easiest is None else easiest.subset(rest))
+        more = search.search(problem.subset(rest), None if easiest is None else easiest.subset(rest))
         more = more._replace(owners=rest[more.owners])
         found = GuardedAnswers(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
     return found, joint.share(found.rows) if len(found.rows) else np.empty(0)

@@ -26,9 +26,9 @@ OWN_ROWS = (
     "Typicality was calibrated on the model's own training rows, which it may know better than new rows; pass "
     "calibration= to fit for rows it never saw."
 )
-AUTOENCODER_SAW = (
-    "The autoencoder was fitted before, perhaps on rows that typicality was calibrated on, so that it is only "
-    "approximate; pass an autoencoder that is not fitted, or calibration= with rows that it never saw."
+DENSITY_SAW = (
+    "The density was fitted before, perhaps on rows that typicality was calibrated on, so that it is only "
+    "approximate; pass a density that is not fitted, or calibration= with rows that it never saw."
 )
 TOO_FEW_HELD_OUT = (
     "Fewer than {} real rows of the desired class could be held out, so typicality was calibrated on the rows that "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -11,18 +11,26 @@ import numpy as np
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
+from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
+from attain.methods.densities import (
+    DensityChoice,
+    check_density_choice,
+    density_state,
+    fitted_density,
+    restored_density,
+)
+from attain.methods.density_rank import density_rank
 from attain.methods.guarded.answers import guarded_answers
 from attain.methods.guarded.certificate import Certifier
 from attain.methods.guarded.easiest import Easiest
-from attain.methods.guarded.guard_context import AUTOENCODER_SAW, Calibration, GuardContext, held_out
+from attain.methods.guarded.guard_context import DENSITY_SAW, Calibration, GuardContext, held_out
 from attain.methods.guarded.objective import Objective, weighted
 from attain.methods.guarded.robust import Refit, other_goals
 from attain.methods.guarded.search import GuardedSearch
 from attain.methods.guarded.settings import GuardedSettings
-from attain.methods.latent import AutoencoderChoice, LatentExplainer
 from attain.methods.parameters import choice, integer, number
-from attain.methods.search.latent_space import Latent
+from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal, GoalLike
 from attain.population.guard import Setting
@@ -30,11 +38,11 @@ from attain.population.percentiles import Percentiles
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
 from attain.schema import Constraints
-from attain.tables import Errors, Region
+from attain.tables import Errors, Region, without_unseen
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Guarded(LatentExplainer):
+class Guarded(Explainer):
     """The easiest change that flips the decision, among records that real rows of the desired class could have.
 
     A guard is fitted on real rows of the desired class: a record passes if it is no more unusual than they are, by
@@ -54,10 +62,11 @@ class Guarded(LatentExplainer):
     laws
         The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
         those of the training rows; None keeps none; a list of rules is kept as it is.
-    autoencoder
-        Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; by default a `CHVAE`. It is
-        cloned and fitted with the schema, unless it is fitted already. None works without one, and without JAX: the
-        guard is then made of outlier factors and distance only.
+    density
+        A density model of real rows, which becomes a part of the guard, and which starts are drawn from: `"trees"`, a
+        `TreeDensity`; or any density or autoencoder that passes `attain.testing.check_density` or
+        `check_autoencoder`. It is cloned and fitted with the schema, unless it is fitted already. None, the default:
+        the guard is made of outlier factors and distance only.
     guard
         `"connected"`: answers are not outliers among real rows, and close to one of them. `"typical"`: not outliers.
     rate
@@ -93,11 +102,10 @@ class Guarded(LatentExplainer):
     """
 
     needs_rows = True
-    needs_autoencoder = False
     citation = "pawelczyk2020learning"
     _settings: ClassVar[GuardedSettings] = GuardedSettings()
 
-    autoencoder: AutoencoderChoice = "chvae"
+    density: DensityChoice = None
     guard: Setting = choice("connected", Setting)
     rate: float | None = number(None, above=0, below=1)
     max_shift_weight: float = number(0.5, least=0)
@@ -116,23 +124,29 @@ class Guarded(LatentExplainer):
             The training rows and their labels.
         calibration
             Rows that the classifier never saw, as a frame, or as a frame and their labels, `(X, y)`. Without it a
-            fifth of `X` is held out from autoencoder and guard for calibration.
+            fifth of `X` is held out from density and guard for calibration.
         """
         self._read_training(X, y)
         self.calibration_ = None if calibration is None else Calibration.read(calibration, self.schema_, self.labels_)
         self.held_out_seed_ = self._seed
         self._aside = self._held_out()
-        self.autoencoder_was_fitted_ = hasattr(self.autoencoder, "schema_")
+        self.density_was_fitted_ = hasattr(self.density, "schema_")
         self._prepare()
         return self
 
-    def _prepare(self) -> None:
-        super()._prepare()
-        self._recourse = self._easiest()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_density_choice(self.density)
 
-    def _easiest(self) -> Easiest:
+    def _prepare(self) -> None:
+        rows = self._rows_to_learn_from()
+        self.density_ = fitted_density(self.density, self.schema_, rows, self._seed, self._settings.density_samples)
+        self._prepare_search()
+
+    def _prepare_search(self) -> None:
+        self.scale_ = Scale(self.schema_, self.table_.values)
         most = self._settings.easiest_values
-        return Easiest(self.table_.schema, self.table_.values, self.percentiles_, most)
+        self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_, most)
 
     def _rows_to_learn_from(self) -> np.ndarray:
         values = self.table_.values
@@ -146,22 +160,30 @@ class Guarded(LatentExplainer):
         return held_out(self.table_.values, self.labels_, self.held_out_seed_, self._settings)
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        facts, arrays = super()._learned()
-        facts |= {"held_out_seed": self.held_out_seed_, "autoencoder_was_fitted": self.autoencoder_was_fitted_}
+        facts: dict[str, Any] = {
+            "held_out_seed": self.held_out_seed_,
+            "density_was_fitted": self.density_was_fitted_,
+            "density": None,
+        }
+        arrays: dict[str, np.ndarray] = {}
+        if self.density_ is not None:
+            facts["density"], arrays = density_state(self.density_)
         if self.calibration_ is not None:
             more, rows = self.calibration_.state()
             facts, arrays = facts | more, arrays | rows
         return facts, arrays
 
     def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        super()._restore(facts, arrays)
         self.calibration_ = None
         if "calibration" in arrays:
             self.calibration_ = Calibration.restore(facts, arrays, self.schema_, self.labels_ is not None)
         self.held_out_seed_ = int(facts["held_out_seed"])
         self._aside = self._held_out()
-        self.autoencoder_was_fitted_ = bool(facts["autoencoder_was_fitted"])
-        self._recourse = self._easiest()
+        self.density_was_fitted_ = bool(facts["density_was_fitted"])
+        self.density_ = restored_density(
+            self.density, self.schema_, facts["density"], arrays, self._seed, self._settings.density_samples
+        )
+        self._prepare_search()
 
     def explain(
         self,
@@ -269,7 +291,7 @@ class Guarded(LatentExplainer):
             self.calibration_,
             self._aside,
             self.space_,
-            None if self.autoencoder_ is None else self._density,
+            self._guard_density(),
             self._settings,
         )
         return replace(found, linear=self._recourse.score(goal) if self.easiest else None)
@@ -281,20 +303,28 @@ class Guarded(LatentExplainer):
         return np.sum([p_value <= rate for rate in self._rates], axis=0).astype(np.float64)
 
     def _notes(self, inspected: GuardContext) -> tuple[str, ...]:
-        seen = self.autoencoder_was_fitted_ and self.calibration_ is None and inspected.guard.held_out
-        return (*inspected.notes, AUTOENCODER_SAW) if seen else inspected.notes
+        seen = self.density_was_fitted_ and self.calibration_ is None and inspected.guard.held_out
+        return (*inspected.notes, DENSITY_SAW) if seen else inspected.notes
 
     def _batch_size(self, n: int, inspected: GuardContext) -> int:
         rows, columns = self.table_.values.shape
         most = min(self._settings.distances_at_once // rows, self._settings.batch_cells // columns)
         return int(np.clip(most, 16, 512))
 
-    def _latent_or_none(self, region: Region) -> Latent | None:
-        return None if self.autoencoder_ is None else self._latent(region)
+    def _guard_density(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """The guard's density; None without."""
+        return None if self.density_ is None else self._log_density
 
-    def _density(self, rows: np.ndarray) -> np.ndarray:
+    def _log_density(self, rows: np.ndarray) -> np.ndarray:
         """The log-density (n,) of rows given their immutable features."""
-        return self._log_density(rows, self._settings.density_samples)
+        assert self.density_ is not None
+        return self.density_.log_density(without_unseen(self.schema_, rows)) if len(rows) else np.empty(0)
+
+    def _draw(self, rows: np.ndarray) -> np.ndarray:
+        """Draws of the free features given the immutable ones of rows, one row's after the other, (n · draws, d)."""
+        assert self.density_ is not None
+        seed = (self._seed ^ self._settings.draw_stream) % 2**32
+        return self.density_.sample(without_unseen(self.schema_, rows), self._settings.n_draws, random_state=seed)
 
     @property
     def _cost_percentiles(self) -> Percentiles:
@@ -321,9 +351,10 @@ class Guarded(LatentExplainer):
             self.month_weight,
             self.effort,
             self._settings,
+            self._draw if self.density_ is not None and self._settings.n_draws else None,
         )
         easiest = None if found.linear is None else self._recourse.search(problem, found.linear)
-        answers = guarded_answers(problem, search, self._latent_or_none, easiest)
+        answers = guarded_answers(problem, search, easiest)
         if found.known:
             return answers
         unknown = {"typicality": float(Typicality.OUTSIDE), "typicality_p": np.nan}
@@ -331,4 +362,4 @@ class Guarded(LatentExplainer):
         return replace(answers, figures={**answers.figures, **figures})
 
     def _more_figures(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
-        return {} if self.autoencoder_ is None else self._density_rank(rows, goal, context)
+        return {} if self.density_ is None else density_rank(rows, goal, context, self._log_density)

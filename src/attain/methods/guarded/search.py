@@ -9,24 +9,21 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates
-from attain.methods.guarded.evolution import evolved, latent_starts
 from attain.methods.guarded.local_guard import LocalGuard
 from attain.methods.guarded.local_search import local_search
 from attain.methods.guarded.objective import Objective, weighted
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.starts import Starts
 from attain.methods.guarded.surrogate import Surrogate
-from attain.methods.search.latent_space import Latent
 from attain.methods.search.moves import Scale, fewest_changes
 from attain.methods.search.pool import first_of_each, rank_within
 from attain.methods.search.problem import Answers, Problem
 from attain.population.guard import Guard, Limits
 from attain.population.percentiles import Percentiles
 from attain.results.status import Typicality
-from attain.tables import Region
 
-LatentOf: TypeAlias = Callable[[Region], Latent | None]
-"""The latent space around a batch of rows, or None without an autoencoder."""
+Draw: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""From rows (n, d) to draws of a density for each, one row's after the other."""
 
 
 class GuardedAnswers(NamedTuple):
@@ -69,6 +66,8 @@ class GuardedSearch:
         How many times as many candidates go through the local search.
     accepted
         All training rows that meet the goal, (n, d).
+    draw
+        Draws of a density for rows, to start from; None without.
     """
 
     guard: Guard
@@ -82,8 +81,9 @@ class GuardedSearch:
     month_weight: float | None
     effort: int
     settings: GuardedSettings
+    draw: Draw | None = None
 
-    def search(self, problem: Problem, latent_of: LatentOf, easiest: Answers | None = None) -> GuardedAnswers:
+    def search(self, problem: Problem, easiest: Answers | None = None) -> GuardedAnswers:
         """The best answers of each row; rows without any are those that no start could be found for.
 
         `easiest` are further rows to start from. Where changes take time, answers that take less are
@@ -91,7 +91,7 @@ class GuardedSearch:
         score where no real row leads to an answer costs most, and is left out for rows that have none in more time.
         """
         region = problem.region
-        found, limit = self._search(problem, latent_of, easiest, np.arange(len(problem))), region.max_months
+        found, limit = self._search(problem, easiest, np.arange(len(problem))), region.max_months
         for months in self.settings.horizons if region.book.timing is not None else ():
             sooner = region.in_months(months)
             some = np.flatnonzero((limit > months) & ~sooner.frozen.all(axis=1))
@@ -99,24 +99,18 @@ class GuardedSearch:
                 in_time = region.months(found.rows, found.owners) <= limit[found.owners]
                 answered = np.flatnonzero(np.isin(some, found.owners[in_time]))
                 part = replace(problem.subset(some), region=sooner.subset(some))
-                more = self._search(part, latent_of, None if easiest is None else easiest.subset(some), answered)
+                more = self._search(part, None if easiest is None else easiest.subset(some), answered)
                 found = _joined(found, more._replace(owners=some[more.owners]))
             limit = np.minimum(limit, months)
         return found
 
-    def _search(
-        self, problem: Problem, latent_of: LatentOf, easiest: Answers | None, climbing: np.ndarray
-    ) -> GuardedAnswers:
+    def _search(self, problem: Problem, easiest: Answers | None, climbing: np.ndarray) -> GuardedAnswers:
         """The best answers of each row; those at the positions `climbing` may climb the score for a start."""
-        settings, region, options = self.settings, problem.region, problem.options
+        settings, options = self.settings, problem.options
         evaluator = self._evaluator(problem)
-        rows, owners = self._starts(evaluator, latent_of(evaluator.problem.region), easiest, climbing)
+        rows, owners = self._starts(evaluator, easiest, climbing)
         evaluator.local_guard = self._local_guard(rows, owners, evaluator)
         found = evaluator.measure(rows, owners)
-        short = np.flatnonzero(evaluator.pool.size == 0)
-        latent = latent_of(region) if short.size else None
-        if latent is not None:
-            found = found.join(evaluator.measure(*evolved(evaluator, latent, short)))
         n = settings.n_candidates if self.surrogate.exact else settings.n_candidates_inexact
         best = local_search(self._best(found, evaluator, n * self.effort * options), evaluator, settings.rounds)
         ways, relaxed = best.take(np.flatnonzero(best.excess <= 0)), best
@@ -145,13 +139,13 @@ class GuardedSearch:
         return found.best(n).join(free).best(2 * n)
 
     def _starts(
-        self, evaluator: CandidateEvaluator, latent: Latent | None, easiest: Answers | None, climbing: np.ndarray
+        self, evaluator: CandidateEvaluator, easiest: Answers | None, climbing: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows that flip the decision, from every kind of start, and their owners."""
         near = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
         starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near), self.accepted)
         parts = [starts.near_real_rows()]
-        further = [] if latent is None else [latent_starts(evaluator, latent)]
+        further = [] if self.draw is None else [starts.drawn(self.draw)]
         if easiest is not None:
             region = evaluator.problem.region
             further.append((region.final_form(easiest.rows, easiest.owners), easiest.owners))

@@ -28,7 +28,7 @@ class GuardedSettings:
     unusual: float = 10
     """An answer is unusual, rather than outside, if it passes at the rate divided by this. (–)"""
     density_samples: int = 5
-    """Draws for the density of each row. (–)"""
+    """Draws for the density of each row under an autoencoder. (–)"""
     held_out: float = 0.2
     """The share of the training rows kept for calibration, where none are given. (–)"""
     held_out_stream: int = 0xCA11B8A7E
@@ -99,23 +99,13 @@ class GuardedSettings:
     climb_rows: int = 8192
     """Real rows tried as the beginning. (–)"""
 
-    # starts in latent space
-    n_codes: int = 16
-    """Codes drawn around each row's own. (T)"""
-    code_radius: float = 2.5
-    """The farthest of them, in latent units. (T)"""
-    code_stream: int = 0x57A2755
+    # starts drawn from a density
+    n_draws: int = 64
+    """Draws for each row. (–)"""
+    n_drawn: int = 16
+    """Of these, the cheapest that may flip the decision. (–)"""
+    draw_stream: int = 0x57A2755
     """Separates their random numbers from those of other searches. (–)"""
-    n_parents: int = 4
-    """Survivors of each generation of the evolution strategy. (T)"""
-    n_children: int = 24
-    """Children in each generation. (T)"""
-    n_generations: int = 10
-    """Generations. (T)"""
-    mutation: tuple[float, float] = (1.5, 0.2)
-    """The standard deviation of a step in the first and in the last generation, in latent units. (T)"""
-    evolution_stream: int = 0xE501DED
-    """Separates its random numbers from those of other searches. (–)"""
 
     # the local search
     n_candidates: int = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -153,6 +154,20 @@ class Starts:
             rows[good], low = between[good], np.where(good, share, low)
             high = np.where(good, high, share)
         return np.concatenate((rows, every[0])), np.concatenate((balls.owners, every[1]))
+
+    def drawn(self, draw: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The cheapest draws of a density for each row, given its immutable features, and their owners."""
+        evaluator, region = self.evaluator, self.evaluator.problem.region
+        drawn, free = draw(region.factuals), region.schema.free_columns
+        owners = np.repeat(np.arange(len(region)), len(drawn) // max(len(region), 1))
+        rows = region.factuals[owners]
+        rows[:, free] = drawn[:, free]
+        rows = self._fewest_changes(rows, owners)
+        able = np.flatnonzero(evaluator.surrogate.may_meet_goal(evaluator.guard.reference.space.transform(rows)))
+        rows, owners = rows[able], owners[able]
+        order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
+        order = order[rank_within(owners[order]) < evaluator.settings.n_drawn]
+        return rows[order], owners[order]
 
     def climb(self, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows that flip the decision, for rows without any start: the score is climbed cell by cell.

@@ -1,4 +1,4 @@
-"""A plane of a latent space: codes projected onto two axes, and the decisions across it."""
+"""A plane through real rows: codes projected onto two axes, and the decisions across it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from attain.population.neighbours import Neighbours
-from attain.results.plots.latent import Plane
+from attain.results.plots.planes import Plane
 
 MOST_SHOWN: Final = 2_000
 """How many training rows are shown; more would hide one another."""
@@ -26,15 +26,19 @@ def spaced(number: int, most: int) -> np.ndarray:
 
 
 def plane_of(
-    codes: np.ndarray, factuals: int, accepted: np.ndarray, decided: Callable[[np.ndarray], np.ndarray] | None
+    codes: np.ndarray,
+    factuals: int,
+    accepted: np.ndarray,
+    latent: bool,
+    decided: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Plane:
     """The plane of the codes (n + p + m, k) of n people, so many factuals p, and m options.
 
-    `accepted` (n,) are the decisions about the people. `decided` says of codes whether they decode to a row with the
-    desired decision; it is asked where k is 2.
+    `accepted` (n,) are the decisions about the people. Codes that are `latent` have axes of their own where k is 2, and
+    `decided` says whether they decode to a row with the desired decision.
     """
     n = len(accepted)
-    mean, axes, variance = _axes(codes[:n])
+    mean, axes, variance = _axes(codes[:n], latent)
     places = (codes - mean) @ axes.T
     low, high = places.min(axis=0), places.max(axis=0)
     room = 0.05 * np.maximum(high - low, 1e-9)
@@ -45,13 +49,13 @@ def plane_of(
         share, decoded = decided(points).astype(np.float64), True
     else:
         share, decoded = _nearest(people, accepted, points), False
-    return Plane(people, accepted, own, options, grid, share.reshape(_GRID, _GRID), decoded, variance)
+    return Plane(people, accepted, own, options, grid, share.reshape(_GRID, _GRID), decoded, variance, latent)
 
 
-def _axes(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The origin (k,), two axes (2, k), and the share of variance along each; the codes' own axes where k is 2."""
+def _axes(codes: np.ndarray, latent: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The origin (k,), two axes (2, k), and the share of variance along each; latent codes' own axes where k is 2."""
     k = codes.shape[1]
-    if k == 2:
+    if k == 2 and latent:
         return np.zeros(2), np.eye(2), None
     mean = codes.mean(axis=0)
     _, scales, axes = np.linalg.svd(codes - mean, full_matrices=False)

@@ -1,4 +1,4 @@
-"""The latent map: real people and decision regions in a plane of the latent space, and the way to each option."""
+"""The map: real people and decision regions in a plane, and the way to each option."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLOSE: Final = 0.03
 
 
 class Plane(NamedTuple):
-    """A plane of a latent space, as an explainer gives it.
+    """A plane through real people, as an explainer gives it.
 
     Attributes
     ----------
@@ -31,6 +31,8 @@ class Plane(NamedTuple):
         Whether these are decisions about decoded rows; otherwise they are those about real people nearby.
     variance
         The share of the codes' variance along each axis, (2,); None where the plane is the whole latent space.
+    latent
+        Whether it is a plane of a latent space; otherwise it is one of the measuring space.
     """
 
     people: np.ndarray
@@ -41,9 +43,21 @@ class Plane(NamedTuple):
     share: np.ndarray
     decoded: bool
     variance: np.ndarray | None
+    latent: bool
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of both axes."""
+        if self.variance is None:
+            return ["latent dimension 1", "latent dimension 2"]
+        of = "the codes" if self.latent else "the columns"
+        return [
+            f"{name} principal component of {of} ({100 * share:.0f} % of variance)"
+            for name, share in zip(("first", "second"), self.variance.tolist(), strict=True)
+        ]
 
 
-def latent_map(
+def people_map(
     ax: Any, title: str, about: str, plane: Plane, target: str, routes: Sequence[tuple[int, int, str]]
 ) -> None:
     """Draws a plane, and for each route, given as (factual, option, name), an arrow.
@@ -91,13 +105,7 @@ def _names(ax: Any, plane: Plane, options: Sequence[tuple[int, str]]) -> None:
 
 
 def _axes(ax: Any, plane: Plane) -> None:
-    names = [f"latent dimension {k + 1}" for k in range(2)]
-    if plane.variance is not None:
-        names = [
-            f"{k} principal component of the codes ({100 * share:.0f} % of variance)"
-            for k, share in zip(("first", "second"), plane.variance, strict=True)
-        ]
-    for axis, name, side in zip((ax.xaxis, ax.yaxis), names, plane.grid, strict=True):
+    for axis, name, side in zip((ax.xaxis, ax.yaxis), plane.axes, plane.grid, strict=True):
         axis.set_label_text(name, color=FAINT)
         axis.axes.set(**{f"{axis.axis_name}lim": (side[0], side[-1])})
     ax.tick_params(colors=FAINT, labelsize=8)
