@@ -162,7 +162,7 @@ class Starts:
         owners = np.repeat(np.arange(len(region)), len(drawn) // max(len(region), 1))
         rows = region.factuals[owners]
         rows[:, free] = drawn[:, free]
-        rows = self._fewest_changes(rows, owners)
+        rows = region.final_form(rows, owners)
         able = np.flatnonzero(evaluator.surrogate.may_meet_goal(evaluator.guard.reference.space.transform(rows)))
         rows, owners = rows[able], owners[able]
         order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
