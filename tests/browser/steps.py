@@ -39,8 +39,9 @@ def pick(page: Any, person: Any) -> None:
 
 
 def settled(page: Any) -> None:
-    """Waits until no answer is under way."""
+    """Waits until no answer is under way, and every card has its details."""
     until(page, "() => !document.querySelector('.workspace.busy, .card.ghost')")
+    until(page, "() => ![...document.querySelectorAll('.holds')].some(one => one.textContent === '…')")
 
 
 def until(page: Any, condition: str, given: Any = None, seconds: float = 20) -> None:

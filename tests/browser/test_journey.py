@@ -4,18 +4,29 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from attain.datasets import german_texts
 from tests.browser.steps import Site, pick, settled, until
 
 REFUSED = 640
 """Somebody whom the model of the demonstration refuses."""
+DURATION = "time to pay back the loan"
 
 
 def suggested(page: Any) -> list[list[str]]:
     """The names of the changed features, option by option."""
     cards = page.locator(".cards .card")
     return [cards.nth(i).locator(".change > .name > .label").all_inner_texts() for i in range(cards.count())]
+
+
+def downloaded(page: Any, button: str, folder: Path) -> str:
+    """What a button lets the browser save."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button).click()
+    download.value.save_as(folder / "file.html")
+    return (folder / "file.html").read_text(encoding="utf-8")
 
 
 def test_the_token_leaves_the_address(german: Site, visit: Any) -> None:
@@ -28,8 +39,8 @@ def test_people_are_found_by_search_and_decision(german: Site, visit: Any) -> No
     page = visit(german)
     page.wait_for_selector("tbody tr")
     assert set(page.locator("tbody .decision").all_inner_texts()) == {"Refused"}
-    page.get_by_role("radio", name="Accepted").check()
-    until(page, "() => document.querySelector('tbody .decision')?.textContent === 'Accepted'")
+    page.get_by_role("radio", name="Granted").check()
+    until(page, "() => document.querySelector('tbody .decision')?.textContent === 'Granted'")
     page.get_by_role("radio", name="All").check()
     page.get_by_role("searchbox").fill(str(REFUSED))
     until(page, "() => document.querySelectorAll('tbody tr').length < 25")
@@ -41,11 +52,19 @@ def test_options_are_those_of_the_library(german: Site, visit: Any) -> None:
     pick(page, REFUSED)
     person = german.people.loc[[REFUSED]]
     result = german.explainer.explain(german.model, person, target=german.target, n=3, ranges=True, importance=True)
-    expected = [changes["label"].tolist() for _, changes in result.changes.groupby("option")]
+    words = german_texts()["inputs"]
+    expected = [
+        [words[name]["en"]["label"] for name in changes["feature"]] for _, changes in result.changes.groupby("option")
+    ]
     assert suggested(page) == expected
     first = result.changes[result.changes["option"] == 1]
     shown = page.locator(".card").first.locator(".to bdi").all_inner_texts()
     assert [text.split()[0] for text in shown] == [str(value).split()[0] for value in first["counterfactual"]]
+    settled(page)
+    first = result.ranges[result.ranges["option"] == 1]
+    numbers = [(low, high) for low, high in zip(first["low"], first["high"], strict=True) if not isinstance(low, str)]
+    held = page.locator(".card").first.locator(".holds bdi").all_inner_texts()
+    assert [tuple(map(int, re.findall(r"\d+", text))) for text in held[: len(numbers)]] == numbers
 
 
 def test_the_whole_journey(german: Site, visit: Any, tmp_path: Path) -> None:
@@ -72,25 +91,34 @@ def test_the_whole_journey(german: Site, visit: Any, tmp_path: Path) -> None:
     meter = page.locator(".live .gauge strong")
     until(page, "() => document.querySelector('.live .decision')?.textContent === 'Refused'")
     before = meter.inner_text()
-    page.get_by_role("slider", name="duration").fill("6")
+    page.get_by_role("slider", name=DURATION).fill("6")
     until(page, "before => document.querySelector('.live .gauge strong').innerText !== before", before)
-    assert "duration" in page.locator(".changed").inner_text()
+    assert DURATION in page.locator(".changed").inner_text()
+    until(page, "() => document.querySelector('.live .measures')?.innerText.includes('effort')")
+    # what is locked may be tried, and the page says so
+    page.get_by_role("button", name=f"Keep {DURATION} as it is").click()
+    page.get_by_role("slider", name=DURATION).fill("8")
+    until(page, "() => document.querySelector('.broken')?.innerText.includes('locked')")
+    page.get_by_role("button", name="Clear all limits").click()
+    settled(page)
     # the map, as a picture and in words
     page.get_by_role("tab", name="Map").click()
     page.wait_for_selector(".frame .end")
     painted = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(value => value > 0)"
     assert page.locator("canvas").evaluate(painted)
-    assert re.search(r"Around this person, \d+ of 100", page.locator(".facts").inner_text())
+    assert re.search(r"Around this person, the decision about \d+ of 100", page.locator(".facts").inner_text())
     # kept, and taken away
     page.get_by_role("tab", name="Options").click()
-    page.locator(".card").first.get_by_role("button", name="Keep").click()
+    for name, words in (("Letter (German)", "Mit freundlichen Grüßen"), ("Report", "attain")):
+        assert words in downloaded(page, name, tmp_path)
+    page.locator(".card").nth(1).get_by_role("button", name="Keep").click()
     page.get_by_role("tab", name="Kept").click()
     assert page.locator(".kept .card").count() == 1
-    for name, words in (("Letter (German)", "Mit freundlichen Grüßen"), ("Report", "attain")):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=name).click()
-        download.value.save_as(tmp_path / "file.html")
-        assert words in (tmp_path / "file.html").read_text(encoding="utf-8")
+    # the letter is about the option that was kept
+    letter = downloaded(page, "Letter (German)", tmp_path)
+    assert "einen Weg gefunden" in letter
+    assert "Weg 2" not in letter
+    assert "attain" in downloaded(page, "Report", tmp_path)
 
 
 def test_methods_are_compared(german: Site, visit: Any) -> None:
@@ -108,58 +136,60 @@ def test_methods_are_compared(german: Site, visit: Any) -> None:
 def test_a_typed_person_gets_the_model_s_decision(german: Site, visit: Any) -> None:
     page = visit(german)
     page.get_by_role("button", name="Type in", exact=True).click()
-    page.get_by_label("duration", exact=True).fill("48")
-    page.get_by_label("checking account").select_option(label="below 0 DM")
+    page.get_by_label(DURATION, exact=True).fill("48")
+    page.get_by_label("balance of your current account").select_option(label="less than 0 DM")
     page.get_by_role("button", name="See the decision").click()
     page.wait_for_selector(".card:not(.ghost), .empty")
     record = {f["name"]: f["default"] for f in german.asked("schema")["features"]}
     record |= {"duration": 48, "checking_account": "below 0 DM"}
     decided = german.model.predict(german.people.head(1).assign(**{k: [v] for k, v in record.items()}))[0]
-    assert page.locator(".verdict .decision").inner_text() == ("Accepted" if decided == german.target else "Refused")
+    assert page.locator(".verdict .decision").inner_text() == ("Granted" if decided == german.target else "Refused")
 
 
 def test_a_form_says_what_is_missing(german: Site, visit: Any) -> None:
     page = visit(german)
     page.get_by_role("button", name="Type in", exact=True).click()
-    page.get_by_label("duration", exact=True).fill("")
+    page.get_by_label(DURATION, exact=True).fill("")
     page.get_by_role("button", name="See the decision").click()
     assert page.get_by_role("alert").inner_text() == "Please fill this in."
-    assert page.evaluate("document.activeElement.labels[0].innerText") == "duration"
+    assert page.evaluate("document.activeElement.labels[0].innerText") == DURATION
 
 
 def test_finer_limits_hold(german: Site, visit: Any) -> None:
     page = visit(german)
     pick(page, REFUSED)
-    page.get_by_role("button", name="More about duration").click()
-    page.get_by_label("duration: from").fill("12")
-    page.get_by_label("duration: from").blur()
+    page.get_by_role("button", name=f"More about {DURATION}").click()
+    page.get_by_label(f"{DURATION}: from").fill("12")
+    page.get_by_label(f"{DURATION}: from").blur()
     page.wait_for_timeout(400)
     settled(page)
-    durations = (
-        page.locator(".change", has=page.get_by_text("duration", exact=True)).locator(".to bdi").all_inner_texts()
-    )
+    durations = page.locator(".change", has=page.get_by_text(DURATION, exact=True)).locator(".to bdi").all_inner_texts()
     assert all(int(text.split()[0]) >= 12 for text in durations)
     page.get_by_role("radio", name="impossible").check()
     page.wait_for_timeout(400)
     settled(page)
-    assert all("duration" not in names for names in suggested(page))
-    assert page.locator(".feature", has_text="duration").locator(".note").all_inner_texts() == [
+    assert all(DURATION not in names for names in suggested(page))
+    assert page.locator(".feature", has_text=DURATION).locator(".note").all_inner_texts() == [
         "at least 12 months",
         "impossible",
     ]
 
 
 def test_a_whole_file_is_answered(german: Site, visit: Any, tmp_path: Path) -> None:
-    german.people.head(6).to_csv(tmp_path / "people.csv", index=False)
+    german.people.head(6).to_csv(tmp_path / "people.csv", index_label="client", sep=";")
     page = visit(german)
     page.get_by_role("button", name="Whole file").click()
+    page.get_by_role("radio", name="2").check()
     page.set_input_files("#file", tmp_path / "people.csv")
     page.wait_for_selector(".job-state:text('Done')", timeout=60_000)
     assert "6 of 6 people" in page.locator(".job").inner_text()
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV", exact=True).click()
     download.value.save_as(tmp_path / "answers.csv")
-    assert len((tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()) == 7
+    answers = pd.read_csv(tmp_path / "answers.csv")
+    expected = german.explainer.explain(german.model, german.people.head(6), target=german.target, n=2)
+    assert answers["client"].unique().tolist() == german.people.index[:6].tolist()
+    assert len(answers) == len(expected.owners) + int((~expected.found).sum())
 
 
 def test_a_job_is_cancelled(german: Site, visit: Any, tmp_path: Path) -> None:
@@ -179,6 +209,34 @@ def test_a_file_that_cannot_be_read_is_explained(german: Site, visit: Any, tmp_p
     page.set_input_files("#file", tmp_path / "people.csv")
     page.wait_for_selector(".job .error")
     assert "column" in page.locator(".job .error").inner_text()
+    page.get_by_role("button", name="DE", exact=True).click()
+    assert "fehlen Spalten" in page.locator(".job .error").inner_text()
+
+
+def test_limits_without_an_option_can_be_loosened(german: Site, visit: Any) -> None:
+    page = visit(german, locale="de-DE")
+    pick(page, REFUSED)
+    while page.locator(".card:not(.ghost) .cannot").count():
+        page.locator(".card .cannot").first.click()
+        page.wait_for_timeout(100)
+        settled(page)
+    reason = page.locator(".panel .empty p").first.inner_text()
+    assert "keine Änderung" in reason or "Keine erlaubte Änderung" in reason
+    page.locator(".panel .empty").get_by_role("button", name="Alle Vorgaben löschen").click()
+    page.wait_for_selector(".card:not(.ghost)")
+    assert page.locator(".lock[aria-pressed=true]").count() == 0
+
+
+def test_somebody_else_starts_with_options_and_without_limits(german: Site, visit: Any) -> None:
+    page = visit(german)
+    pick(page, REFUSED)
+    page.locator(".card .cannot").first.click()
+    page.get_by_role("tab", name="Try values").click()
+    page.locator("#views button").first.click()
+    page.wait_for_selector("tbody tr")
+    pick(page, german.asked("people?decision=refused&limit=1")["people"][0]["id"])
+    assert page.get_by_role("tab", name="Options").get_attribute("aria-selected") == "true"
+    assert page.locator(".lock[aria-pressed=true]").count() == 0
 
 
 @pytest.mark.parametrize("back", [False, True])
@@ -208,7 +266,7 @@ def test_the_keyboard_is_enough(german: Site, visit: Any) -> None:
     page.keyboard.press("ArrowRight")
     assert page.get_by_role("tab", name="Try values").get_attribute("aria-selected") == "true"
     assert page.evaluate("document.activeElement.id") == "tab-try"
-    page.get_by_role("slider", name="duration").focus()
-    before = page.get_by_role("slider", name="duration").input_value()
+    page.get_by_role("slider", name=DURATION).focus()
+    before = page.get_by_role("slider", name=DURATION).input_value()
     page.keyboard.press("ArrowRight")
-    assert page.get_by_role("slider", name="duration").input_value() != before
+    assert page.get_by_role("slider", name=DURATION).input_value() != before

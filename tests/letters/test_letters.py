@@ -235,6 +235,18 @@ def test_texts_from_csv_are_those_from_toml(tmp_path: Path) -> None:
             assert [letter.html for letter in found] == expected
 
 
+@pytest.mark.parametrize("ending", ["toml", "csv"])
+def test_classes_have_names_in_each_language(tmp_path: Path, ending: str) -> None:
+    content = {
+        "toml": '[classes.good]\nen = "granted"\nde = "bewilligt"\n[classes.1]\nen = "one"',
+        "csv": "input,case,en,de\n,classes.good,granted,bewilligt\n,classes.1,one,",
+    }
+    path = tmp_path / f"texts.{ending}"
+    path.write_text(content[ending], encoding="utf-8")
+    found = {code: Texts.read(path, language, world.SCHEMA).classes for code, language in LANGUAGES.items()}
+    assert found == {"en": {"good": "granted", "1": "one"}, "de": {"good": "bewilligt"}}
+
+
 def test_the_template_of_texts_has_every_input_and_can_be_filled_in(tmp_path: Path) -> None:
     path = tmp_path / "texts.toml"
     path.write_text(texts_template(world.SCHEMA), encoding="utf-8")

@@ -4,11 +4,14 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import attain
-from attain import Constraints, GrowingSpheres, Schema
+from attain import Constraints, Feature, GrowingSpheres, Guarded, Schema
+from attain.letters.languages import LANGUAGES
 from attain.service import documents
 from attain.service.questions import Explain
 from attain.tables import Table
@@ -33,7 +36,7 @@ def test_the_schema_describes_every_feature() -> None:
     assert described["debt_ratio"]["computed"]
     assert described["savings"]["missing"]
     assert (described["cards"]["low"], described["cards"]["high"]) == (0, 12)
-    assert answer["classes"] == list(model.classes_)
+    assert answer["classes"] == [{"value": label, "label": None, "labels": {}} for label in model.classes_]
     assert answer["people"] == len(others)
     assert answer["map"]
     assert answer["methods"][0] == "Guarded"
@@ -141,6 +144,83 @@ def test_a_typed_record_has_the_types_of_the_training_data() -> None:
     assert json.loads(answer["result"])["rows"] == json.loads(result.to_json())["rows"]
 
 
+def test_options_that_were_found_are_described_without_a_search() -> None:
+    person = refused()[1]
+    client = client_of(shared())
+    asked = {"person": person, "n": 2, **WISHES}
+    quick = client.post("/explain", json={**asked, "details": False}).json()
+    whole = client.post("/explain", json=asked).json()
+    again = client.post("/explain", json={**asked, "answers": [one["record"] for one in quick["options"]]}).json()
+    documents.ExplainAnswer.model_validate(again)
+    assert quick["options"][0]["changes"][0]["gain"] is None
+    assert again["options"] == whole["options"]
+    own = client.post("/explain", json={"person": person, "answers": [record_of(person)]}).json()
+    assert (own["status"], own["options"]) == ("OUT_OF_REACH", [])
+    wrong = client.post("/explain", json={"person": person, "answers": [{**record_of(person), "education": "x"}]})
+    assert (wrong.status_code, wrong.json()["error"]["field"]) == (422, "answers")
+
+
+def test_how_a_search_ended_is_said_in_german() -> None:
+    accepted = next(person for person in trained()[2].index if person not in refused())
+    answer = client_of(shared()).post("/explain", json={"person": accepted}).json()
+    assert answer["reasons"]["de"] == LANGUAGES["de"].translated(answer["reason"])
+    locked = {"person": refused()[0], "locked": list(people.schema().names), "details": False}
+    answer = client_of(shared()).post("/explain", json=locked).json()
+    assert answer["reasons"]["de"] == "Nichts in diesen Angaben darf sich ändern."
+    assert all(note["texts"].keys() <= {"de"} for note in answer["notes"])
+    error = client_of(shared()).post("/explain", json={"person": "nobody"}).json()["error"]
+    assert error["messages"] == {"de": "Eine Person mit dieser Kennung gibt es nicht."}
+
+
+def test_words_of_the_operator_and_rules_are_in_every_language() -> None:
+    texts = {
+        "inputs": {"housing": {"de": {"label": "Wohnung", "help": "wo man wohnt", "levels": {"rents": "zur Miete"}}}},
+        "classes": {people.DESIRED: {"en": "yes", "de": "ja"}},
+    }
+    answer = client_of(app_of(texts=texts)).get("/schema").json()
+    documents.SchemaAnswer.model_validate(answer)
+    housing = next(feature for feature in answer["features"] if feature["name"] == "housing")
+    assert (housing["labels"], housing["helps"]) == ({"de": "Wohnung"}, {"de": "wo man wohnt"})
+    named = next(one for one in answer["classes"] if one["value"] == people.DESIRED)
+    assert named["labels"] == {"en": "yes", "de": "ja"}
+    rule = next(one for one in answer["rules"] if one["text"] == "if housing = rents then mortgage = false")
+    assert rule["sentences"]["de"].startswith("Wenn Wohnung = „zur Miete“, dann ")
+
+
+def test_no_option_takes_longer_than_the_months_allowed() -> None:
+    X = people.frame(200)
+    y = people.labels(X)
+    schema = people.schema().change("debt", pace=50.0)
+    explainer = Guarded(schema, random_state=0).fit(X, y)
+    client = client_of(app_of(explainer=explainer))
+    assert client.get("/schema").json()["timed"]
+    asked = {"person": refused()[1], "n": 3, "details": False}
+    free = client.post("/explain", json=asked).json()["options"]
+    assert max(option["months"] for option in free) > 2
+    short = client.post("/explain", json={**asked, "max_months": 2}).json()["options"]
+    assert all(option["months"] <= 2 for option in short)
+    late = {"person": refused()[1], "max_months": 2, "answer": max(free, key=lambda one: one["months"])["record"]}
+    assert "months" in client.post("/evaluate", json=late).json()["violated"]
+
+
+def test_the_gain_of_waiting_is_that_of_the_clock() -> None:
+    """One clock and a linear model: an option that only waits owes all of its gain to waiting."""
+    n = 200
+    X = pd.DataFrame({"account_age": np.arange(n) % 60, "cards": np.arange(n) % 3})
+    y = np.where(X["account_age"] >= 24, "yes", "no")
+    clock = Feature("account_age", "count", unit="months", bounds=(0, 600), clock=1.0)
+    schema = Schema((clock, Feature("cards", "count", immutable=True)))
+    explainer = Guarded(schema, random_state=0).fit(X, y)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    client = client_of(app_of(explainer=explainer, model=model, target="yes", people=None))
+    answer = client.post("/explain", json={"record": {"account_age": 10, "cards": 1}, "n": 1}).json()
+    (option,) = answer["options"]
+    (change,) = option["changes"]
+    assert option["waits"]
+    assert change["clock"]
+    assert change["gain"] == option["score"] - answer["score"]
+
+
 def test_somebody_who_is_accepted_needs_nothing() -> None:
     _, _, others = trained()
     accepted = next(person for person in others.index if person not in refused())
@@ -173,6 +253,20 @@ def test_edited_records_are_compared_with_the_original() -> None:
     older = client.post("/evaluate", json={"person": person, "answer": {**option["record"], "age": 90}}).json()
     assert "immutable" in older["violated"]
     assert not older["allowed"]
+
+
+def test_predictions_follow_what_is_computed_where_asked() -> None:
+    own = record_of(refused()[1])
+    edited = {**own, "debt": 10.0}
+    client = client_of(shared())
+    stale, followed = (
+        client.post("/predict", json={"records": [edited], **more}).json()["answers"][0]
+        for more in ({}, {"edited_from": own})
+    )
+    evaluated = client.post("/evaluate", json={"record": own, "answer": edited}).json()
+    assert followed["score"] == evaluated["score"]
+    assert followed["percentiles"] == evaluated["percentiles"]
+    assert stale["percentiles"]["debt_ratio"] != followed["percentiles"]["debt_ratio"]
 
 
 def test_edited_records_follow_what_is_computed() -> None:
@@ -216,6 +310,18 @@ def test_letters_need_texts() -> None:
     answer = client_of(shared()).post("/letter", json={"person": refused()[1]})
     assert answer.status_code == 404
     assert "--texts" in answer.json()["error"]["message"]
+
+
+def test_letters_are_about_the_options_that_were_chosen() -> None:
+    texts = {"inputs": {name: {"en": {"label": name, "text": f"{name} counts."}} for name in people.schema().names}}
+    client, person = client_of(app_of(texts=texts)), refused()[1]
+    options = client.post("/explain", json={"person": person, "n": 2, "details": False}).json()["options"]
+    last = client.post("/letter", json={"person": person, "answers": [options[1]["record"]]})
+    first = client.post("/letter", json={"person": person, "answers": [options[0]["record"]]})
+    assert last.status_code == 200
+    assert last.text != first.text
+    report = client.post("/report", json={"person": person, "answers": [options[1]["record"]]})
+    assert report.text.startswith("<!doctype html>")
 
 
 def test_letters_are_the_librarys() -> None:

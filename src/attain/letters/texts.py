@@ -5,6 +5,9 @@ As TOML:
     [letter.en]
     subject = "Your application for a loan"
 
+    [classes.good]
+    en = "granted"
+
     [inputs.duration.en]
     label = "term of the loan"
     high = "The term of {value} is long."
@@ -14,6 +17,7 @@ or as CSV, with one column for each language:
 
     input,case,en,de
     ,subject,Your application for a loan,Ihr Kreditantrag
+    ,classes.good,granted,bewilligt
     duration,label,term of the loan,Laufzeit
     duration,high,The term of {value} is long.,Die Laufzeit von {value} ist lang.
     housing,levels.rents,rented,zur Miete
@@ -51,8 +55,8 @@ class InputTexts:
 
     Parameters
     ----------
-    label, unit, unit_one
-        Instead of the schema's label and unit; the unit of the number 1.
+    label, unit, unit_one, help
+        Instead of the schema's label, unit and description; the unit of the number 1.
     text
         Why this input counts against somebody. `{value}` in it is the person's own value.
     high, low
@@ -67,6 +71,7 @@ class InputTexts:
     label: str = ""
     unit: str = ""
     unit_one: str = ""
+    help: str = ""
     text: str = ""
     high: str = ""
     low: str = ""
@@ -74,6 +79,7 @@ class InputTexts:
     level_texts: Mapping[str, str] = field(default_factory=dict)
 
 
+_TABLES: Final = ("letter", "inputs", "classes")
 _CASES: Final = tuple(item.name for item in fields(InputTexts))
 _NESTED: Final = ("levels", "level_texts")
 
@@ -90,18 +96,21 @@ class Texts:
         The sentences of `WORDS`, empty where the template's own is used.
     inputs
         By the name of the feature.
+    classes
+        What decisions are called, by the class as a text.
     """
 
     language: Language
     words: Mapping[str, str]
     inputs: Mapping[str, InputTexts]
+    classes: Mapping[str, str]
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any], language: Language, schema: Schema) -> Texts:
         """From a TOML or CSV file, or a dictionary like that of the TOML file; see the module's text."""
         content, title = (source, "texts") if isinstance(source, Mapping) else (_content(source), repr(str(source)))
-        _known(title, content, ("letter", "inputs"), "tables")
-        words, inputs = (_table(title, content.get(name, {}), name) for name in ("letter", "inputs"))
+        _known(title, content, _TABLES, "tables")
+        words, inputs, classes = (_table(title, content.get(name, {}), name) for name in _TABLES)
         _known(f"{title}, letter", words, LANGUAGES, "languages")
         _known(f"{title}, inputs", inputs, schema.names, "inputs")
         own = _strings(f"{title}, letter.{language.code}", words.get(language.code, {}), WORDS)
@@ -109,6 +118,11 @@ class Texts:
             language,
             {name: own.get(name, "") for name in WORDS},
             {name: _input(title, schema[name], given, language.code) for name, given in inputs.items()},
+            {
+                label: own[language.code]
+                for label, given in classes.items()
+                if language.code in (own := _strings(f"{title}, classes.{label}", given, LANGUAGES))
+            },
         )
 
     def of(self, feature: Feature) -> InputTexts:
@@ -184,10 +198,13 @@ def _from_csv(name: str, text: str) -> dict[str, Any]:
     rows = list(csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=header.count)))
     if not rows or not {"input", "case"} <= rows[0].keys() or any(None in row for row in rows):
         raise FileError(f"{name!r} must have the columns input, case, and one for each language, such as en and de")
-    content: dict[str, Any] = {"letter": {}, "inputs": {}}
+    content: dict[str, Any] = {table: {} for table in _TABLES}
     for row in rows:
         case, _, level = (row["case"] or "").partition(".")
         for language in (column for column in row if column not in ("input", "case")):
+            if case == "classes" and not row["input"]:
+                content["classes"].setdefault(level, {})[language] = row[language] or ""
+                continue
             place = content["inputs"].setdefault(row["input"], {}) if row["input"] else content["letter"]
             texts = place.setdefault(language, {})
             if level:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +17,6 @@ from attain.tables import Region, Table, unchanged
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A rule or law that a record breaks; `sentence` is empty where there are no words for it."""
-
-    text: str
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,7 @@ class Assessed:
     level
         How typical the record is of real people of the desired class, where the method says.
     broken
-        The rules and laws that it breaks.
+        The texts of the rules and laws that it breaks.
     percentiles
         Where each cell stands in its column, from 0 to 100; None for a missing cell.
     unreadable
@@ -57,7 +48,7 @@ class Assessed:
     score: float | None
     probability: float | None
     level: str | None
-    broken: tuple[Broken, ...]
+    broken: tuple[str, ...]
     percentiles: Mapping[str, float | None]
     unreadable: str | None
 
@@ -140,7 +131,7 @@ class Assessment:
                 labels[i] = label
             if typicality:
                 levels[readable] = explainer._typicality(self._inspected, rows[readable])
-        names = explainer.schema_.names
+        names, rules = explainer.schema_.names, [rule.text for rule in explainer.book_.rules]
         return [
             Assessed(
                 labels[i],
@@ -148,7 +139,7 @@ class Assessment:
                 None if i in refused else round(float(score[i]), 6) + 0.0,
                 _rounded(probability[i]),
                 None if math.isnan(levels[i]) or i in refused else str(Typicality(int(levels[i]))),
-                self._named(broken[i]) if i not in refused else (),
+                tuple(rules[k] for k in np.flatnonzero(broken[i])) if i not in refused else (),
                 {name: _rounded(percentiles[i, j], 3) for j, name in enumerate(names)},
                 refused.get(i),
             )
@@ -183,15 +174,6 @@ class Assessment:
             connected=_verdict(figures, "connected"),
             months=float(region.months(rows, owners)[0]) if explainer.book_.timing is not None else 0.0,
         )
-
-    def _named(self, broken: np.ndarray) -> tuple[Broken, ...]:
-        return tuple(self._rules[k] for k in np.flatnonzero(broken))
-
-    @cached_property
-    def _rules(self) -> tuple[Broken, ...]:
-        book, laws = self._explainer.book_, iter(self._explainer.laws_)
-        sentences = [next(laws).sentence if is_law else "" for is_law in book.is_law]
-        return tuple(Broken(rule.text, sentence or "") for rule, sentence in zip(book.rules, sentences, strict=True))
 
 
 def _rounded(value: float, digits: int = 6) -> float | None:

@@ -8,10 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.plots.planes import Plane
 from attain.results.sentences import option_sentences
 from attain.service.records import as_record
+from attain.service.wording import sentence_of, translations
 
 
 def as_answer(result: Counterfactuals, *, full: bool = False) -> dict[str, Any]:
@@ -24,13 +27,14 @@ def as_answer(result: Counterfactuals, *, full: bool = False) -> dict[str, Any]:
     return {
         "status": result.statuses[0].name,
         "reason": result.reason(0),
+        "reasons": translations(result.reason(0)),
         "method": result.method,
         "target": result.target,
         "score": _number(result.person_figures["score_before"][0]),
         "options": options,
         "contributions": None if result.attributions is None else _contributions(result),
         "scale": None if result.attributions is None else result.attributions.scale,
-        "notes": list(result.notes),
+        "notes": [sentence_of(note) for note in result.notes],
         "result": result.to_json() if full else None,
     }
 
@@ -68,8 +72,12 @@ def written_file(write: Callable[[str], None], name: str) -> bytes:
 def _option(result: Counterfactuals, i: int) -> dict[str, Any]:
     rank = int(result.ranks[i])
     cells = [cell for cell in result.changed_cells([int(result.owners[i])]) if cell["option"] == rank]
-    ranges = {} if result.intervals is None else _by_feature(result.range_entries(), rank)
-    importance = {} if result.importances is None else _by_feature(result.importance_entries(), rank)
+    ranges = (
+        {} if result.intervals is None else _by_feature(result, result.intervals.column, result.range_entries(), rank)
+    )
+    importance = {}
+    if result.importances is not None:
+        importance = _by_feature(result, result.importances.column, result.importance_entries(), rank)
     figures = {name: _number(values[i]) for name, values in result.option_figures.items()}
     return {
         "record": as_record(result.table, result.rows[i]),
@@ -109,12 +117,18 @@ def _change(
         "needed_for_decision": matters.get("needed_for_decision"),
         "needed_to_stay_typical": matters.get("needed_to_stay_typical"),
         "needed_by_law": matters.get("needed_by_law"),
+        "clock": result.table.schema[cell["feature"]].clock is not None,
         "follows": cell["feature"] in result.following or result.table.schema[cell["feature"]].derived is not None,
     }
 
 
-def _by_feature(entries: list[dict[str, Any]], rank: int) -> dict[str, dict[str, Any]]:
-    return {entry["feature"]: entry for entry in entries if entry["option"] == rank}
+def _by_feature(
+    result: Counterfactuals, columns: np.ndarray, entries: list[dict[str, Any]], rank: int
+) -> dict[str, dict[str, Any]]:
+    """The entries of an option by the feature of their column, which is the leading clock for waiting."""
+    names = result.table.schema.names
+    pairs = zip(columns.tolist(), entries, strict=True)
+    return {names[column]: entry for column, entry in pairs if entry["option"] == rank}
 
 
 def _contributions(result: Counterfactuals) -> list[dict[str, Any]]:

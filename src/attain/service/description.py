@@ -20,14 +20,6 @@ def features_of(explainer: Explainer) -> list[dict[str, Any]]:
     return [_feature(explainer, schema[name], schema.position(name)) for name in explainer.layout_.columns]
 
 
-def rules_of(explainer: Explainer) -> dict[str, Any]:
-    """The rules and laws that answers keep."""
-    return {
-        "rules": list(explainer.schema_.rules),
-        "laws": [{"text": law.text, "sentence": law.sentence} for law in explainer.laws_],
-    }
-
-
 def _feature(explainer: Explainer, feature: Feature, j: int) -> dict[str, Any]:
     cells = explainer.table_.values[:, j]
     value = explainer.layout_.value

@@ -14,8 +14,12 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+Translated: TypeAlias = Annotated[dict[str, str], Field(description="In other languages, where there are texts.")]
+
+
 class Problem(_Answer):
     message: str = Field(description="What is wrong and what to do, as a sentence.")
+    messages: Translated
     field: str | None = Field(description="The part of the question that is wrong.")
 
 
@@ -30,12 +34,15 @@ class Health(_Answer):
     version: str
 
 
-Translated: TypeAlias = Annotated[dict[str, str], Field(description="In other languages, where there are texts.")]
-
-
 class LevelOf(_Answer):
     value: Cell
     label: str
+    labels: Translated
+
+
+class ClassOf(_Answer):
+    value: Cell
+    label: str | None = Field(description="What the operator calls it.")
     labels: Translated
 
 
@@ -64,13 +71,20 @@ class FeatureOf(_Answer):
     missing: bool = Field(description="Whether some training rows have no value.")
     computed: bool = Field(description="Whether it is computed from other features.")
     help: str | None
+    helps: Translated
     quantiles: list[float] | None = Field(description="The 0th to the 100th percentile of the training rows.")
     default: Cell = Field(description="The median, or the most frequent level.")
 
 
 class RuleOf(_Answer):
     text: str = Field(description="In the language of rules.")
-    sentence: str = Field(description="For reading; may be empty.")
+    sentence: str = Field(description="For reading.")
+    sentences: Translated
+
+
+class Sentence(_Answer):
+    text: str
+    texts: Translated
 
 
 class SchemaAnswer(_Answer):
@@ -78,10 +92,9 @@ class SchemaAnswer(_Answer):
     version: str
     features: list[FeatureOf]
     timed: bool = Field(description="Whether options have a time that they take.")
-    rules: list[str]
+    rules: list[RuleOf]
     laws: list[RuleOf]
-    classes: list[Cell]
-    class_names: dict[str, str]
+    classes: list[ClassOf]
     target: Cell
     method: str
     methods: list[str]
@@ -115,6 +128,7 @@ class Prediction(_Answer):
     broken: list[RuleOf]
     percentiles: dict[str, float | None]
     unreadable: str | None
+    unreadables: Translated
 
 
 class PredictAnswer(_Answer):
@@ -135,11 +149,12 @@ class ChangeOf(_Answer):
     low_percentile: float | None
     high_percentile: float | None
     levels: list[str] | None = Field(description="With details: other levels that do as well.")
-    gain: float | None = Field(description="With details: the share of the score gained that is due to this change.")
+    gain: float | None = Field(description="With details: how much of the score gained is due to this change.")
     needed_for_decision: bool | None
     needed_to_stay_typical: bool | None
     needed_by_law: bool | None
     follows: bool = Field(description="Whether it follows from other changes, so that nobody carries it out.")
+    clock: bool = Field(description="Whether it advances with time; the gain of waiting is that of the first such one.")
 
 
 class OptionOf(_Answer):
@@ -173,13 +188,14 @@ class ExplainAnswer(_Answer):
     decision: Cell
     status: str
     reason: str
+    reasons: Translated
     method: str
     target: Cell
     score: float | None
     options: list[OptionOf]
     contributions: list[ContributionOf] | None
     scale: str | None = Field(description="The scale of the contributions.")
-    notes: list[str]
+    notes: list[Sentence]
     result: str | None = Field(description="With full: the text that `Counterfactuals.to_json` gives.")
 
 
@@ -200,7 +216,6 @@ class EvaluateAnswer(_Answer):
     violated: list[str] = Field(description="Which kinds of limits are not kept, such as immutable.")
     broken: list[RuleOf]
     percentiles: dict[str, float | None]
-    unreadable: str | None
 
 
 class Regions(_Answer):
@@ -221,6 +236,7 @@ class MapAnswer(_Answer):
 class MethodAnswer(_Answer):
     method: str
     error: str | None = Field(description="Why the method has no answer.")
+    errors: Translated
     answer: ExplainAnswer | None
 
 
@@ -240,6 +256,7 @@ class JobAnswer(_Answer):
     found: int
     seconds: float
     message: str | None
+    messages: Translated
 
 
 def answered(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:

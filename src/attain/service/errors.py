@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from attain.core.errors import AttainError
 from attain.service.encoding import json_bytes
+from attain.service.wording import translations
 
 _SENTENCES = {
     400: "The request could not be read; its body must be JSON.",
@@ -43,7 +44,7 @@ class Refused(Exception):
     def response(self) -> Response:
         """The answer."""
         headers = {} if self.retry is None else {"Retry-After": str(self.retry)}
-        body = {"error": {"message": self.message, "field": self.field}}
+        body = {"error": {"message": self.message, "messages": translations(self.message), "field": self.field}}
         return Response(json_bytes(body), self.status, headers, "application/json")
 
 

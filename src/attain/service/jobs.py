@@ -21,6 +21,7 @@ from attain.core.progress import listening
 from attain.results.counterfactuals import Counterfactuals
 from attain.service.errors import Refused
 from attain.service.pools import one_thread_each
+from attain.service.wording import translations
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
 ENDED = ("done", "cancelled", "failed")
@@ -53,6 +54,7 @@ class Job:
             "found": self.found,
             "seconds": round((self.ended or time.monotonic()) - self.started, 3),
             "message": self.message,
+            "messages": translations(self.message),
         }
 
     def told(self, done: int, total: int, found: int) -> None:

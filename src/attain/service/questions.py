@@ -17,6 +17,7 @@ Cells: TypeAlias = Annotated[
     dict[str, Cell],
     Field(max_length=10_000, json_schema_extra={MARK: True}),
 ]
+Answers: TypeAlias = Annotated[list[Cells], Field(min_length=1, max_length=MOST_OPTIONS)]
 Name: TypeAlias = Annotated[str, Field(max_length=1_000)]
 Ease: TypeAlias = Literal["very easy", "easy", "medium", "hard", "very hard", "impossible"]
 
@@ -90,6 +91,10 @@ class Explain(Wishes):
         default=True, description="Whether the range that still holds and the importance of each change are found, too."
     )
     contributions: bool = Field(default=False, description="Whether it is found why the decision was made.")
+    answers: Answers | None = Field(
+        default=None,
+        description="Options that were found before: they are checked and described, and none is searched.",
+    )
     full: bool = Field(default=False, description="Whether the library's own JSON comes too, as a text.")
 
     model_config = ConfigDict(
@@ -102,10 +107,11 @@ class Explain(Wishes):
 
 
 class Predict(_Question):
-    """What the model decides about records."""
+    """What the model decides about records; computed features follow where the records were `edited_from` another."""
 
     record: Cells | None = None
     records: Annotated[list[Cells], Field(min_length=1, max_length=100_000)] | None = None
+    edited_from: Cells | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -139,6 +145,7 @@ class Write(Wishes):
 
     language: Literal["en", "de"] = "en"
     options: int = Field(default=3, ge=1, le=MOST_OPTIONS, description="At most so many options.")
+    answers: Answers | None = Field(default=None, description="The options to write about; null searches for some.")
     probability: float | None = Field(default=None, gt=0, le=1)
 
 

@@ -35,6 +35,7 @@ from attain.service.questions import (
 )
 from attain.service.service import Service
 from attain.service.uploads import Format, read_upload
+from attain.service.wording import translations
 
 _LOOK = 0.1
 """Seconds between two looks at a job whose progress is followed."""
@@ -128,8 +129,9 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
             except (AttainError, Refused) as error:
                 if isinstance(error, Refused) and error.status != 429:
                     raise
-                return json_bytes({"method": method, "error": str(error), "answer": None})
-            return json_bytes({"method": method, "error": None})[:-1] + b',"answer":' + answer + b"}"
+                said = str(error)
+                return json_bytes({"method": method, "error": said, "errors": translations(said), "answer": None})
+            return json_bytes({"method": method, "error": None, "errors": {}})[:-1] + b',"answer":' + answer + b"}"
 
         parts = await asyncio.gather(*map(of, dict.fromkeys(question.methods)))
         return _sent(b'{"methods":[' + b",".join(parts) + b"]}")

@@ -5,30 +5,33 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
+
+import numpy as np
 
 from attain import letters
 from attain.core.frames import Frame
 from attain.letters.languages import LANGUAGES
 from attain.methods import Explainer
 from attain.methods.assessment import Assessment
+from attain.methods.given import explain_given
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.service.answers import as_answer, as_map, report_of
-from attain.service.description import features_of, rules_of
+from attain.service.description import features_of
 from attain.service.errors import Refused
 from attain.service.limits import Limits
 from attain.service.others import Others
 from attain.service.people import People
 from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Map, Predict, Subject, Write
 from attain.service.records import as_record, frame_of, table_of
-from attain.service.wording import add_words
+from attain.service.wording import Wording, translations
 from attain.tables import Table
 
-_KNOWN = ("decision", "score", "probability", "level", "percentiles", "unreadable")
+_KNOWN = ("decision", "score", "probability", "level", "percentiles")
 """What of a record's assessment is told about an edited one."""
 Texts = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -69,6 +72,8 @@ class Service:
         self.target = self.assessment.target
         self.people = People(explainer, self.assessment, people)
         self.others = Others(explainer)
+        self._wording = Wording(texts, explainer.schema_)
+        self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.book_.rules}
         self._schema: dict[str, Any] | None = None
         self._lock = threading.Lock()
 
@@ -82,15 +87,17 @@ class Service:
     def _described(self) -> dict[str, Any]:
         explainer = self.explainer
         features = features_of(explainer)
-        add_words(features, self.texts, explainer.schema_)
+        self._wording.add_to(features)
         return {
             "title": self.title,
             "version": version("attain"),
             "features": features,
             "timed": any(feature.pace is not None or feature.clock for feature in explainer.schema_),
-            **rules_of(explainer),
-            "classes": list(self.assessment.classes),
-            "class_names": {str(label): name for label, name in self.model.class_names.items()},
+            "rules": [self._rules[rule.text] for rule in explainer.schema_.parsed_rules],
+            "laws": [self._rules[law.text] for law in explainer.laws_],
+            "classes": [
+                self._wording.class_of(label, self.model.class_names.get(label)) for label in self.assessment.classes
+            ],
             "target": self.target,
             "method": type(explainer).__name__,
             "methods": self.others.names,
@@ -114,6 +121,9 @@ class Service:
         if len(records) > self.limits.rows:
             raise Refused(413, f"records has {len(records):,} rows; at most {self.limits.rows:,} are taken.", "records")
         table = table_of(self.explainer, records, "record" if question.records is None else "records")
+        if question.edited_from is not None:
+            own = table_of(self.explainer, [question.edited_from] * len(records), "edited_from")
+            table = self.assessment.completed(own, table)
         return {
             "answers": [
                 {
@@ -122,9 +132,10 @@ class Service:
                     "score": one.score,
                     "probability": one.probability,
                     "level": one.level,
-                    "broken": [{"text": rule.text, "sentence": rule.sentence} for rule in one.broken],
+                    "broken": [self._rules[text] for text in one.broken],
                     "percentiles": one.percentiles,
                     "unreadable": one.unreadable,
+                    "unreadables": translations(one.unreadable),
                 }
                 for one in self.assessment.of(table)
             ]
@@ -145,19 +156,26 @@ class Service:
             self.explain(Explain(person=refused[0]["id"], n=MOST_OPTIONS, contributions=self.explainer.rows_are_real_))
 
     def result(self, question: Explain) -> Counterfactuals:
-        """The library's own answer."""
+        """The library's own answer; with `answers`, the one that it would have given had it found these."""
         explainer = self.explainer if question.method is None else self.others.fitted(question.method)
-        return explainer.explain(
-            self.model,
-            self.frame(question),
-            target=self.target,
-            probability=question.probability,
-            n=question.n,
-            constraints=question.constraints(explainer.schema_),
-            ranges=question.details,
-            importance=question.details,
-            contributions=question.contributions,
-        )
+        asked = {
+            "target": self.target,
+            "probability": question.probability,
+            "constraints": question.constraints(explainer.schema_),
+            "ranges": question.details,
+            "importance": question.details,
+            "contributions": question.contributions,
+        }
+        if question.answers is None:
+            return explainer.explain(self.model, self.frame(question), n=question.n, **asked)
+        return explain_given(explainer, self.model, self.frame(question), self._rows(question.answers), **asked)
+
+    def _rows(self, records: Sequence[Mapping[str, Any]], field: str = "answers") -> np.ndarray:
+        """Records as rows of the matrix (m, d); one that cannot be read is refused."""
+        read = table_of(self.explainer, records, field)
+        if read.refused:
+            raise Refused(422, next(iter(read.refused.values())), field)
+        return read.values
 
     def explain_people(self, people: Frame, n: int) -> Counterfactuals:
         """What would change the decisions about a whole table."""
@@ -175,7 +193,7 @@ class Service:
         return {
             "record": as_record(edited, edited.values[0]),
             **{name: getattr(known, name) for name in _KNOWN},
-            "broken": [{"text": rule.text, "sentence": rule.sentence} for rule in known.broken],
+            "broken": [self._rules[text] for text in known.broken],
             **asdict(compared),
         }
 
@@ -185,12 +203,7 @@ class Service:
         if not explainer.rows_are_real_:
             raise Refused(404, "There is no map: the explainer was saved without its training rows.")
         person = self.table(question)
-        options = person.values[:0]
-        if question.options:
-            read = table_of(explainer, question.options, "options")
-            if read.refused:
-                raise Refused(422, next(iter(read.refused.values())), "options")
-            options = read.values
+        options = self._rows(question.options, "options") if question.options else person.values[:0]
         plane = explainer.plane(
             self.model, person.values, options, target=self.target, probability=question.probability
         )

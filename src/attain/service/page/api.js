@@ -1,10 +1,9 @@
 /* Calls of the service. An answer that is not wanted any more is given up, and a refusal is an error with a sentence. */
 
 export class Refusal extends Error {
-  constructor(status, message, field) {
+  constructor(status, { message = "", messages = {}, field = null } = {}) {
     super(message);
-    this.status = status;
-    this.field = field;
+    Object.assign(this, { status, messages, field });
   }
 }
 
@@ -28,11 +27,11 @@ export async function call(method, path, body, { lane = null, raw = false, type 
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refusal(0, "", null);
+    throw new Refusal(0);
   }
   if (!answer.ok) {
     const told = await answer.json().catch(() => null);
-    throw new Refusal(answer.status, told?.error?.message ?? `${answer.status} ${answer.statusText}`, told?.error?.field ?? null);
+    throw new Refusal(answer.status, told?.error ?? { message: `${answer.status} ${answer.statusText}` });
   }
   return raw ? answer : answer.json();
 }

@@ -2,7 +2,7 @@
 
 import { post, replaced } from "./api.js";
 import { data, h, icon, replace } from "./dom.js";
-import { bare, number, shown, t, title, whole } from "./format.js";
+import { bare, number, said, shown, t, title, whole } from "./format.js";
 import { likeness } from "./parts.js";
 import { sentence } from "./toast.js";
 
@@ -13,7 +13,7 @@ export function compare(state) {
   const button = h("button.primary", { type: "button", onclick: run }, t("compareNow"));
 
   function asked() {
-    return { ...state.question(), n: 1 };
+    return { ...state.wishes(), n: 1 };
   }
 
   async function run() {
@@ -50,15 +50,14 @@ function table(state, found) {
   return h("div.side-by-side", { tabindex: 0, role: "region", "aria-label": t("compareTitle") }, found.map((one) => column(state, one)));
 }
 
-function column(state, { method: name, error, answer }) {
+function column(state, { method: name, error, errors, answer }) {
   const option = answer?.options[0];
-  if (!option) return h("article.card.method", {}, h("h3", {}, data(name)), h("p.hint", { lang: "en" }, data(error ?? answer.reason)));
-  const time = h("span.hint", {}, t("seconds", number(answer.seconds, 0.1)));
+  const heading = [h("h3", {}, data(name)), t(`method_${name}`) ? h("p.hint", {}, t(`method_${name}`)) : null];
+  if (!option) return h("article.card.method", {}, heading, h("p", {}, data(answer ? said(answer, "reason") : said({ error, errors }, "error"))));
   return h(
     "article.card.method",
     {},
-    h("h3", {}, data(name)),
-    time,
+    heading,
     h("div.badges", {}, likeness(option)),
     h(
       "dl.moves",
@@ -68,7 +67,7 @@ function column(state, { method: name, error, answer }) {
         return h("div", {}, h("dt", {}, data(title(feature))), h("dd", {}, h("span.from", {}, data(bare(change.current, feature))), " → ", h("b", {}, data(shown(change.suggested, feature)))));
       }),
     ),
-    h("p.measures", {}, h("span", {}, t("effort", whole(option.total_shift))), h("span", {}, t("changesCount", option.changes.length))),
+    h("p.measures", {}, h("span", {}, t("effort", whole(option.total_shift))), h("span", {}, t("changesCount", option.changes.length)), h("span", {}, t("seconds", number(answer.seconds, 0.1)))),
     h("button.icon-button", { type: "button", onclick: () => state.tryFrom(option.record) }, icon("tune"), t("tryIt")),
   );
 }

@@ -1,13 +1,13 @@
 /* The person's record, and for each feature whether and how it may change. */
 
 import { data, fresh, h, icon, replace, segments } from "./dom.js";
-import { bare, numeric, shown, step, t, title, unit } from "./format.js";
+import { bare, numeric, own, shown, step, t, title, unit } from "./format.js";
 import { rail } from "./parts.js";
 import { untouched } from "./person.js";
 
 const HARD = ["very easy", "easy", "medium", "hard", "very hard", "impossible"];
 const MOST_OPTIONS = 5;
-const MOST_CHANGES = 6;
+const MOST_CHANGES = 5;
 const narrow = matchMedia("(max-width: 68rem)");
 
 export function controls(state) {
@@ -45,10 +45,10 @@ export function controls(state) {
       : null,
     rules(app.schema),
   );
-  return { node, update };
+  return { node, update, clear };
 }
 
-function touched({ locked, ranges, directions, difficulty, max_changes, max_months }) {
+export function touched({ locked, ranges, directions, difficulty, max_changes, max_months }) {
   return locked.size > 0 || [ranges, directions, difficulty].some((one) => Object.keys(one).length) || max_changes !== null || max_months !== null;
 }
 
@@ -56,8 +56,8 @@ function touched({ locked, ranges, directions, difficulty, max_changes, max_mont
 function overall(state, update) {
   const { limits, app } = state;
   const set = (name, value) => { limits[name] = value; update(); state.ask(); };
-  const changes = [["any", t("any")], ...Array.from({ length: Math.min(MOST_CHANGES, 5) }, (_, i) => [i + 1, i + 1])];
-    return [
+  const changes = [["any", t("any")], ...Array.from({ length: MOST_CHANGES }, (_, i) => [i + 1, i + 1])];
+  return [
     segments(t("maxChanges"), changes, limits.max_changes ?? "any", (value) => set("max_changes", value === "any" ? null : value)),
     segments(t("howMany"), Array.from({ length: MOST_OPTIONS }, (_, i) => [i + 1, i + 1]), limits.n, (value) => set("n", value)),
     app.schema.timed
@@ -67,7 +67,7 @@ function overall(state, update) {
 }
 
 function rules(schema) {
-  const texts = [...schema.rules, ...schema.laws.map((law) => law.sentence || law.text)];
+  const texts = [...schema.rules, ...schema.laws].map((rule) => own(rule, "sentence"));
   if (!texts.length) return null;
   return h("details.fixed", {}, h("summary", {}, t("rulesTitle", texts.length), icon("down")), h("ul.rules", {}, texts.map((text) => h("li", {}, data(text)))));
 }

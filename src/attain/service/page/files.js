@@ -1,15 +1,24 @@
 /* A whole file: upload, progress, cancel, and the answers as files. */
 
 import { call, download, post, replaced } from "./api.js";
-import { data, h, icon, replace } from "./dom.js";
-import { number, t, whole } from "./format.js";
+import { data, h, icon, replace, segments } from "./dom.js";
+import { number, said, t, whole } from "./format.js";
 import { complain, say, sentence } from "./toast.js";
 
 const RESULTS = [["csv", "CSV"], ["xlsx", "Excel"], ["json", "JSON"], ["report", null]];
 const OVER = ["done", "cancelled", "failed"];
+const HEAD = 65_536;
+const MOST_OPTIONS = 5;
+
+/** The names of the columns of a CSV file, and what separates them: what its first line has most of. */
+async function header(file) {
+  const [line] = (await file.slice(0, HEAD).text()).replace(/^\uFEFF/, "").split(/\r?\n/);
+  const separator = [",", ";", "\t"].reduce((best, one) => (line.split(one).length > line.split(best).length ? one : best));
+  return { separator, names: line.split(separator).map((name) => name.replace(/^"(.*)"$/, "$1").trim()) };
+}
 
 export function files(app) {
-  const job = (app.memory.job ??= { id: null, name: "", state: null });
+  const job = (app.memory.job ??= { id: null, name: "", state: null, n: 1 });
   const out = h("section.job", { "aria-label": t("progress") });
   let events = null;
 
@@ -31,15 +40,23 @@ export function files(app) {
   async function send(file) {
     if (!file) return;
     const format = file.name.toLowerCase().endsWith(".parquet") ? "parquet" : "csv";
+    const query = new URLSearchParams({ format, n: job.n });
+    if (format === "csv") {
+      // a column that is no feature tells people apart
+      const { separator, names } = await header(file);
+      const other = names.find((name) => name && !app.features.has(name));
+      query.set("separator", separator);
+      if (other !== undefined && names.length > 1) query.set("index", other);
+    }
     Object.assign(job, { id: null, name: file.name, state: { state: "uploading" } });
     show();
     try {
-      const { id } = await post(`jobs?format=${format}`, file, { type: format === "csv" ? "text/csv" : "application/octet-stream", lane: "upload" });
+      const { id } = await post(`jobs?${query}`, file, { type: format === "csv" ? "text/csv" : "application/octet-stream", lane: "upload" });
       job.id = id;
       follow();
     } catch (error) {
       if (replaced(error)) return;
-      job.state = { state: "failed", message: sentence(error) };
+      job.state = { state: "failed", message: error.status ? error.message : sentence(error), messages: error.messages };
       show();
     }
     chooser.value = "";
@@ -94,6 +111,7 @@ export function files(app) {
   function show() {
     if (!job.state) return;
     const { done = 0, total = 0, found = 0, seconds = null, message = null } = job.state;
+    const problem = message ? said(job.state, "message") : null;
     const name = kind();
     const going = !OVER.includes(name);
     const bar = h("progress", { max: total || 1, "aria-label": t("progress") });
@@ -108,7 +126,7 @@ export function files(app) {
           total ? h("span", {}, t("rowsDone", whole(done), whole(total))) : null,
           total ? h("span", {}, t("rowsFound", whole(found))) : null,
           seconds !== null ? h("span", {}, t("seconds", number(seconds, 0.1))) : null),
-        message ? h("p.error", { role: "alert" }, data(message)) : null,
+        problem ? h("p.error", { role: "alert" }, data(problem)) : null,
         going && job.id ? h("button.secondary", { type: "button", onclick: cancel }, icon("close"), t("cancel")) : null,
         name === "done" || (name === "cancelled" && done)
           ? h("div.actions", {}, RESULTS.map(([format, label]) => {
@@ -128,6 +146,7 @@ export function files(app) {
     "div.files",
     {},
     h("div.intro", {}, h("h1", {}, t("fileTitle")), h("p.lead", {}, t("fileLead"))),
+    segments(t("optionsEach"), Array.from({ length: MOST_OPTIONS }, (_, i) => [i + 1, i + 1]), job.n, (value) => { job.n = value; }),
     chooser,
     drop,
     out,

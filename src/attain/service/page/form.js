@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { h, icon } from "./dom.js";
-import { t } from "./format.js";
+import { said, t } from "./format.js";
 import { field } from "./parts.js";
 import { sentence, toast } from "./toast.js";
 
@@ -36,7 +36,7 @@ export function form(app, details) {
     if (empty.length) return focus(empty[0].name);
     try {
       const { answers: [answer] } = await post("predict", { record });
-      if (answer.unreadable) return toast(answer.unreadable, "bad");
+      if (answer.unreadable) return toast(said(answer, "unreadable"), "bad");
       app.go("person", { record: { ...given, ...record } });
     } catch (error) {
       if (error.field && fields.has(error.field)) {

@@ -20,13 +20,30 @@ export function t(key, ...given) {
   return typeof words === "function" ? words(...given) : words;
 }
 
-/** The name of a class, where the operator gave one. */
-export const className = (schema, label) => String(schema.class_names?.[String(label)] ?? label);
-
 export const numeric = (feature) => feature.levels === null || feature.levels === undefined;
 
-/** The text of a feature or level in the language of the page, where the operator gave one. */
-const own = (thing, name) => thing[`${name}s`]?.[language] ?? thing[name];
+/** The text of a feature, level, class or sentence in the language of the page, where there is one. */
+export const own = (thing, name) => thing[`${name}s`]?.[language] ?? thing[name];
+/** The same for a sentence of the service: one that there is only in English says so. */
+export const said = (thing, name) => (language === "en" || thing[`${name}s`]?.[language] ? capital(own(thing, name)) : t("inEnglish", thing[name]));
+export const capital = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
+/** What the operator calls a class; null where they gave no name. */
+const named = (schema, label) => own(schema.classes.find((one) => one.value === label) ?? {}, "label") ?? null;
+export const className = (schema, label) => String(named(schema, label) ?? label);
+export const goal = (schema) => className(schema, schema.target);
+/** A decision in a word: what the operator calls it, or else whether it is the desired one. */
+export function verdict(schema, accepted, label) {
+  const name = named(schema, label);
+  return name === null ? t(accepted ? "accepted" : "refused") : capital(name);
+}
+/** The people with the desired decision, or those with another one. */
+export function group(schema, accepted) {
+  const [other, more] = schema.classes.filter(({ value }) => value !== schema.target);
+  return verdict(schema, accepted, accepted ? schema.target : more ? undefined : other?.value);
+}
+export const isNamed = (schema, label) => named(schema, label) !== null;
+
 export const title = (feature) => String(own(feature, "label") ?? feature.name);
 export const unit = (feature) => own(feature, "unit") ?? "";
 

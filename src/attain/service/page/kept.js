@@ -4,6 +4,8 @@ import { data, h, icon } from "./dom.js";
 import { t } from "./format.js";
 import { actions, card } from "./options.js";
 
+const MOST = 5;
+
 export function kept(state) {
   const { app } = state;
   const mine = app.kept.filter((one) => one.who === state.name);
@@ -11,7 +13,7 @@ export function kept(state) {
   return h(
     "div.kept",
     {},
-    h("div.toolbar", {}, h("h2", {}, t("keptTitle")), actions(state)),
+    h("div.toolbar", {}, h("h2", {}, t("keptTitle")), mine.length ? actions(state, mine.slice(0, MOST).map(({ option }) => option)) : null),
     h("p.lead.small", {}, t("keptLead")),
     mine.length ? list(state, mine) : h("div.empty", {}, icon("pin"), h("p", {}, t("keptNone"))),
     others.length ? [h("h3", {}, t("keptOthers")), list(state, others)] : null,

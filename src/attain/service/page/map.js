@@ -2,7 +2,7 @@
 
 import { post, replaced } from "./api.js";
 import { data, h, replace, s } from "./dom.js";
-import { current, t, whole } from "./format.js";
+import { goal, group, t, whole } from "./format.js";
 import { sentence } from "./toast.js";
 
 const EDGE = 24;
@@ -28,20 +28,20 @@ function draw(state, node, found) {
   const above = s("svg", { "aria-hidden": "true" });
   const frame = h("div.frame", {}, canvas, above);
   const near = (place) => share(found.regions, place);
+  const wanted = goal(state.app.schema);
   replace(
     node,
     h("h2", {}, t("mapTitle")),
     h("p.lead.small", {}, t("mapLead")),
-    h("div.key", { "aria-hidden": "true" }, h("span", {}, h("i.dot.yes"), t("acceptedPlural")), h("span", {}, h("i.dot.no"), t("refusedPlural")), h("span", {}, h("i.ring"), t("thisPerson")), h("span", {}, h("i.place", {}, "1"), t("tabOptions"))),
+    h("div.key", { "aria-hidden": "true" }, h("span", {}, h("i.dot.yes"), data(group(state.app.schema, true))), h("span", {}, h("i.dot.no"), data(group(state.app.schema, false))), h("span", {}, h("i.ring"), t("thisPerson")), h("span", {}, h("i.place", {}, "1"), t("tabOptions"))),
     frame,
     h("h3", {}, t("mapWords")),
     h(
       "ul.facts",
       {},
-      h("li", {}, t("mapPerson", near(found.person))),
-      found.options.map((place, i) => h("li", {}, t("mapOption", i + 1, near(place)))),
+      h("li", {}, data(t("mapPerson", near(found.person), wanted))),
+      found.options.map((place, i) => h("li", {}, data(t("mapOption", i + 1, near(place), wanted)))),
     ),
-    found.note && current() === "en" ? h("p.hint", {}, data(found.note)) : null,
   );
   let width = 0;
   const paint = () => {
@@ -93,11 +93,13 @@ function shade(pen, { x, y, share: cells }, at, yes, no) {
   const small = document.createElement("canvas");
   [small.width, small.height] = [x.length, y.length];
   const brush = small.getContext("2d");
+  // towards places without people the colour fades out
+  const known = (i, j) => [-2, -1, 0, 1, 2].flatMap((up) => [-2, -1, 0, 1, 2].map((on) => cells[i + up]?.[j + on] ?? null)).filter((one) => one !== null).length / 25;
   cells.forEach((row, i) =>
     row.forEach((value, j) => {
       if (value === null) return;
       brush.fillStyle = value >= 0.5 ? yes : no;
-      brush.globalAlpha = 0.05 + 0.34 * Math.abs(value - 0.5);
+      brush.globalAlpha = (0.05 + 0.34 * Math.abs(value - 0.5)) * Math.max(0, 2 * known(i, j) - 1);
       brush.fillRect(j, y.length - 1 - i, 1, 1);
     }),
   );

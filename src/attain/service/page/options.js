@@ -1,7 +1,8 @@
 /* The options of a person as cards: what changes, from where to where, and how much else would do. */
 
-import { data, h, icon } from "./dom.js";
-import { bare, className, current, either, list, numeric, points, range, shown, t, title, whole } from "./format.js";
+import { data, h, icon, replace } from "./dom.js";
+import { bare, capital, current, either, goal, list, numeric, own, points, range, said, shown, t, title, whole } from "./format.js";
+import { touched } from "./controls.js";
 import { badge, dots, likeness, rail } from "./parts.js";
 import { sentence } from "./toast.js";
 
@@ -17,7 +18,7 @@ export function options(state) {
       "div.toolbar",
       {},
       h("p.found", {}, t("optionsFound", answer.options.length), answer.options.length < state.limits.n ? h("span.hint", {}, ` ${t("fewerOptions")}`) : null),
-      actions(state),
+      actions(state, null),
     ),
     h("div.cards", {}, answer.options.map((option, i) => card(state, option, i))),
     legend(answer.notes ?? []),
@@ -36,20 +37,29 @@ function nothing(state, decided) {
     {},
     icon("search"),
     h("h2", {}, t("noOptions")),
-    current() === "en" && answer.reason ? h("p", {}, data(answer.reason)) : null,
-    h("p", {}, t("noOptionsMore")),
-    locked.length ? h("p.unlock", {}, locked.map((feature) => h("button.secondary", { type: "button", onclick: () => state.lock(feature.name, false) }, icon("open"), t("letChange", title(feature))))) : null,
+    h("p", {}, data(said(answer, "reason"))),
+    touched(limits)
+      ? [
+          h("p", {}, t("noOptionsMore")),
+          h(
+            "p.unlock",
+            {},
+            locked.map((feature) => h("button.secondary", { type: "button", onclick: () => state.lock(feature.name, false) }, icon("open"), t("letChange", title(feature)))),
+            h("button.secondary", { type: "button", onclick: state.loosen }, t("resetLimits")),
+          ),
+        ]
+      : null,
   );
 }
 
-/** Letter, report and printing. */
-export function actions(state) {
+/** Letter, report and printing, about some options, or about those that are found with the limits as they are. */
+export function actions(state, options) {
   const { schema } = state.app;
   const letter = (language) => {
-    const button = h("button.secondary", { type: "button", onclick: () => state.letter(language, button) }, icon("letter"), t("letterIn", language));
+    const button = h("button.secondary", { type: "button", onclick: () => state.letter(language, options, button) }, icon("letter"), t("letterIn", language));
     return button;
   };
-  const report = h("button.secondary", { type: "button", onclick: () => state.report(report) }, icon("report"), t("report"));
+  const report = h("button.secondary", { type: "button", onclick: () => state.report(options, report) }, icon("report"), t("report"));
   const spoken = schema.languages ?? [];
   return h(
     "div.actions",
@@ -64,9 +74,10 @@ export function actions(state) {
 export function card(state, option, i, { compact = false } = {}) {
   const { app } = state;
   const changes = option.changes.map((change) => ({ ...change, about: app.features.get(change.feature) ?? change }));
-  const gains = changes.reduce((sum, { gain }) => sum + Math.max(0, gain ?? 0), 0);
   const id = `option-${i + 1}`;
-  const keep = h("button.icon-button", { type: "button", "aria-pressed": String(state.isKept(option)), onclick: () => state.keep(option) }, icon("pin"), t("keep"));
+  const pressed = () => keep.setAttribute("aria-pressed", String(state.isKept(option)));
+  const keep = h("button.icon-button", { type: "button", onclick: () => { state.keep(option); pressed(); } }, icon("pin"), t("keep"));
+  pressed();
   const node = h(
     "article.card",
     { "aria-labelledby": `${id}-title`, id },
@@ -85,7 +96,7 @@ export function card(state, option, i, { compact = false } = {}) {
     h(
       "div.changes",
       {},
-      changes.map((change) => line(state, change, gains, compact)),
+      changes.map((change, place) => line(state, option, place, compact)),
     ),
     h(
       "footer",
@@ -97,29 +108,29 @@ export function card(state, option, i, { compact = false } = {}) {
   return node;
 }
 
-const heading = (changes) => list(changes.filter((change) => !change.follows).map((change) => title(change.about)));
+const chosen = (changes) => changes.filter((change) => !change.follows && !change.clock);
+const heading = (changes) => list((chosen(changes).length ? chosen(changes) : changes).map((change) => title(change.about)));
 
 /** One changed feature: its name, both values, its line of percentiles, and the other values that would do. */
-function line(state, change, gains, compact) {
-  const feature = change.about;
+function line(state, option, i, compact) {
+  const now = option.changes[i];
+  const feature = state.app.features.get(now.feature) ?? now;
   const name = title(feature);
-  const ordered = numeric(feature) || feature.kind === "ordinal";
-  const share = gains > 0 && change.gain > 0 ? change.gain / gains : null;
-  const [low, high] = [change.low_percentile ?? place(feature, change.low), change.high_percentile ?? place(feature, change.high)];
-  const bar = share === null ? null : h("span.bar");
-  if (bar) bar.style.width = `${100 * share}%`;
+  const [matters, drawn, also] = [h("div.matters"), h("div.drawn"), h("div.holds")];
+  /** What is known about the change: again when its details have come. */
+  function fill() {
+    const change = option.changes[i];
+    replace(matters, importance(option, change));
+    replace(drawn, picture(change, feature));
+    replace(also, option.detailed === undefined ? h("span.hint", {}, "…") : option.detailed && !change.follows && !change.clock ? holds(change, feature) : null);
+  }
+  fill();
+  state.fills.push(fill);
+  const change = now;
   return h(
     "div.change",
     {},
-    h(
-      "div.name",
-      {},
-      h("span.label", {}, data(name)),
-      share === null ? null : h("span.importance", { title: t("importance", Math.round(100 * share)) }, h("span.track", { "aria-hidden": "true" }, bar), h("span.hint", {}, t("importanceShort", Math.round(100 * share)))),
-      change.follows ? h("span.hint", {}, t("follows")) : null,
-      change.needed_for_decision === false && change.needed_to_stay_typical ? h("span.hint", {}, t("staysTypical")) : null,
-      change.needed_by_law ? h("span.hint", {}, t("byLaw")) : null,
-    ),
+    h("div.name", {}, h("span.label", {}, data(name)), change.follows ? h("span.hint", {}, t("follows")) : null, change.clock ? h("span.hint", {}, t("passes")) : null, matters),
     h(
       "div.values",
       {},
@@ -127,19 +138,35 @@ function line(state, change, gains, compact) {
       h("span.arrow", { "aria-hidden": "true" }, "→"),
       h("span.to", {}, h("span.hidden-text", {}, t("suggested")), data(shown(change.suggested, feature))),
     ),
-    h(
-      "div.drawn",
-      {},
-      ordered && change.suggested_percentile !== null
-        ? [
-            rail({ now: change.current_percentile, next: change.suggested_percentile, low, high }),
-            h("span.hint", {}, h("span", { "aria-hidden": "true" }, change.current_percentile === null ? "" : t("places", Math.round(change.current_percentile), Math.round(change.suggested_percentile))), h("span.hidden-text", {}, t("placesSaid", change.current_percentile === null ? null : Math.round(change.current_percentile), Math.round(change.suggested_percentile)))),
-          ]
-        : dots(feature, change.current, change.suggested, change.levels ?? []),
-    ),
-    h("div.holds", {}, holds(change, feature)),
-    compact ? null : h("button.cannot", { type: "button", onclick: () => state.lock(change.feature, true), title: t("cannotMore", name), "aria-label": t("cannotMore", name) }, icon("lock"), h("span", {}, t("cannot"))),
+    drawn,
+    also,
+    compact || change.clock || change.follows ? null : h("button.cannot", { type: "button", onclick: () => state.lock(change.feature, true), title: t("cannotMore", name), "aria-label": t("cannotMore", name) }, icon("lock"), h("span", {}, t("cannot"))),
   );
+}
+
+/** How much of the effect comes from a change, and what else it is for. */
+function importance(option, change) {
+  const gains = option.changes.reduce((sum, { gain }) => sum + Math.max(0, gain ?? 0), 0);
+  const share = gains > 0 && change.gain > 0 ? Math.round((100 * change.gain) / gains) : null;
+  const bar = h("span.bar");
+  bar.style.width = `${share ?? 0}%`;
+  return [
+    share === null ? null : h("span.importance", { title: t("importance", share) }, h("span.track", { "aria-hidden": "true" }, bar), h("span.hint", {}, t("importanceShort", share))),
+    change.needed_for_decision === false && change.needed_to_stay_typical ? h("span.hint", {}, t("staysTypical")) : null,
+    change.needed_by_law ? h("span.hint", {}, t("byLaw")) : null,
+  ];
+}
+
+/** Where both values lie among 100 people, or among the levels. */
+function picture(change, feature) {
+  const ordered = numeric(feature) || feature.kind === "ordinal";
+  if (!ordered || change.suggested_percentile === null) return dots(feature, change.current, change.suggested, change.levels ?? []);
+  const [low, high] = [change.low_percentile ?? place(feature, change.low), change.high_percentile ?? place(feature, change.high)];
+  const [now, next] = [change.current_percentile, change.suggested_percentile].map((one) => (one === null ? null : Math.round(one)));
+  return [
+    rail({ now: change.current_percentile, next: change.suggested_percentile, low, high }),
+    h("span.hint", {}, h("span", { "aria-hidden": "true" }, now === null ? "" : t("places", now, next)), h("span.hidden-text", {}, t("placesSaid", now, next))),
+  ];
 }
 
 /** Which other values do as well. */
@@ -167,14 +194,14 @@ function place(feature, value) {
 
 /** What to change as one sentence, which can be read out to the person. */
 export function inWords(state, option, changes) {
-  const chosen = changes.filter((change) => !change.follows);
-  const texts = chosen.map((change) => {
+  const texts = chosen(changes).map((change) => {
     const feature = change.about;
     const [from, to] = [bare(change.current, feature), shown(change.suggested, feature)];
     if (typeof change.current === "number" && typeof change.suggested === "number" && numeric(feature)) return t(change.suggested > change.current ? "raise" : "reduce", title(feature), from, to);
     return t("change", title(feature), from, to);
   });
-  return t("inWords", list(texts), className(state.app.schema, state.app.schema.target));
+  if (option.waits) texts.unshift(t("wait", option.months));
+  return t("inWords", capital(list(texts)), goal(state.app.schema));
 }
 
 function legend(notes) {
@@ -192,7 +219,7 @@ function legend(notes) {
       h("div", {}, h("dt", {}, badge("best", t("easiest"), "star")), h("dd", {}, t("legendEasiest"))),
       h("div", {}, h("dt", {}, h("span.hint", {}, t("importanceShort", 60))), h("dd", {}, t("legendImportance"))),
       h("div", {}, h("dt", {}, h("span.hint", {}, t("pointsOf100"))), h("dd", {}, t("legendScore"))),
-      notes.length ? h("div", {}, h("dt", {}, h("span.hint", {}, t("notes"))), h("dd", { lang: "en" }, notes.map((note) => h("p", {}, data(note))))) : null,
+      notes.length ? h("div", {}, h("dt", {}, h("span.hint", {}, t("notes"))), h("dd", {}, notes.map((note) => h("p", {}, data(own(note, "text")))))) : null,
     ),
   );
 }

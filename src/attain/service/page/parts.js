@@ -1,14 +1,14 @@
 /* Parts that several views share: the gauge, the line of percentiles, badges, fields for values. */
 
 import { at, data, fresh, h, icon, s } from "./dom.js";
-import { bare, isSpecial, number, numeric, points, shown, step, t, title, unit, whole } from "./format.js";
+import { bare, isSpecial, number, numeric, own as worded, points, shown, step, t, title, unit, verdict, whole } from "./format.js";
 
 export const LEVELS = { typical: "good", unusual: "fair", outside: "bad" };
 const level = (name) => (name in LEVELS ? name : "outside");
 
 /** The decision as a pill. */
-export function decision(accepted) {
-  return h(accepted ? "span.decision.yes" : "span.decision.no", {}, icon(accepted ? "check" : "close"), t(accepted ? "accepted" : "refused"));
+export function decision(schema, accepted, label) {
+  return h(accepted ? "span.decision.yes" : "span.decision.no", {}, icon(accepted ? "check" : "close"), data(verdict(schema, accepted, label)));
 }
 
 /** A bar from 0 to 100 points with a mark where the decision turns. Returns the element and `set(answer)`. */
@@ -149,7 +149,7 @@ export function field(feature, value, onchange, { slider = false, own = null } =
 }
 
 function describedBy(feature, id) {
-  return feature.help ? h("p.help", { id: `${id}-help` }, data(feature.help)) : null;
+  return feature.help ? h("p.help", { id: `${id}-help` }, data(worded(feature, "help"))) : null;
 }
 
 function numberField(feature, value, onchange, id, slider, own) {
@@ -157,7 +157,7 @@ function numberField(feature, value, onchange, id, slider, own) {
   const fine = fineness(feature, low, high);
   const help = describedBy(feature, id);
   const states = [
-    ...(feature.special ?? []).map((one) => [one.code, String(one.meaning)]),
+    ...(feature.special ?? []).map((one) => [one.code, bare(one.code, feature)]),
     ...(feature.missing ? [[null, t("unknown")]] : []),
   ];
   let held = value;

@@ -2,7 +2,7 @@
 
 import { get, replaced } from "./api.js";
 import { data, h, icon, later, replace, segments } from "./dom.js";
-import { shown, t, title, whole } from "./format.js";
+import { group, shown, t, title, whole } from "./format.js";
 import { decision, gauge } from "./parts.js";
 import { say, sentence } from "./toast.js";
 
@@ -61,7 +61,7 @@ export function people(app) {
       "tr",
       { onclick: open },
       h("th", { scope: "row" }, h("button.name", { type: "button", onclick: (event) => { event.stopPropagation(); open(); } }, data(one.id))),
-      h("td", { "data-name": t("decision") }, decision(one.accepted)),
+      h("td", { "data-name": t("decision") }, decision(app.schema, one.accepted, one.decision)),
       h("td.score", { "data-name": t("score") }, gauge(one, { small: true }).node),
       facts.map((feature) => h("td.fact", { "data-name": title(feature) }, data(shown(one.record[feature.name], feature)))),
     );
@@ -88,7 +88,7 @@ export function people(app) {
       h("label.search", {}, icon("search"), h("span.hidden-text", {}, t("search")), h("input", { type: "search", value: asked.search, placeholder: t("searchPeople"), oninput: (event) => search(event.target.value) })),
       segments(
         t("decision"),
-        [["refused", t("refusedPlural")], ["accepted", t("acceptedPlural")], ["all", t("all")]],
+        [["refused", group(app.schema, false)], ["accepted", group(app.schema, true)], ["all", t("all")]],
         asked.decision,
         (value) => { Object.assign(asked, { decision: value, offset: 0 }); load(); },
       ),

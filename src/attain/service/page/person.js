@@ -4,7 +4,7 @@ import { download, get, post, replaced } from "./api.js";
 import { compare } from "./compare.js";
 import { controls } from "./controls.js";
 import { data, h, icon, later, replace, tabs } from "./dom.js";
-import { className, current, number, shown, t, title } from "./format.js";
+import { className, current, goal, isNamed, number, own, shown, t, title } from "./format.js";
 import { kept } from "./kept.js";
 import { map } from "./map.js";
 import { options } from "./options.js";
@@ -22,11 +22,11 @@ export function person(app, details) {
     name: details.id !== undefined ? t("personNamed", details.id) : t("typedPerson"),
     record: details.record ?? null,
     decided: null,
-    limits: (app.memory.limits?.key === key(details) ? app.memory.limits : (app.memory.limits = fresh(key(details)))),
+    limits: remembered(app, key(details)),
     answer: null,
-    tab: app.memory.tab ?? "options",
+    fills: [],
     trial: null,
-    ask, lock, keep, isKept, tryFrom, letter, report,
+    ask, lock, loosen, keep, isKept, tryFrom, letter, report, wishes,
   };
   let parts = null;
   let gone = false;
@@ -43,7 +43,6 @@ export function person(app, details) {
     if (gone) return;
     draw();
     await load();
-    explainDecision();
   }
 
   function draw() {
@@ -55,8 +54,9 @@ export function person(app, details) {
       (app.schema.methods ?? []).length > 1 ? { id: "compare", label: t("tabCompare"), panel: () => compare(state) } : null,
       { id: "kept", label: h("span", {}, t("tabKept"), h("span.number", {}, app.kept.length || "")), panel: () => kept(state) },
     ].filter(Boolean);
-    if (!list.some(({ id }) => id === state.tab)) state.tab = "options";
-    const bar = tabs(t("tabs"), list, state.tab, (id) => { state.tab = app.memory.tab = id; });
+    const { limits } = state;
+    if (!list.some(({ id }) => id === limits.tab)) limits.tab = "options";
+    const bar = tabs(t("tabs"), list, limits.tab, (id) => { limits.tab = id; });
     const side = controls(state);
     const line = h("div.loading", { hidden: true });
     parts = { bar, side, line, why };
@@ -77,12 +77,12 @@ export function person(app, details) {
         {},
         app.schema.people ? h("button.quiet.back", { type: "button", onclick: () => app.go("people") }, icon("back"), t("people")) : null,
         h("h1", {}, data(state.name)),
-        decision(decided.accepted),
-        h("span.class", {}, t("modelSays"), " ", data(t("quoted", className(app.schema, decided.decision)))),
+        decision(app.schema, decided.accepted, decided.decision),
+        isNamed(app.schema, decided.decision) ? null : h("span.class", {}, t("modelSays"), " ", data(t("quoted", className(app.schema, decided.decision)))),
         h("span.spring"),
         h("button.quiet", { type: "button", onclick: () => app.go("form", { record: state.record }) }, icon("edit"), t("editRecord")),
       ),
-      h("div.verdict-body", {}, h("div.verdict-score", {}, gauge(decided).node, h("p.hint", {}, t(decided.accepted ? "scoreHintYes" : "scoreHintNo"))), why),
+      h("div.verdict-body", {}, h("div.verdict-score", {}, gauge(decided).node, h("p.hint", {}, decided.accepted ? t("scoreHintYes") : data(t("scoreHintNo", goal(app.schema))))), why),
     );
   }
 
@@ -113,22 +113,21 @@ export function person(app, details) {
     ];
   }
 
-  /** The question as the service takes it. */
-  function question() {
-    const { limits } = state;
-    return {
-      ...state.who, n: limits.n, locked: [...limits.locked], ranges: limits.ranges,
-      directions: limits.directions, difficulty: limits.difficulty, max_changes: limits.max_changes, max_months: limits.max_months,
-    };
+  /** Whom it is about and what may change, as the service takes it. */
+  function wishes() {
+    const { key: _key, tab: _tab, n: _n, locked, ...limits } = state.limits;
+    return { ...state.who, locked: [...locked], ...limits };
   }
-  state.question = question;
 
+  /** New options: first what they are, which is quick, then what else is known about them. */
   async function load() {
     if (gone) return;
     parts.line.hidden = false;
     node.classList.add("busy");
+    const asked = wishes();
+    state.fills = [];
     try {
-      state.answer = await post("explain", question(), { lane: "explain" });
+      state.answer = await post("explain", { ...asked, n: state.limits.n, details: false }, { lane: "explain" });
       state.failed = null;
       if (gone) return;
     } catch (error) {
@@ -138,14 +137,30 @@ export function person(app, details) {
     }
     parts.line.hidden = true;
     node.classList.remove("busy");
-    if (state.tab === "options" || state.tab === "map") parts.bar.show(state.tab);
-    say(state.failed ? sentence(state.failed) : state.answer.options.length ? t("optionsFound", state.answer.options.length) : (state.answer.reason ?? ""));
+    if (state.limits.tab === "options" || state.limits.tab === "map") parts.bar.show(state.limits.tab);
+    const found = state.answer?.options ?? [];
+    say(state.failed ? sentence(state.failed) : found.length ? t("optionsFound", found.length) : own(state.answer, "reason"));
+    if (found.length) await detail(asked, found);
+    if (!parts.why.hasChildNodes()) await explainDecision(found);
   }
 
-  /** Why the decision was made, which no limit changes: asked once, after the options. */
-  async function explainDecision() {
+  /** The range that still holds and the importance of each change, into the cards that are there. */
+  async function detail(asked, found) {
     try {
-      const { contributions } = await post("explain", { ...state.who, n: 1, details: false, contributions: true });
+      const { options: known } = await post("explain", { ...asked, answers: found.map((option) => option.record) }, { lane: "explain" });
+      if (known.length === found.length) found.forEach((option, i) => Object.assign(option, known[i], { easiest: option.easiest, detailed: true }));
+    } catch (error) {
+      if (replaced(error)) return;
+    }
+    found.forEach((option) => { option.detailed ??= false; });
+    state.fills.forEach((fill) => fill());
+  }
+
+  /** Why the decision was made, which no limit changes. */
+  async function explainDecision([option]) {
+    const answers = option ? { answers: [option.record] } : { n: 1 };
+    try {
+      const { contributions } = await post("explain", { ...state.who, ...answers, details: false, contributions: true });
       if (!gone) replace(parts.why, reasons(contributions));
     } catch {
       // the options stand without it
@@ -165,6 +180,11 @@ export function person(app, details) {
     load();
   }
 
+  /** Lets everything change again. */
+  function loosen() {
+    parts.side.clear();
+  }
+
   const same = (option) => (one) => one.who === state.name && JSON.stringify(one.option.record) === JSON.stringify(option.record);
   function isKept(option) {
     return app.kept.some(same(option));
@@ -176,7 +196,6 @@ export function person(app, details) {
     else app.kept.push({ who: state.name, option, record: state.record });
     parts.bar.button("kept").querySelector(".number").textContent = app.kept.length || "";
     if (found < 0) toast(t("keptNow"));
-    parts.bar.show(state.tab);
   }
 
   function tryFrom(record) {
@@ -195,18 +214,16 @@ export function person(app, details) {
     button.disabled = false;
   }
 
-  function written() {
-    const { n, ...asked } = question();
-    return { ...asked, options: n };
+  /** A letter or a report about options: those shown now, or some that were kept. */
+  function letter(language, options, button) {
+    return fetched("letter", { ...about(options), language }, `letter-${language}.html`, button);
   }
 
-  function letter(language, button) {
-    return fetched("letter", { ...written(), language }, `letter-${language}.html`, button);
+  function report(options, button) {
+    return fetched("report", { ...about(options), language: current() }, "report.html", button);
   }
 
-  function report(button) {
-    return fetched("report", { ...written(), language: current() }, "report.html", button);
-  }
+  const about = (options) => (options ? { ...state.who, answers: options.map(({ record }) => record), options: options.length } : { ...wishes(), options: state.limits.n });
 
   start();
   return { node, title: state.name, leave: () => { gone = true; } };
@@ -214,7 +231,13 @@ export function person(app, details) {
 
 const key = (details) => JSON.stringify(details.id ?? details.record);
 
-function fresh(name) {
-  return { key: name, n: 3, locked: new Set(), ranges: {}, directions: {}, difficulty: {}, max_changes: null, max_months: null };
+/** What was set for this person is still there when the page is drawn again; somebody else starts afresh. */
+function remembered(app, name) {
+  if (app.memory.limits?.key !== name) app.memory.limits = fresh(name);
+  return app.memory.limits;
 }
-export const untouched = (limits) => ({ ...fresh(limits.key), n: limits.n });
+
+function fresh(name) {
+  return { key: name, tab: "options", n: 3, locked: new Set(), ranges: {}, directions: {}, difficulty: {}, max_changes: null, max_months: null };
+}
+export const untouched = (limits) => ({ ...fresh(limits.key), n: limits.n, tab: limits.tab });

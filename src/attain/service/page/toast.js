@@ -1,7 +1,7 @@
 /* Short messages: shown for a while, and read out. */
 
 import { h, icon } from "./dom.js";
-import { t } from "./format.js";
+import { said, t } from "./format.js";
 
 const SHOWN = 6_000;
 
@@ -13,7 +13,7 @@ export function toast(text, kind = "plain") {
 
 /** Says what went wrong, in the service's own sentence where there is one. */
 export const complain = (error) => toast(sentence(error), "bad");
-export const sentence = (error) => (error.status === 0 ? t("noConnection") : error.status === 401 ? t("noToken") : error.message);
+export const sentence = (error) => (error.status === 0 ? t("noConnection") : error.status === 401 ? t("noToken") : said(error, "message"));
 
 /** Reads a text out without showing it. */
 export function say(text) {

@@ -1,8 +1,8 @@
-/* Values to try: a slider for each feature, with the decision, the level and broken rules as they move. */
+/* Values to try: a slider for each feature, with the decision, the level, broken rules and limits as they move. */
 
 import { post, replaced } from "./api.js";
 import { data, h, later, replace } from "./dom.js";
-import { shown, t, title } from "./format.js";
+import { goal, own, shown, t, title, whole } from "./format.js";
 import { badge, decision, field, gauge, likeness } from "./parts.js";
 import { sentence } from "./toast.js";
 
@@ -13,9 +13,11 @@ export function tryout(state) {
   state.trial ??= { ...(answer?.options?.[0]?.record ?? record) };
   const free = app.schema.features.filter((feature) => !feature.immutable && !feature.computed);
   const fields = new Map(free.map((feature) => [feature.name, field(feature, state.trial[feature.name], (value) => { state.trial[feature.name] = value; moved(); }, { slider: true, own: record[feature.name] })]));
+  const follow = app.schema.features.some((feature) => feature.computed) ? { edited_from: record } : {};
   const meter = gauge(state.decided);
   const said = h("div.said");
   const broken = h("ul.broken", { "aria-live": "polite" });
+  const measures = h("p.measures");
   const changed = h("p.changed");
   const problem = h("p.error", { role: "alert", hidden: true });
 
@@ -25,13 +27,17 @@ export function tryout(state) {
 
   async function judge() {
     try {
-      const { answers: [found] } = await post("predict", { record: state.trial }, { lane: "judge" });
-      problem.hidden = !found.unreadable;
-      problem.textContent = found.unreadable ?? "";
-      if (found.unreadable) return;
-      meter.set(found);
-      replace(said, decision(found.accepted), likeness({ level: found.level, connected: null }), found.broken.length ? badge("bad", t("rulesBroken", found.broken.length), "warn") : null);
-      replace(broken, found.broken.map((rule) => h("li", {}, data(rule.sentence || rule.text))));
+      const found = await post("evaluate", { ...state.wishes(), answer: state.trial }, { lane: "judge" });
+      const wrong = [...found.broken.map((rule) => own(rule, "sentence")), ...found.violated.map((kind) => t(`violated_${kind}`) ?? kind)];
+      problem.hidden = true;
+      meter.set({ score: found.score, accepted: found.flips });
+      replace(said, decision(app.schema, found.flips, found.decision), likeness(found.changed.length ? found : { level: found.level }), wrong.length ? badge("bad", t("rulesBroken", wrong.length), "warn") : null);
+      replace(broken, wrong.map((text) => h("li", {}, data(text))));
+      replace(
+        measures,
+        found.changed.length && found.total_shift !== null ? h("span", {}, t("effort", whole(found.total_shift))) : null,
+        found.months ? h("span", {}, t("takes", found.months)) : null,
+      );
     } catch (error) {
       if (replaced(error)) return;
       problem.hidden = false;
@@ -46,7 +52,7 @@ export function tryout(state) {
     const most = app.schema.limits?.rows ?? MOST_RECORDS;
     try {
       for (let i = 0; i < asked.length; i += most) {
-        const { answers } = await post("predict", { records: asked.slice(i, i + most) }, { lane: "shade" });
+        const { answers } = await post("predict", { records: asked.slice(i, i + most), ...follow }, { lane: "shade" });
         verdicts.push(...answers.map((one) => one.accepted));
       }
     } catch {
@@ -81,9 +87,9 @@ export function tryout(state) {
   const node = h(
     "div.tryout",
     {},
-    h("div.live", { role: "group", "aria-label": t("liveResult") }, h("div.live-head", {}, meter.node, said), problem, broken, changed),
+    h("div.live", { role: "group", "aria-label": t("liveResult") }, h("div.live-head", {}, meter.node, said), problem, broken, changed, measures),
     h("div.starts", { role: "group", "aria-label": t("startFrom") }, h("span.hint", {}, t("startFrom")), starts.map(([name, values]) => h("button.secondary.small", { type: "button", onclick: () => from(values) }, name))),
-    h("p.hint.key", {}, h("span.swatch.yes"), t("shadeKey"), h("span.swatch.tick"), t("ownKey")),
+    h("p.hint.key", {}, h("span.swatch.yes"), data(t("shadeKey", goal(app.schema))), h("span.swatch.tick"), t("ownKey")),
     h("div.sliders", {}, free.map((feature) => fields.get(feature.name).node)),
   );
   moved();
