@@ -2,8 +2,9 @@
 
 A kernel module (`*_kernels.py`) is not imported directly: `kernels(name)` gives it once kernels are in use, and None
 before, so that the caller takes its NumPy path. Numba costs half a second to import and, without its cache on disk,
-seconds to compile; a call about few people is answered sooner without it. `load` puts kernels to use for the rest of
-the process: `Explainer.warm_up` calls it, and `explain` where the number of people is worth it.
+seconds to compile; a call about few rows is answered sooner without it. `load` puts kernels to use for the rest of the
+process; so do `load_all`, which also compiles or reads all of them, for `Explainer.warm_up`, and `load_for` where a
+number of rows is worth it, for `explain`.
 
 Compiled code is cached by Numba, in `NUMBA_CACHE_DIR` or else beside the package's files or in the user's cache folder;
 it is safe to delete. `ATTAIN_COMPILED=0` switches kernels off.
@@ -16,12 +17,18 @@ import os
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _SWITCH = "ATTAIN_COMPILED"
+_PACKAGE = Path(__file__).parents[1]
+_ROWS = 100
+"""Rows to explain from which on reading kernels from the cache pays: a second against some 10 ms a row."""
+_ROWS_TO_COMPILE = 3_000
+"""Those from which on compiling them pays."""
 _loaded: dict[str, ModuleType] = {}
 _in_use = False
 _loading = threading.Lock()
@@ -37,6 +44,27 @@ def load() -> bool:
     global _in_use
     _in_use = _in_use or available()
     return _in_use
+
+
+def load_all() -> bool:
+    """Puts kernels to use, all of them compiled or read from the cache now; says whether they are in use."""
+    if load():
+        for file in sorted(_PACKAGE.rglob("*_kernels.py")):
+            kernels(".".join((_PACKAGE.name, *file.relative_to(_PACKAGE).with_suffix("").parts)))
+    return _in_use
+
+
+def load_for(rows: int) -> None:
+    """Puts kernels to use where so many rows to explain are worth it."""
+    if not _in_use and rows >= _ROWS and (rows >= _ROWS_TO_COMPILE or _cached()):
+        load()
+
+
+def _cached() -> bool:
+    """Whether the cache on disk has compiled kernels, perhaps of another version."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    folders = [Path(named)] if named else [_PACKAGE, Path.home() / ".cache" / "numba"]
+    return any(next(folder.rglob("*_kernels.*.nbi"), None) is not None for folder in folders)
 
 
 def kernels(module: str) -> Any:

@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from attain.core.checks import check_boolean, check_choice, check_integer, check_number
+from attain.core.compiled import load_all, load_for
 from attain.core.errors import AttainError, DataError, Interrupted
 from attain.core.frames import Frame, one_row
 from attain.core.progress import track
@@ -84,6 +85,8 @@ class Explainer(_Learned, ABC):
     """The method's publication: an entry of `citations.bib`, or BibTeX."""
     needs_rows: ClassVar[bool] = False
     """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
+    kernels_pay: ClassVar[bool] = False
+    """Whether kernels are put to use by themselves where many rows are explained; see `warm_up`."""
 
     schema: Schema | None = field(default=None, kw_only=False)
     laws: Literal["found"] | Sequence[str | Law] | None = "found"
@@ -319,6 +322,8 @@ class Explainer(_Learned, ABC):
                 "it with reference='rows'"
             )
         table = Table.read(one_row(X), self.schema_, errors=errors)
+        if self.kernels_pay:
+            load_for(len(table))
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
@@ -439,6 +444,18 @@ class Explainer(_Learned, ABC):
         if interrupted:
             raise KeyboardInterrupt
         return last_check(problem, outcome, answers)[0]
+
+    def warm_up(self) -> Self:
+        """Loads all that is compiled, so that the first answers of a process take no longer than later ones.
+
+        Kernels of Numba are read from its cache on disk in a second or, the first time, compiled in about twenty. They
+        are in use for the rest of the process, and give the same answers to the byte, only sooner. Without this call
+        they are put to use by the first call of `Guarded.explain` for 100 rows or more, 3,000 where nothing is in the
+        cache yet. The environment variable `ATTAIN_COMPILED=0` switches them off.
+        """
+        self._check_fitted()
+        load_all()
+        return self
 
     def cite(self) -> str:
         """The publication of the method, as BibTeX."""

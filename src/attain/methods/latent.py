@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -101,6 +101,13 @@ class LatentExplainer(Explainer):
         units = np.shape(self.autoencoder_.active_units)
         if any(side.shape != units or side.dtype != np.float64 for side in self.box_):
             raise FileError("the file does not have the range of the training codes for each latent unit")
+
+    def warm_up(self) -> Self:
+        super().warm_up()
+        row = without_unseen(self.schema_, self.table_.values[:1])
+        self.autoencoder_.decode(self.autoencoder_.encode(row))
+        self._log_density(row, _RANK_SAMPLES)
+        return self
 
     def _latent(self, region: Region) -> Latent:
         """The rows' codes and the decoder: typical cells beside each row's own immutable ones."""

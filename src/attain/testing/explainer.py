@@ -20,12 +20,14 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from attain.core import compiled
 from attain.core.errors import Interrupted, ModelError
 from attain.methods.base import Explainer
 from attain.methods.persistence import load
@@ -327,6 +329,14 @@ class ExplainerSuite:
         )
         there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         assert there.split()[-1] == here
+
+    def test_warming_up_changes_no_answer(self) -> None:
+        explainer, X, digests = self._fitted(), _refused(self._model, 6), []
+        for warm in (False, True):
+            with patch.object(compiled, "_in_use", False):
+                explainer = explainer.warm_up() if warm else explainer
+                digests.append(digest(explainer.explain(self._model, X, target=people.DESIRED, n=2)))
+        assert digests[0] == digests[1]
 
     def test_the_seed_is_all_that_chance_depends_on(self) -> None:
         model = self._model

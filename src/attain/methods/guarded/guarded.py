@@ -102,6 +102,7 @@ class Guarded(Explainer):
     """
 
     needs_rows = True
+    kernels_pay = True
     citation = "pawelczyk2020learning"
     _settings: ClassVar[GuardedSettings] = GuardedSettings()
 
@@ -184,6 +185,13 @@ class Guarded(Explainer):
             self.density, self.schema_, facts["density"], arrays, self._seed, self._settings.density_samples
         )
         self._prepare_search()
+
+    def warm_up(self) -> Self:
+        super().warm_up()
+        if self.density_ is not None:
+            self._log_density(self.table_.values[:1])
+            self._draw(self.table_.values[:1])
+        return self
 
     def explain(
         self,
