@@ -92,9 +92,11 @@ build: $(DEV) ## the wheel, installed into an empty environment and tried there
 	$(BIN)/python -m build --outdir dist .
 	@set -e; place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; wheel=$$(ls "$(CURDIR)"/dist/*.whl); \
 	$(PYTHON) -m venv "$$place/venv"; \
-	"$$place/venv/bin/python" -m pip install --disable-pip-version-check --quiet \
-		--constraint constraints.txt "$$wheel"; \
-	cd "$$place" && JAX_COMPILATION_CACHE_DIR="$$place/jax" "$$place/venv/bin/python" "$(CURDIR)/.ci/smoke.py"
+	for extra in "" "[autoencoders]"; do \
+		"$$place/venv/bin/python" -m pip install --disable-pip-version-check --quiet \
+			--constraint constraints.txt "$$wheel$$extra"; \
+		(cd "$$place" && JAX_COMPILATION_CACHE_DIR="$$place/jax" "$$place/venv/bin/python" "$(CURDIR)/.ci/smoke.py"); \
+	done
 
 format: $(DEV) ## put the code into the project's form
 	$(BIN)/ruff format .

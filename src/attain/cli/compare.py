@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from attain.schema import Schema
 
 _HELP = "compare methods side by side on your own data and model: validity, difficulty, faithfulness, speed"
-_METHODS = "guarded,cchvae,growing-spheres"
+_METHODS = "guarded,nearest-unlike,growing-spheres"
 _DEMO_ROWS = 20
 _EPILOG = f"""OUT gets comparison.csv, trade-off.png and .svg,
 and index.html, which shows both. A method that

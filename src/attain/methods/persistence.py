@@ -302,8 +302,9 @@ def _equal(column: np.ndarray, value: float) -> np.ndarray:
 
 
 def versions() -> dict[str, str]:
-    """The versions of this package and of those that its numbers depend on."""
-    return {name: _version(name) for name in ("attain", *_VERSIONED)}
+    """The versions of this package and of those that its numbers depend on, as far as they are installed."""
+    known = {name: _version(name) for name in ("attain", *_VERSIONED)}
+    return {name: number for name, number in known.items() if number is not None}
 
 
 def _opened(path: str | os.PathLike[str]) -> tuple[container.Contents, dict[str, Any]]:
@@ -377,11 +378,11 @@ def _parameters(explainer: Savable) -> dict[str, Any]:
     return {key: value for key, value in explainer.get_params(deep=False).items() if key != "schema"}
 
 
-def _version(name: str) -> str:
+def _version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "unknown"
+        return None
 
 
 def _packed(name: str, value: Any) -> Any:

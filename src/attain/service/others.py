@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+from importlib.util import find_spec
 from typing import Any
 
 from attain import methods
@@ -26,7 +27,7 @@ class Others:
         own = type(self._own).__name__
         if not self._own.rows_are_real_:
             return [own]
-        return [own, *(name for name in methods.__all__ if name not in ("Explainer", own))]
+        return [own, *(name for name in methods.__all__ if name not in ("Explainer", own) and _available(name))]
 
     def check(self, name: str) -> None:
         """Refuses a name that is none of a method."""
@@ -48,3 +49,8 @@ class Others:
         if "autoencoder" in inspect.signature(method).parameters and getattr(own, "autoencoder_", None) is not None:
             given["autoencoder"] = own.autoencoder_
         return method(**given).fit(own.layout_.frame(own.table_.values), own.labels_)
+
+
+def _available(name: str) -> bool:
+    """Whether what a method needs is installed: JAX for an autoencoder."""
+    return "autoencoder" not in inspect.signature(getattr(methods, name)).parameters or find_spec("jax") is not None

@@ -97,7 +97,7 @@ class AutoencoderDensity(ReadsRows):
     def _fresh(self, schema: Schema) -> Any:
         if self.autoencoder is not None:
             return clone(self.autoencoder).set_params(schema=schema)
-        from attain.density.chvae import CHVAE
+        from attain.density import CHVAE  # needs JAX
 
         return CHVAE(schema, random_state=self.random_state)
 
