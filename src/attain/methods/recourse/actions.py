@@ -62,6 +62,11 @@ class Choices:
     cost: np.ndarray
     gain: np.ndarray
 
+    @cached_property
+    def changes(self) -> np.ndarray:
+        """How many features each action changes, (A,)."""
+        return np.asarray(self.moved.sum(axis=1))
+
     def where(self, keep: np.ndarray) -> Choices:
         return Choices(self.columns, self.cells[keep], self.moved[keep], self.cost[keep], self.gain[keep])
 
@@ -132,7 +137,8 @@ class Actions:
         self._standing = percentiles.of(region.factuals)
         self._ends = {j: self._ends_of(j) for j in region.schema.free_columns if region.schema.features[j].numeric}
         self._places = {j: on_grid(region.factuals[:, j], region.schema.features[j].step) for j in self._ends}
-        self._known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
+        self._known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._scored_by: LinearScore | None = None
 
     def _ends_of(self, j: int) -> np.ndarray:
         """The first and the last value of column j that each row may reach, (2, n)."""
@@ -142,6 +148,8 @@ class Actions:
     def program(self, i: int, score: LinearScore, need: float) -> Program:
         """The program of row i, which lacks `need` in score."""
         region = self._region
+        if self._scored_by is not score:
+            self._known, self._scored_by = {}, score
         single = {int(j): self._single(i, int(j), score) for j in region.schema.free_columns if not region.frozen[i, j]}
         choices: list[Choices] = []
         reach: list[Choices] | None = []
@@ -166,9 +174,10 @@ class Actions:
             else:
                 apart.append(tie)
                 choices += [self._with_derived(i, tie, single[j], score) for j in members]
-        untied = [single[j] for j in single if j not in tied]
         # a longer time may be worth nothing but the changes that it allows
-        choices = [some if self._tells_time(some) else _pruned(some) for some in (*choices, *untied)]
+        choices = [some if self._tells_time(some) else _pruned(some) for some in choices]
+        untied = [single[j] if self._tells_time(single[j]) else _pruned(single[j]) for j in single if j not in tied]
+        choices += untied
         rows = [row for tie in apart for row in self._rule_rows(i, tie, choices)]
         rows += self._time_rows(i, choices)
         reach = None if reach is None else [*reach, *untied]
@@ -187,39 +196,42 @@ class Actions:
         region, feature = self._region, self._region.schema.features[j]
         own = region.factuals[i, j]
         if feature.numeric:
-            cells, standing = self._numbers(i, j)
+            cells, standing, weights = self._numbers(i, j, score)
         else:
             cells = np.flatnonzero(region.levels(j)[i]).astype(np.float64)
-            cells = cells[cells != own]
-            standing = self._percentiles.of(cells[:, None], [j])[:, 0]
-        weights = score.weight(j, np.append(own, cells))
-        gain = weights - weights[0]
-        gain[0] = 0.0
-        cost = self._cost(i, j, standing)
-        cells = np.append(own, cells)[:, None]
-        moved = np.arange(len(cells))[:, None] > 0
-        some = Choices(np.array([j]), cells, moved, np.append(0.0, cost), gain)
-        return some.where(~np.isnan(gain))
+            cells, standing, weights = self._placed(j, cells[cells != own], score)
+        gain = np.append(0.0, weights - score.weight(j, region.factuals[[i], j]))
+        moved = np.arange(len(gain))[:, None] > 0
+        cost = np.append(0.0, self._cost(i, j, standing))
+        some = Choices(np.array([j]), np.append(own, cells)[:, None], moved, cost, gain)
+        known = ~np.isnan(gain)
+        return some if known.all() else some.where(known)
 
-    def _numbers(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers and codes that column j of row i may hold, and their percentiles."""
+    def _placed(self, j: int, cells: np.ndarray, score: LinearScore) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cells of column j, their percentiles, and what they add to the score."""
+        return cells, self._percentiles.of(cells[:, None], [j])[:, 0], score.weight(j, cells)
+
+    def _numbers(self, i: int, j: int, score: LinearScore) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The numbers and codes that column j of row i may hold; see `_placed`."""
         region, feature = self._region, self._region.schema.features[j]
         own, codes = region.factuals[i, j], list(feature.special)
         allowed = region.states[j][i] if codes else None
-        parts = [(np.empty(0), np.empty(0))]
+        parts = []
         if feature.clock is not None:
-            values = self._times(i, j)
-            parts.append((values, self._percentiles.of(values[:, None], [j])[:, 0]))
+            parts.append(self._placed(j, self._times(i, j), score))
         elif allowed is None or allowed[-1]:
-            values, standing = self._within(i, j)
-            others = (values != self._places[j][i]) & (values != own)
+            known = self._within(i, j, score)
+            others = (known[0] != self._places[j][i]) & (known[0] != own)
             if codes:
-                others &= ~np.isin(values, codes)
-            parts.append((values[others], standing[others]))
+                others &= ~np.isin(known[0], codes)
+            parts.append((known[0][others], known[1][others], known[2][others]))
         if allowed is not None:
-            cells = np.array([code for code, may in zip(codes, allowed, strict=False) if may and code != own])
-            parts.append((cells, self._percentiles.of(cells.reshape(-1, 1), [j])[:, 0]))
-        return np.concatenate([cells for cells, _ in parts]), np.concatenate([standing for _, standing in parts])
+            cells = [code for code, may in zip(codes, allowed, strict=False) if may and code != own]
+            parts.append(self._placed(j, np.array(cells, dtype=np.float64), score))
+        if len(parts) == 1:
+            return parts[0]
+        every = [np.concatenate(same) for same in zip(*parts, strict=True)]
+        return (every[0], every[1], every[2]) if every else (np.empty(0), np.empty(0), np.empty(0))
 
     def _times(self, i: int, j: int) -> np.ndarray:
         """Where the clock of column j of row i may stand, month after month."""
@@ -230,8 +242,8 @@ class Actions:
         values = np.unique(cells[:, timing.clocks.index(j)])
         return values[values != self._region.factuals[i, j]]
 
-    def _within(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """The grid within the limits of row i, their ends, and the percentiles; shared by rows with equal limits."""
+    def _within(self, i: int, j: int, score: LinearScore) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The grid within the limits of row i, and their ends; see `_placed`. Shared by rows with equal limits."""
         region = self._region
         key = (j, np.array([region.low[i, j], region.high[i, j], *self._ends[j][:, i]]).tobytes())
         if key not in self._known:
@@ -240,7 +252,7 @@ class Actions:
             last = np.searchsorted(points, region.high[i, j], side="right")
             ends = self._ends[j][:, i]
             values = np.unique(np.concatenate((points[first:last], ends[np.isfinite(ends)])))
-            self._known[key] = values, self._percentiles.of(values[:, None], [j])[:, 0]
+            self._known[key] = self._placed(j, values, score)
         return self._known[key]
 
     def _cost(self, i: int, j: int, standing: np.ndarray) -> np.ndarray:
@@ -373,6 +385,12 @@ class Actions:
 
 def _pruned(choices: Choices) -> Choices:
     """Only actions that no other with the same features changed beats in cost and gain."""
+    if len(choices.columns) == 1:  # to stay, and all that change it
+        order = np.lexsort((-choices.gain, choices.cost))
+        keep = np.zeros(len(order), dtype=bool)
+        for part in (order[choices.moved[order, 0]], order[~choices.moved[order, 0]]):
+            keep[part[rises(choices.gain[part])]] = True
+        return choices.where(keep)
     sets = choices.moved @ (1 << np.arange(choices.moved.shape[1]))
     order = np.lexsort((-choices.gain, choices.cost))
     groups = [order[sets[order] == one] for one in np.unique(sets)]

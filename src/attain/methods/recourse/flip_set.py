@@ -201,18 +201,18 @@ def _only(some: Choices, action: int, involved: bool) -> np.ndarray:
 
 
 def _group(choices: Choices) -> Group:
-    return Group(choices.cost, choices.gain, choices.moved.sum(axis=1))
+    return Group(choices.cost, choices.gain, choices.changes)
 
 
 def by_knapsack(program: Program, cost: RecourseCost) -> Chosen:
     groups = [_group(some) for some in program.choices]
-    within = [np.arange(len(group.cost)) for group in groups]
-    if cost == "max":
-        limit = least_limit(groups, program.need, program.most)
-        if limit is None:
-            return Chosen(None)
-        within = [np.flatnonzero(group.cost <= limit) for group in groups]
-        groups = [group.where(keep) for group, keep in zip(groups, within, strict=True)]
+    if cost != "max":
+        return Chosen(cheapest(groups, program.need, program.most))
+    limit = least_limit(groups, program.need, program.most)
+    if limit is None:
+        return Chosen(None)
+    within = [np.flatnonzero(group.cost <= limit) for group in groups]
+    groups = [group.where(keep) for group, keep in zip(groups, within, strict=True)]
     chosen = cheapest(groups, program.need, program.most)
     return Chosen(None if chosen is None else [int(keep[a]) for keep, a in zip(within, chosen, strict=True)])
 

@@ -15,7 +15,9 @@ from typing import Final
 
 import numpy as np
 
-_BEAM: Final = 64
+from attain.core.compiled import kernels
+
+_BEAM: Final = 16
 """Partial choices kept in the first pass."""
 _EQUAL: Final = 1e-12
 """Costs closer than this are equal."""
@@ -41,10 +43,16 @@ def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
     """
     if not groups:
         return [] if need <= 0 else None
+    counted = most < sum(int(group.changes.max()) for group in groups)
+    compiled = None if counted else kernels("attain.methods.recourse.knapsack_kernels")
+    if compiled is not None:
+        cost, gain = (np.concatenate(parts) for parts in zip(*((one.cost, one.gain) for one in groups), strict=True))
+        start = np.cumsum([0, *(len(group.cost) for group in groups)])
+        found = compiled.cheapest(cost, gain, start, need, _may_stay(groups), _BEAM).tolist()
+        return None if found[0] < 0 else found
     limit = _alone(groups, need, most)
     if limit == np.inf and most_gain(groups, np.inf, most) < need:
         return None
-    counted = most < sum(int(group.changes.max()) for group in groups)
     affordable = [np.flatnonzero(group.cost <= limit) for group in groups]
     kept = [
         some[_frontier(group.cost[some], group.gain[some], group.changes[some] if counted else None)]
@@ -71,10 +79,15 @@ def _alone(groups: list[Group], need: float, most: int) -> float:
 
     No action that costs more can be part of a cheaper choice.
     """
-    if not all(group.cost[0] == group.gain[0] == group.changes[0] == 0 for group in groups):
+    if not _may_stay(groups):
         return np.inf
     enough = [group.cost[(group.gain >= need) & (group.changes <= most)] for group in groups]
     return float(min((costs.min() for costs in enough if len(costs)), default=np.inf))
+
+
+def _may_stay(groups: list[Group]) -> bool:
+    """Whether the first action of every group is to stay as it is."""
+    return all(group.cost[0] == group.gain[0] == group.changes[0] == 0 for group in groups)
 
 
 def least_limit(groups: list[Group], need: float, most: int) -> float | None:
@@ -94,6 +107,8 @@ def least_limit(groups: list[Group], need: float, most: int) -> float | None:
 
 def most_gain(groups: list[Group], limit: float, most: int) -> float:
     """The largest total gain of actions that cost at most `limit` each, with at most `most` changes; −inf for none."""
+    if limit == np.inf and most >= sum(int(group.changes.max()) for group in groups):
+        return float(sum(group.gain.max() for group in groups))
     best = np.zeros(1)
     for group in groups:
         allowed = group.cost <= limit
@@ -136,7 +151,13 @@ class _Bound:
     cost: np.ndarray
 
     def __call__(self, need: np.ndarray) -> np.ndarray:
-        return np.where(need > self.gain[-1] + _EQUAL, np.inf, np.interp(need, self.gain, self.cost))
+        if len(self.gain) == 1:
+            return np.where(need > self.gain[0] + _EQUAL, np.inf, self.cost[0])
+        at = np.clip(np.searchsorted(self.gain, need, side="right") - 1, 0, len(self.gain) - 2)
+        slope = np.diff(self.cost)[at] / np.diff(self.gain)[at]
+        inside = self.cost[at] + (need - self.gain[at]) * slope
+        inside = np.where(need >= self.gain[-1], self.cost[-1], np.where(need <= self.gain[0], self.cost[0], inside))
+        return np.where(need > self.gain[-1] + _EQUAL, np.inf, inside)
 
 
 def _suffix_bounds(stages: list[Group]) -> list[_Bound]:
@@ -191,7 +212,7 @@ def _pass(
         least = cost + bound(need - gain)
         keep = np.flatnonzero((least < known - _EQUAL) & (changes <= most))
         if beam is not None and len(keep) > beam:
-            keep = np.sort(keep[np.argpartition(least[keep], beam)[:beam]])
+            keep = np.sort(keep[np.argsort(least[keep], kind="stable")[:beam]])
         keep = keep[_frontier(cost[keep], gain[keep], changes[keep] if most else None)]
         if not len(keep):
             return None
