@@ -78,8 +78,11 @@ def kernels(module: str) -> Any:
     return found
 
 
-def kernel(signature: str) -> Callable[[Function], Function]:
-    """Compiles a function for one signature, such as `"f8[::1](f8[:, ::1], i8[::1])"`, when its module is imported.
+def kernel(signature: Any) -> Callable[[Function], Function]:
+    """Compiles a function for one signature, when its module is imported.
+
+    The signature is text such as `"f8[::1](f8[:, ::1], i8[::1])"`, or a tuple with an example of each argument: arrays
+    of one entry, numbers, and named tuples of them.
 
     Floating-point results are those of the operations as written: nothing is reordered or contracted. The interpreter
     is released while a kernel runs, so that threads run side by side.
@@ -88,17 +91,23 @@ def kernel(signature: str) -> Callable[[Function], Function]:
 
 
 def inlined(function: Function) -> Function:
-    """Compiles a function that kernels call, for whatever types they call it with."""
-    return _compiled(function, None)
+    """Compiles a function that kernels call, for whatever types they call it with; Python cannot call it."""
+    import numba
+
+    compiler: Any = numba.njit
+    # no wrappers and no counting of references, which take most of the time to compile it, and to call it
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    done: Function = compiler(nogil=True, error_model="numpy", **options)(function)
+    return done
 
 
-def _compiled(function: Function, signature: str | None) -> Function:
+def _compiled(function: Function, signature: Any) -> Function:
     import numba
 
     def compiled(cache: bool) -> Function:
         compiler: Any = numba.njit
-        arguments = () if signature is None else (signature,)
-        done: Function = compiler(*arguments, cache=cache, nogil=True, error_model="numpy")(function)
+        examples: Any = signature if isinstance(signature, str) else tuple(map(numba.typeof, signature))
+        done: Function = compiler(examples, cache=cache, nogil=True, error_model="numpy")(function)
         return done
 
     try:

@@ -7,15 +7,17 @@ codes and missing cells have no percentile: there, a change counts 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from functools import cached_property
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from attain.core.arrays import FloatArray
+from attain.core.arrays import FloatArray, IndexArray
+from attain.core.compiled import kernels
 from attain.core.errors import AttainError, DataError
 from attain.schema import Feature, Schema
 from attain.tables import ordinary, unchanged
@@ -26,11 +28,31 @@ _Curve: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 METHODS: Final = ("ecdf", "midrank", "kde")
 
-_EDGE: Final = 0.05
+EDGE: Final = 0.05
 """Between two training values the interpolated midrank covers this share of what lies at either of them."""
 _KNOTS: Final = 512
 _REACH: Final = 5.0
 """The kernel estimate is tabulated this many bandwidths beyond the data, where 3e-7 of a kernel is left."""
+
+
+class Curves(NamedTuple):
+    """The distribution functions as flat arrays, the form in which kernels read them.
+
+    Attributes
+    ----------
+    starts, points
+        The points of column j are points[starts[j] : starts[j + 1]].
+    shares
+        The shares of all columns; those of column j begin at starts[j] + j.
+    code_starts, codes
+        The special codes of column j are codes[code_starts[j] : code_starts[j + 1]].
+    """
+
+    starts: IndexArray
+    points: FloatArray
+    shares: FloatArray
+    code_starts: IndexArray
+    codes: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +107,20 @@ class Percentiles:
 
         so that no move is free, and the smallest step off a value that many rows share costs almost half their share.
         """
+        if self.method == "midrank" and (compiled := kernels("attain.population.percentile_kernels")) is not None:
+            positions = np.arange(len(self.schema)) if columns is None else np.asarray(columns, dtype=np.int64)
+            matrix = as_matrix(values, len(positions))
+            result = np.empty(matrix.shape)
+            cells = np.ascontiguousarray(matrix.reshape(-1, len(positions)))
+            compiled.midranks(cells, positions, self.curves, result.reshape(cells.shape))
+            return result
         return self._apply(_midrank_between if self.method == "midrank" else _line, values, columns)
+
+    @cached_property
+    def curves(self) -> Curves:
+        """What kernels read."""
+        codes = [list(feature.special) for feature in self.schema]
+        return Curves(_starts(self.points), _joined(self.points), _joined(self.shares), _starts(codes), _joined(codes))
 
     def shift(self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
         """How far each cell moved, in [0, 1]: exactly 0 where it did not; NaN in rows without an answer.
@@ -140,6 +175,14 @@ class Percentiles:
                 percentiles = curve(cells, self.points[column], self.shares[column])
                 result[..., place] = np.where(known, percentiles, np.nan)
         return result
+
+
+def _starts(parts: Sequence[Sized]) -> IndexArray:
+    return np.concatenate(([0], np.cumsum([len(part) for part in parts]))).astype(np.int64)
+
+
+def _joined(parts: Sequence[ArrayLike]) -> FloatArray:
+    return np.concatenate([np.zeros(0), *map(np.asarray, parts)]).astype(np.float64)
 
 
 def total_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
@@ -204,7 +247,7 @@ def _midrank_between(cells: FloatArray, points: FloatArray, shares: FloatArray) 
     between = ~at_point & (after > 0) & (after < len(points))
     i, masses = after[between], np.diff(shares)
     along = (cells[between] - points[i - 1]) / (points[i] - points[i - 1])
-    midrank[between] += _EDGE * (along * masses[i] - (1 - along) * masses[i - 1])
+    midrank[between] += EDGE * (along * masses[i] - (1 - along) * masses[i - 1])
     return midrank
 
 

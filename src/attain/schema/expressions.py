@@ -71,12 +71,13 @@ class Lookup:
     values: tuple[float, ...]
 
     @cached_property
-    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+    def sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        """The keys in order, and their values."""
         order = np.argsort(self.keys)
         return np.array(self.keys)[order], np.array(self.values)[order]
 
     def __call__(self, columns: Columns) -> np.ndarray:
-        keys, values = self._sorted
+        keys, values = self.sorted
         nearest, found = located(np.asarray(columns[self.name], dtype=np.float64), keys)
         return np.where(found, values[nearest], np.nan)
 

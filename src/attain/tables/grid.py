@@ -13,8 +13,8 @@ import numpy as np
 DIGITS = 6
 _ROUNDING = 1e-6
 """The share of the distance between grid values that rounding may lose."""
-_LOG10_OF_2 = math.log10(2.0)
-_POWERS = np.array([float(f"1e{exponent}") for exponent in range(-307, 309)])
+LOG10_OF_2 = math.log10(2.0)
+POWERS = np.array([float(f"1e{exponent}") for exponent in range(-307, 309)])
 
 
 def snapped(values: np.ndarray, step: float | None, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -36,7 +36,7 @@ def on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
         return np.rint(values) + 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         multiples = np.rint(values / step)
-        decimals = None if float(step).is_integer() else _decimals(step)
+        decimals = decimals_of(step)
         if decimals is None:
             result = multiples * step
         else:
@@ -65,8 +65,10 @@ def is_on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
     return np.asarray(on_grid(values, step) == values)
 
 
-def _decimals(step: float) -> int | None:
-    """The number of decimals of the step; None if there are more than 15."""
+def decimals_of(step: float) -> int | None:
+    """The number of decimals of a step that is no integer; None for integers, and if there are more than 15."""
+    if float(step).is_integer():
+        return None
     text = format(step, ".15f").rstrip("0")
     return len(text.partition(".")[2]) if float(text) == step else None
 
@@ -75,15 +77,15 @@ def _exponents(values: np.ndarray) -> np.ndarray:
     """⌊log₁₀|x|⌋, exactly: estimated from the binary exponent, then compared with the powers of ten themselves."""
     sizes = np.abs(values)
     binary = np.frexp(sizes)[1]
-    estimate = np.floor((binary - 1) * _LOG10_OF_2).astype(np.intp)  # right, or one too small
-    return estimate + (sizes >= _POWERS[np.clip(estimate + 1 + 307, 0, len(_POWERS) - 1)])
+    estimate = np.floor((binary - 1) * LOG10_OF_2).astype(np.intp)  # right, or one too small
+    return estimate + (sizes >= POWERS[np.clip(estimate + 1 + 307, 0, len(POWERS) - 1)])
 
 
 def spacing(values: np.ndarray, step: float | None) -> np.ndarray:
     """The distance between neighbouring grid values near each value: the step, or that of six significant digits."""
     if step is not None:
         return np.full(values.shape, step)
-    return np.array(_POWERS[np.clip(_exponents(values) - (DIGITS - 1) + 307, 0, len(_POWERS) - 1)])
+    return np.array(POWERS[np.clip(_exponents(values) - (DIGITS - 1) + 307, 0, len(POWERS) - 1)])
 
 
 def _significant(values: np.ndarray) -> np.ndarray:
@@ -91,7 +93,7 @@ def _significant(values: np.ndarray) -> np.ndarray:
         decimals = DIGITS - 1 - _exponents(values)
         # dividing by a power of ten rounds once and gives the float nearest to the decimal; multiplying by a power
         # below 1 would not
-        up = _POWERS[np.clip(decimals, 0, 300) + 307]
-        down = _POWERS[np.clip(-decimals, 0, 300) + 307]
+        up = POWERS[np.clip(decimals, 0, 300) + 307]
+        down = POWERS[np.clip(-decimals, 0, 300) + 307]
         result = np.where(decimals >= 0, np.rint(values * up) / up, np.rint(values / down) * down)
     return np.where(np.isfinite(result), result, values) + 0.0

@@ -166,6 +166,11 @@ class Lookups:
         strides = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
         return Lookup(columns, strides, np.array([k for k, _ in pieces]), broken)
 
+    def edges(self, j: int) -> np.ndarray:
+        """The edges of the parts of column j; none for levels, and for columns that no look-up is about."""
+        edges = self._parts[j].edges if j in self._parts else None
+        return np.empty(0) if edges is None else edges
+
     def parts(self, rows: np.ndarray, groups: Sequence[Lookup]) -> dict[int, np.ndarray]:
         """The part that each cell of the rows is in, by column, for the columns of these groups."""
         columns = {j for group in groups for j in group.columns}

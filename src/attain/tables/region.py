@@ -11,21 +11,25 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from attain.core.compiled import kernels
 from attain.schema.constraints import Constraints
 from attain.schema.feature import VALUE, Feature
 from attain.schema.formulas import View
 from attain.schema.schema import Rule, Schema
 from attain.tables.cells import ordinary, unchanged
 from attain.tables.grid import is_on_grid, on_grid, snapped
+from attain.tables.program import Limits
 from attain.tables.rules import RuleBook
 from attain.tables.table import Table
 from attain.tables.timing import Timing
 
 NOT_A_RULE = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes", "months")
 """The kinds of violation besides the schema's rules between features."""
+_NOT_ASKED = np.empty(0, dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -271,6 +275,11 @@ class Region:
         that is easy: first, if there are `guides`, by taking all features of the rule from the candidate's guide, a
         record that it was made from. The final form of a final form is itself.
         """
+        if (settle := self._kernel) is not None:
+            rows = np.array(rows, dtype=np.float64, order="C")
+            guides = np.zeros((1, rows.shape[1])) if guides is None else np.ascontiguousarray(guides, dtype=np.float64)
+            settle(rows, _owners(owners), guides, True, False, self.book.program, self._arrays, _NOT_ASKED)
+            return rows
         factuals = self.factuals[owners]
         rows = self.derived(self._cells(rows, owners, factuals), factuals)
         if not self.book.rules:
@@ -290,6 +299,22 @@ class Region:
                 rows[broken[whole]] = repaired[whole]
                 broken = broken[~whole]
         return rows
+
+    @property
+    def _kernel(self) -> Any:
+        """The kernel `settle`; None while kernels are not in use, or where the rule book has no program for them."""
+        compiled = kernels("attain.tables.region_kernels")
+        return None if compiled is None or self.book.program is None else compiled.settle
+
+    @cached_property
+    def _arrays(self) -> Limits:
+        """What kernels read."""
+        states = [self.states[j] for j in sorted(self.states)]
+        most = np.column_stack((self.max_changes, self.max_months))
+        return Limits(
+            np.concatenate((self.factuals, self.low, self.high, most), axis=1),
+            np.concatenate((self.frozen, *states, self._excused), axis=1),
+        )
 
     def _guided(self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray) -> np.ndarray:
         """The rows with the features of rules that they break taken from their guides."""
@@ -367,10 +392,11 @@ class Region:
 
     def _put(self, result: np.ndarray, columns: np.ndarray, cells: np.ndarray, owners: np.ndarray) -> None:
         """Writes the cells that could be kept and that are not frozen."""
-        keep = ~np.isnan(cells)
+        own = result[:, columns]
+        keep = ~np.isnan(cells) & (cells != own)
         if self.frozen[:, columns].any():
             keep &= ~self.frozen[np.ix_(owners, columns)]
-        result[:, columns] = np.where(keep, cells, result[:, columns])
+        result[:, columns] = np.where(keep, cells, own)
 
     @cached_property
     def _plain_blocks(self) -> tuple[tuple[float | None, np.ndarray], ...]:
@@ -423,6 +449,10 @@ class Region:
         That is rules between features, limits of derived columns, the number of changes and of months. For searches;
         `allows` checks everything.
         """
+        if (settle := self._kernel) is not None:
+            rows, admitted = np.ascontiguousarray(rows, dtype=np.float64), np.empty(len(rows), dtype=bool)
+            settle(rows, _owners(owners), rows, False, True, self.book.program, self._arrays, admitted)
+            return admitted
         number = self.changed(rows, owners).sum(axis=1)
         admitted = (number > 0) & (number <= self.max_changes[owners])
         if self.book.rules:
@@ -525,6 +555,11 @@ class Region:
         return broken
 
 
+def _owners(owners: np.ndarray) -> np.ndarray:
+    """As kernels take them."""
+    return np.ascontiguousarray(owners, dtype=np.int64)
+
+
 def _pinned(schema: Schema, factuals: np.ndarray) -> np.ndarray:
     """Which cells are immutable for their row by `immutable_if`, (n, d)."""
     pinned = np.zeros(factuals.shape, dtype=bool)
@@ -543,7 +578,8 @@ def _placed(cells: np.ndarray, own: np.ndarray, step: float | None, low: np.ndar
         return result
     # the factual's value is off the grid, and perhaps so close to a limit that no grid value is between
     nearest = on_grid(np.clip(cells, low, high), step)
-    return np.where((result == place) | (nearest == place) | (cells == own), own, result)
+    close = (result == place) | (nearest == place) | (cells == own)
+    return np.where((place != own) & close, own, result)
 
 
 def _absolute(feature: Feature, own: np.ndarray, observed: tuple[float, float] | None) -> tuple[np.ndarray, np.ndarray]:

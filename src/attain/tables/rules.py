@@ -14,6 +14,7 @@ from attain.schema.law import Law
 from attain.schema.schema import Rule, Schema
 from attain.tables.cells import ordinary, unchanged
 from attain.tables.lookups import Lookups
+from attain.tables.program import Program, assembled
 from attain.tables.timing import Timing
 
 _PASSES = 3
@@ -59,7 +60,7 @@ class RuleBook:
     """
 
     def __init__(self, schema: Schema, laws: Iterable[Law] = ()) -> None:
-        self._schema = schema
+        self.schema = schema
         found = tuple(schema.rule(law.text) for law in laws)
         self.rules: tuple[Rule, ...] = (*schema.parsed_rules, *found)
         self.is_law = np.arange(len(self.rules)) >= len(schema.parsed_rules)
@@ -69,7 +70,7 @@ class RuleBook:
         self.timing = Timing(schema) if schema.clocks or schema.paced else None
 
     def _derivations(self) -> Iterator[Derivation]:
-        schema = self._schema
+        schema = self.schema
         for j, expression in schema.derivations:
             yield Derivation(j, tuple(map(schema.position, expression.names)), expression, False)
         # what a column depends on, directly or not, so that no column comes to depend on itself
@@ -92,17 +93,17 @@ class RuleBook:
     def _determined(self) -> Iterator[tuple[int, int, Expression]]:
         """For each law, the columns that it determines, and how."""
         for k in np.flatnonzero(self.is_law).tolist():
-            yield from ((k, self._schema.position(name), value) for name, value in self.rules[k].solutions)
+            yield from ((k, self.schema.position(name), value) for name, value in self.rules[k].solutions)
 
     def _leads(self, j: int) -> tuple[bool, float]:
         """What others rather follow: levels, which have no value between two of theirs, and the coarser grid."""
-        feature = self._schema.features[j]
+        feature = self.schema.features[j]
         return not feature.numeric, 0.0 if feature.step is None else feature.step
 
     @cached_property
     def uses(self) -> np.ndarray:
         """Which columns each rule is about, (rules, d)."""
-        uses = np.zeros((len(self.rules), len(self._schema)), dtype=bool)
+        uses = np.zeros((len(self.rules), len(self.schema)), dtype=bool)
         for k, columns in enumerate(self._positions):
             uses[k, list(columns)] = True
         return uses
@@ -110,31 +111,33 @@ class RuleBook:
     @cached_property
     def without_laws(self) -> RuleBook:
         """The book of the schema alone."""
-        return RuleBook(self._schema) if self.is_law.any() else self
+        return RuleBook(self.schema) if self.is_law.any() else self
 
     @cached_property
-    def _lookups(self) -> Lookups:
-        return Lookups(self._schema.features, [rule.formula for rule in self.rules], self.is_law)
+    def lookups(self) -> Lookups:
+        """The rules about single cells, as tables."""
+        return Lookups(self.schema.features, [rule.formula for rule in self.rules], self.is_law)
 
     @cached_property
-    def _orders(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def orders(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The rules `a <= b` between two numbers: the columns of a and of b, and the positions of the rules."""
-        found = [(*pair, k) for k in self._lookups.rest if (pair := self._order(self.rules[k].formula)) is not None]
+        found = [(*pair, k) for k in self.lookups.rest if (pair := self.order(self.rules[k].formula)) is not None]
         low, high, rules = np.array(found, dtype=np.intp).reshape(-1, 3).T
         return low, high, rules
 
-    def _order(self, formula: Formula) -> tuple[int, int] | None:
+    def order(self, formula: Formula) -> tuple[int, int] | None:
+        """The columns of a and b, if the formula is `a <= b`."""
         if not isinstance(formula, Comparison) or formula.operator not in ("<=", ">="):
             return None
         if formula.left.column is None or formula.right.column is None:
             return None
-        small, large = self._schema.position(formula.left.column), self._schema.position(formula.right.column)
+        small, large = self.schema.position(formula.left.column), self.schema.position(formula.right.column)
         return (small, large) if formula.operator == "<=" else (large, small)
 
     @cached_property
-    def _others(self) -> list[int]:
+    def others(self) -> list[int]:
         """The positions of rules that are neither look-ups nor orders."""
-        return [k for k in self._lookups.rest if k not in set(self._orders[2].tolist())]
+        return [k for k in self.lookups.rest if k not in set(self.orders[2].tolist())]
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
         """Which rule (column) holds in which row; one that is not certainly broken holds."""
@@ -148,14 +151,14 @@ class RuleBook:
         does, see `Lookups.movable` and `followed`.
         """
         good = np.ones(len(rows), dtype=bool)
-        parts = self._lookups.parts(rows, self._lookups.movable)
-        for group in self._lookups.movable:
+        parts = self.lookups.parts(rows, self.lookups.movable)
+        for group in self.lookups.movable:
             good &= ~group.any_broken[group.combinations(parts)]
-        low, high, rules = self._orders
+        low, high, rules = self.orders
         if rules.size:
             at, which = np.nonzero(rows[:, low] > rows[:, high])
             good[at[self._certainly_above(rows, at, low[which], high[which])]] = False
-        for k in self._others:
+        for k in self.others:
             if not self.followed[k]:
                 good &= ~self._judged(k, rows)
         return good
@@ -163,19 +166,19 @@ class RuleBook:
     def _broken(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Each rule that some row breaks, in the order of the rules, and which rows do."""
         found: dict[int, np.ndarray] = {}
-        parts = self._lookups.parts(rows, self._lookups.groups)
-        for group in self._lookups.groups:
+        parts = self.lookups.parts(rows, self.lookups.groups)
+        for group in self.lookups.groups:
             where = group.combinations(parts)
             if group.any_broken[where].any():
                 for k, broken in zip(group.rules.tolist(), group.broken[:, where], strict=True):
                     found[k] = found[k] | broken if k in found else broken
-        for low, high, k in zip(*self._orders, strict=True):
+        for low, high, k in zip(*self.orders, strict=True):
             above = rows[:, low] > rows[:, high]
             if above.any():
                 at = np.flatnonzero(above)
                 above[at] = self._certainly_above(rows, at, low, high)
                 found[int(k)] = above
-        found |= {k: self._judged(k, rows) for k in self._others}
+        found |= {k: self._judged(k, rows) for k in self.others}
         yield from ((k, found[k]) for k in sorted(found) if found[k].any())
 
     def _certainly_above(
@@ -190,12 +193,12 @@ class RuleBook:
         for side, cells in ((low, small), (high, large)):
             columns = np.broadcast_to(side, len(at))
             for j in set(columns.tolist()) & self._with_codes:
-                certain &= (columns != j) | ordinary(self._schema.features[j], cells)
+                certain &= (columns != j) | ordinary(self.schema.features[j], cells)
         return np.asarray(certain)
 
     @cached_property
     def _with_codes(self) -> set[int]:
-        return {j for j, feature in enumerate(self._schema) if feature.special}
+        return {j for j, feature in enumerate(self.schema) if feature.special}
 
     def _judged(self, k: int, rows: np.ndarray) -> np.ndarray:
         """The rows that break rule k."""
@@ -203,15 +206,40 @@ class RuleBook:
 
     def _view(self, k: int, rows: np.ndarray) -> View:
         columns = list(self._positions[k])
-        return View([self._schema.features[j] for j in columns], rows[:, columns])
+        return View([self.schema.features[j] for j in columns], rows[:, columns])
 
     def no_worse(self, k: int, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """Where rows that break rule k do so as their factuals do, or by less."""
         columns = list(self._positions[k])
         same = unchanged(rows[:, columns], factuals[:, columns]).all(axis=1)
         formula = self.rules[k].formula
-        now, before = (_excess(formula, self._view(k, some), self._schema) for some in (rows, factuals))
+        now, before = (self._excess(formula, self._view(k, some)) for some in (rows, factuals))
         return np.asarray(same | (np.isfinite(now) & (now <= before)))
+
+    def _excess(self, formula: Formula, view: View) -> np.ndarray:
+        """By how much each row breaks a formula of numbers; infinite where that has no size."""
+        if isinstance(formula, Implication):
+            return self._excess(formula.consequence, view)
+        if isinstance(formula, All):
+            sizes = [np.where(part.judge(view)[1], self._excess(part, view), 0.0) for part in formula.parts]
+            return np.asarray(np.max(sizes, axis=0))
+        n = len(next(iter(view.columns.values())))
+        if not self.has_size(formula):
+            return np.full(n, np.inf)
+        assert isinstance(formula, Comparison)
+        with np.errstate(invalid="ignore"):
+            gap = formula.left(view.columns) - formula.right(view.columns)
+        return np.broadcast_to(np.abs(np.where(np.isnan(gap), np.inf, gap)), n)
+
+    def has_size(self, formula: Formula) -> bool:
+        """Whether rows break a formula by some amount: a comparison of numbers, but for `≠`."""
+        comparable = isinstance(formula, Comparison) and formula.operator != "≠"
+        return comparable and not any(self.schema[name].levels for name in formula.names)
+
+    @cached_property
+    def program(self) -> Program | None:
+        """What kernels read; None where an expression has an operation that they do not have."""
+        return assembled(self)
 
     def derive(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """The rows with clocks in step, and each computed column computed again where one of its inputs has changed."""
@@ -222,7 +250,7 @@ class RuleBook:
     def _months(self, timing: Timing, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """How long it takes to become each row, what follows from its changes included; that of clocks is not known."""
         asked = timing.asked(rows, factuals)
-        if any(one.follows and self._schema.features[one.column].pace is not None for one in self.derivations):
+        if any(one.follows and self.schema.features[one.column].pace is not None for one in self.derivations):
             rows = self._computed(timing.in_step(rows, factuals, np.zeros(len(rows))), factuals)
         return np.maximum(asked, timing.needed(rows, factuals))
 
@@ -231,7 +259,7 @@ class RuleBook:
         for one in self.derivations:
             inputs = list(one.inputs)
             changed = ~unchanged(rows[:, inputs], factuals[:, inputs]).all(axis=1)
-            value = one.expression({self._schema.names[j]: rows[:, j] for j in inputs})
+            value = one.expression({self.schema.names[j]: rows[:, j] for j in inputs})
             if one.follows:
                 changed &= np.isfinite(value) & self._defined(one, rows, factuals)
             rows[:, one.column] = np.where(changed, value, factuals[:, one.column])
@@ -239,9 +267,9 @@ class RuleBook:
 
     def _defined(self, one: Derivation, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """Where the inputs are ordinary values, and the column has one to replace."""
-        defined = ordinary(self._schema.features[one.column], factuals[:, one.column])
+        defined = ordinary(self.schema.features[one.column], factuals[:, one.column])
         for j in one.inputs:
-            defined = defined & ordinary(self._schema.features[j], rows[:, j])
+            defined = defined & ordinary(self.schema.features[j], rows[:, j])
         return defined
 
     def repaired(
@@ -290,63 +318,52 @@ class RuleBook:
                 rows[broken] = self._repair(k, part, rows[broken], factuals[broken], frozen[broken], pull)
             return rows
         if isinstance(formula, Among) and len(formula.values) == 1:
-            j = self._schema.position(formula.name)
+            j = self.schema.position(formula.name)
             rows[:, j] = np.where(frozen[:, j], rows[:, j], formula.values[0])
             return rows
-        linear = _linear(formula, self._schema) if isinstance(formula, Comparison) else None
+        linear = self.linear(formula) if isinstance(formula, Comparison) else None
         if linear is None:
             return self._undone(formula, np.ones(len(rows), dtype=bool), rows, factuals)
         assert isinstance(formula, Comparison)
-        if pull and self._order(formula) is not None:
+        if pull and self.order(formula) is not None:
             return _pulled(linear, rows, factuals, frozen)
         return _repaired_linear(linear, formula.operator, rows, factuals, frozen)
+
+    def linear(self, comparison: Comparison) -> LinearForm | None:
+        """left − right as a linear form of columns; None where it is not one, or the comparison is `≠`."""
+        form = comparison.linear()
+        if form is None or comparison.operator == "≠":
+            return None
+        weights, constant = form
+        used = {self.schema.position(name): weight for name, weight in weights.items() if weight}
+        return LinearForm(np.array(list(used)), np.array(list(used.values())), constant) if used else None
 
     def _certainly_broken(self, k: int, part: Formula, rows: np.ndarray) -> np.ndarray:
         return part.judge(self._view(k, rows))[1]
 
     def _undone(self, formula: Formula, where: np.ndarray, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        columns = np.array([self._schema.position(name) for name in formula.names], dtype=np.intp)
+        columns = np.array([self.schema.position(name) for name in formula.names], dtype=np.intp)
         cells = np.ix_(where, columns)
         rows[cells] = factuals[cells]
         return rows
 
 
-def _excess(formula: Formula, view: View, schema: Schema) -> np.ndarray:
-    """By how much each row breaks a formula of numbers; infinite where that has no size."""
-    if isinstance(formula, Implication):
-        return _excess(formula.consequence, view, schema)
-    if isinstance(formula, All):
-        sizes = [np.where(part.judge(view)[1], _excess(part, view, schema), 0.0) for part in formula.parts]
-        return np.asarray(np.max(sizes, axis=0))
-    n = len(next(iter(view.columns.values())))
-    if not isinstance(formula, Comparison) or formula.operator == "≠" or any(schema[x].levels for x in formula.names):
-        return np.full(n, np.inf)
-    gap = formula.left(view.columns) - formula.right(view.columns)
-    return np.broadcast_to(np.abs(np.where(np.isnan(gap), np.inf, gap)), n)
-
-
 @dataclass(frozen=True)
-class _Linear:
-    """`rows[:, columns] @ slopes + constant`, the left side of a comparison minus its right side."""
+class LinearForm:
+    """Σ rows[:, columns] · slopes + constant, the left side of a comparison minus its right side."""
 
     columns: np.ndarray
     slopes: np.ndarray
     constant: float
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(rows[:, self.columns] @ self.slopes + self.constant)
+        total = np.zeros(len(rows))
+        for column, slope in zip(self.columns, self.slopes, strict=True):  # in this order, as kernels do
+            total += rows[:, column] * slope
+        return total + self.constant
 
 
-def _linear(comparison: Comparison, schema: Schema) -> _Linear | None:
-    form = comparison.linear()
-    if form is None or comparison.operator == "≠":
-        return None
-    weights, constant = form
-    used = {schema.position(name): weight for name, weight in weights.items() if weight}
-    return _Linear(np.array(list(used)), np.array(list(used.values())), constant) if used else None
-
-
-def _pulled(form: _Linear, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
+def _pulled(form: LinearForm, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
     """Rows that break an order of two numbers: where one moved, the other follows it, or else it stops there."""
     columns = form.columns
     moved = ~unchanged(rows[:, columns], factuals[:, columns])
@@ -359,7 +376,7 @@ def _pulled(form: _Linear, rows: np.ndarray, factuals: np.ndarray, frozen: np.nd
 
 
 def _repaired_linear(
-    form: _Linear, operator: str, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray
+    form: LinearForm, operator: str, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray
 ) -> np.ndarray:
     """Rows that break a linear comparison, solved for a feature, or moved back towards their factuals."""
     if operator == "=":
@@ -378,7 +395,7 @@ def _repaired_linear(
     return rows
 
 
-def _solved(form: _Linear, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
+def _solved(form: LinearForm, rows: np.ndarray, factuals: np.ndarray, frozen: np.ndarray) -> np.ndarray:
     """The rows with one free feature each solved for: preferably one that the candidate does not change."""
     columns, gap = form.columns, form(rows)
     moved = ~unchanged(rows[:, columns], factuals[:, columns])

@@ -7,10 +7,13 @@ distribution function instead.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from attain.core.compiled import kernels
 from attain.population.percentiles import Percentiles
 from attain.tables import Region
 
@@ -51,13 +54,35 @@ class Objective:
 
     def cost(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The cost of each row (n,), to ten digits: last bits must not decide between equals."""
+        compiled = kernels("attain.methods.guarded.objective_kernels")
+        if compiled is not None and self.region.book.program is not None and self.percentiles.method == "midrank":
+            return self._compiled_cost(compiled, rows, owners)
         shifts = self.shifts(rows, owners)
         changes = self.region.changed(rows, owners).sum(axis=1)
         largest = self.max_shift_weight * shifts.max(axis=1, initial=0.0)
-        cost = shifts.sum(axis=1) + largest + self.change_weight * changes
+        total = np.zeros(len(rows))
+        for shift in shifts.T:  # in this order, as kernels do
+            total += shift
+        cost = total + largest + self.change_weight * changes
         if self.month_weight is not None:
             cost += self.month_weight * self.region.months(rows, owners)
         return np.round(cost, 10)
+
+    def _compiled_cost(self, compiled: Any, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        region, cost = self.region, np.empty(len(rows))
+        compiled.costs(
+            np.ascontiguousarray(rows, dtype=np.float64),
+            np.ascontiguousarray(owners, dtype=np.int64),
+            np.ascontiguousarray(region.factuals),
+            np.ascontiguousarray(region.cost),
+            region.book.program,
+            self.percentiles.curves,
+            self.max_shift_weight,
+            self.change_weight,
+            math.nan if self.month_weight is None else self.month_weight,
+            cost,
+        )
+        return cost
 
     def price(self, rows: np.ndarray, owners: np.ndarray, step: np.ndarray) -> np.ndarray:
         """The cost of a unit of each free number near its value, (n, f), by differences over `step` (d,)."""
