@@ -30,7 +30,7 @@ app: $(SERVE) ## open the page for exploring decisions, on the German credit dat
 	$(BIN)/attain serve --demo
 
 paper: $(EXPERIMENTS) ## all experiments of the paper, from the data folder, into paper/
-	$(BIN)/python -m experiments paper --out paper
+	$(BIN)/python -m experiments paper --out paper --jobs 2
 
 paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets, for anyone, into paper-quick/
 	$(BIN)/python -m experiments paper --quick --out paper-quick

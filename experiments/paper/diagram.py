@@ -11,7 +11,6 @@ from attain.core.drawing import COLOURS, panels
 from attain.tables import unchanged
 from experiments.paper.credit import Results
 from experiments.paper.person import Person, shown_cell
-from experiments.paper.settings import TITLES
 
 _MOST: Final = 7
 _LONGEST_TITLE: Final = 38
@@ -25,7 +24,7 @@ def diagram(results: Results, person: Person) -> tuple[Any, pd.DataFrame]:
     axis.set_axis_off()
     axis.set_xlim(0, 120)
     axis.set_ylim(2, 49)
-    schema = results.credit.data.schema
+    schema = results.credit.schema
     fixed = list(schema.immutable_columns)
     free = sorted(schema.free_columns, key=lambda j: bool(unchanged(person.factual[j], person.answer[j])))[:_MOST]
     left = len(schema.free_columns) - len(free)
@@ -48,12 +47,12 @@ def diagram(results: Results, person: Person) -> tuple[Any, pd.DataFrame]:
     _box(axis, 87, 3, 32, 10, "classifier f", "#eef3f8")
     axis.text(
         103, 5.4, f"P(y = {wanted}) = {person.probability_before:.4f} before, {person.probability_after:.4f} after:\n"
-        "the decision is turned, the search stops", ha="center", va="center", fontsize=8,
+        "the decision flips, the search stops", ha="center", va="center", fontsize=8,
     )  # fmt: skip
     for start, end in (((33, 36), (42, 36)), ((48.5, 29), (48.5, 24)), ((71.5, 24), (71.5, 29)), ((78, 36), (87, 36)),
                        ((103, 17), (103, 13))):  # fmt: skip
         axis.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": COLOURS["black"], "lw": 1.4})
-    axis.set_title(f"C-CHVAE's search for one person of {TITLES[results.study.name]}, with its numbers", fontsize=11)
+    axis.set_title(f"C-CHVAE's search for one person of {results.study.title}, with its numbers", fontsize=11)
     return figure, _numbers(results, person)
 
 
@@ -89,7 +88,7 @@ def _codes(axis: Any, person: Person) -> None:
 
 
 def _cell(results: Results, column: int, cell: float) -> str:
-    feature = results.credit.data.schema.features[column]
+    feature = results.credit.schema.features[column]
     return f"{_short(feature.title, _LONGEST_TITLE)}: {_short(shown_cell(feature, cell), _LONGEST_VALUE)}"
 
 
@@ -98,7 +97,7 @@ def _short(text: str, most: int) -> str:
 
 
 def _numbers(results: Results, person: Person) -> pd.DataFrame:
-    schema = results.credit.data.schema
+    schema = results.credit.schema
     rows = [
         {
             "what": feature.name,

@@ -13,8 +13,9 @@ from attain.core.errors import AttainError
 from attain.results.status import Status
 from attain.schema import Feature
 from attain.tables import ordinary, unchanged
-from experiments.paper.credit import LINEAR, Results
-from experiments.paper.settings import CCHVAE
+from experiments.paper.credit import Results
+from experiments.paper.measures import Line
+from experiments.paper.settings import CCHVAE, GS, NEIGHBOURS
 from experiments.store import Artifact
 
 
@@ -58,8 +59,8 @@ def chosen(studies: Sequence[Results]) -> tuple[Results, int]:
     """The study and the position of the person shown.
 
     The first, in the order of the data, with ordinary values only and a latent move, whose answer by C-CHVAE is no
-    outlier (k = 20) and connected (ε.9) while that of GS is one or is not; where there is nobody like that, the first
-    with both answers and ordinary values.
+    outlier (k = 20) and connected (ε.9) while that of GS is an outlier and is not; where there is nobody like that, the
+    first for whom GS's is one or is not, or else the first with both answers and ordinary values.
     """
     ranked = [_ranked(results) for results in studies]
     best = int(np.argmax([ranks.max() for ranks in ranked]))
@@ -71,22 +72,31 @@ def chosen(studies: Sequence[Results]) -> tuple[Results, int]:
 
 def _ranked(results: Results) -> np.ndarray:
     """How fit each person is to be shown."""
-    faithful, nearest = results.line(CCHVAE), results.line("GS")
-    fine, other = ((line.outlier[:, 3] == 0) & (line.nearest <= results.epsilon(0.9)) for line in (faithful, nearest))
-    schema, values = results.credit.data.schema, results.credit.test_values[faithful.people]
+    lines = faithful, nearest = results.line(CCHVAE), results.line(GS)
+    outlier, near = ([test(line) for line in lines] for test in (_outlier, _connected))
+    schema, values = results.credit.schema, results.credit.test_values[faithful.people]
     plain = np.all([ordinary(feature, values[:, j]) for j, feature in enumerate(schema)], axis=0)
     both = faithful.found & nearest.found & plain
-    telling = both & fine & ~other & (results.moved(CCHVAE) > 0)
-    return np.asarray(both.astype(int) + telling)
+    telling = both & ~outlier[0] & near[0] & (results.moved(CCHVAE) > 0)
+    return np.asarray(both + 1 * (telling & (outlier[1] | ~near[1])) + 1 * (telling & outlier[1] & ~near[1]))
+
+
+def _outlier(line: Line) -> np.ndarray:
+    return np.asarray(line.outlier[:, NEIGHBOURS.index(20)] == 1)
+
+
+def _connected(line: Line) -> np.ndarray:
+    return np.asarray(line.nearest <= line.epsilon[0.9])
 
 
 def shown(results: Results, position: int) -> Person:
     """A person whose search is run once more with its path kept."""
-    part = results.credit.store.get(f"{results.study.name} person", lambda: _searched(results, position))
+    credit = results.credit
+    part = credit.store.get(f"{results.study.name} {credit.seed} person", lambda: _searched(results, position))
     arrays, facts = part.arrays, part.facts
     return Person(
         position,
-        results.credit.test_values[position],
+        credit.test_values[position],
         **{name: arrays[name] for name in ("answer", "code", "answer_code")},
         component=facts["component"],
         probability_before=facts["probability_before"],
@@ -99,7 +109,7 @@ def _searched(results: Results, position: int) -> Artifact:
     from experiments.paper.traced import TracedCCHVAE
 
     credit = results.credit
-    settings = credit.cchvae(results.weights).get_params(deep=False)
+    settings = credit.explainer(results.study.methods[CCHVAE], results.weights).get_params(deep=False)
     search = TracedCCHVAE(**settings).fit(credit.train, credit.train_labels)
     one = credit.test.iloc[[position]]
     result = search.explain(credit.linear, one, target=credit.data.desired)
@@ -120,7 +130,7 @@ def _searched(results: Results, position: int) -> Artifact:
 def changes(results: Results, position: int, methods: tuple[str, ...]) -> pd.DataFrame:
     """One row for each cell that a method would change, with the columns of the paper's Table 1; most shift first."""
     credit = results.credit
-    schema, factual = credit.data.schema, credit.test_values[position]
+    schema, factual = credit.schema, credit.test_values[position]
     rows: list[dict[str, Any]] = []
     for number, method in enumerate(methods):
         line, given = results.line(method), results.answers[method]
@@ -144,8 +154,8 @@ def changes(results: Results, position: int, methods: tuple[str, ...]) -> pd.Dat
                     "counterfactual percentile": _points(after[column]),
                     "shift": _points(shift[column]),
                     "total shift": _points(line.total_shift[at[0]]),
-                    "local outlier": "yes" if line.outlier[at[0], 3] else "no",
-                    "connected": "yes" if line.nearest[at[0]] <= results.epsilon(0.9, LINEAR) else "no",
+                    "local outlier": "yes" if _outlier(line)[at[0]] else "no",
+                    "connected": "yes" if _connected(line)[at[0]] else "no",
                 }
             )
     return pd.DataFrame(rows)

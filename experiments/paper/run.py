@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import attain
 from attain.core.drawing import save, style
-from attain.core.errors import FileError, MissingDataSetError
+from attain.core.errors import AttainError, FileError, MissingDataSetError
 from attain.core.files import write_atomically
 from attain.core.progress import track
 from attain.datasets import Dataset, load_german, load_gmsc, load_heloc
+from experiments.bench.workers import Task, perform_all
 from experiments.paper import credit_figures, person, synthetic, synthetic_figures, tables
+from experiments.paper.checks_theory import properties
 from experiments.paper.claims import Outcome, checked
-from experiments.paper.credit import COMMON, OWN, Credit, Results
+from experiments.paper.credit import Credit, Results
 from experiments.paper.diagram import diagram
+from experiments.paper.markdown import markdown
 from experiments.paper.page import Page, setting
-from experiments.paper.settings import FULL, TITLES, Settings
+from experiments.paper.settings import FULL, GUARDED, Settings
 from experiments.store import Store
 
-_NUMBERS = {"gmsc": (3, 5, 3), "heloc": (4, 6, 4), "german": (3, 5, 3)}
+_NUMBERS: Final = {"gmsc": (3, 5, 3), "gmsc-states": (3, 5, 3), "heloc": (4, 6, 4), "german": (3, 5, 3)}
 """The numbers of the paper: the figures of faithfulness and difficulty, and the table of features."""
+_KINDS: Final = {"blobs": synthetic.BLOBS, "moons": synthetic.MOONS}
 
 
 def run(
@@ -33,6 +38,7 @@ def run(
     *,
     settings: Settings = FULL,
     data: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
 ) -> pd.DataFrame:
     """Runs everything, writes the folder and returns the claims with their verdicts.
 
@@ -46,13 +52,17 @@ def run(
         `FULL` is the paper's; `QUICK` needs no data folder.
     data
         The folder of the data sets; by default the one in `ATTAIN_DATA`, or the cache.
+    jobs
+        How many processes compute, each on one thread; 1 computes in this one.
     """
     folder = _prepared(out)
     drawing = style()  # raises before the long work if Matplotlib is not installed
-    datasets: dict[str, Dataset] = {study.name: _loaded(study.name, data) for study in settings.studies}
-    store = Store(folder / "parts", {"attain": attain.__version__, **settings.as_json()})
+    source = None if data is None else Path(data)
+    for study in settings.studies:
+        _loaded(study.data, source)  # raises before the long work if a data set is not there
     with threadpool_limits(1):
-        outcome = _computed(settings, datasets, store)
+        _compute(settings, folder, source, jobs)
+        outcome = _collected(settings, folder, source)
         with drawing:
             return _written(outcome, folder)
 
@@ -68,7 +78,8 @@ def _prepared(out: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def _loaded(name: str, folder: str | os.PathLike[str] | None) -> Dataset:
+@cache
+def _loaded(name: str, folder: Path | None) -> Dataset:
     loaders: dict[str, Any] = {
         "german": load_german,
         "gmsc": lambda: load_gmsc(version="paper", path=folder, download=False),
@@ -84,21 +95,70 @@ def _loaded(name: str, folder: str | os.PathLike[str] | None) -> Dataset:
     return loaded
 
 
-def _computed(settings: Settings, datasets: Mapping[str, Dataset], store: Store) -> Outcome:
-    credits = [Credit(study, settings, datasets[study.name], store) for study in settings.studies]
-    total = 2 * synthetic.parts() + sum(credit.parts() for credit in credits)
-    bar = track(total, "paper", unit="parts")
+def _performer(
+    settings: Settings, folder: Path, data: Path | None
+) -> Callable[[tuple[str, int]], synthetic.Synthetic | Results]:
+    """What runs an example or a study with one seed, from the parts that are there and those that are computed now."""
+    store = Store(folder / "parts", {"attain": attain.__version__, **settings.as_json()})
+    studies = {study.name: study for study in settings.studies}
 
-    def done() -> None:
-        bar.update(1)
+    def perform(task: tuple[str, int]) -> synthetic.Synthetic | Results:
+        name, seed = task
+        if name in _KINDS:
+            return synthetic.run(_KINDS[name], getattr(settings, name), store, seed)
+        study = studies[name]  # type: ignore[index]
+        return Credit(study, seed, _loaded(study.data, data), store).run()
 
+    return perform
+
+
+def _compute(settings: Settings, folder: Path, data: Path | None, jobs: int) -> None:
+    """Computes and stores every part that is not there, seed by seed."""
+    names = [*(study.name for study in settings.studies), *_KINDS]
+    # the readings of one data set share its classifiers, so the second waits for the first
+    first = {study.data: study.name for study in reversed(settings.studies)}
+    needs = {study.name: first[study.data] for study in settings.studies if first[study.data] != study.name}
+    tasks = [
+        Task((name, seed), frozenset({(needs[name], seed)} if name in needs else ()))
+        for seed in range(settings.seeds)
+        for name in names
+    ]
+    bar = track(len(tasks), "paper", unit="parts")
     try:
-        blobs = synthetic.run(synthetic.BLOBS, settings.blobs, store, settings.seed, done)
-        moons = synthetic.run(synthetic.MOONS, settings.moons, store, settings.seed, done)
-        studies: dict[str, Results] = {credit.study.name: credit.run(done) for credit in credits}
+        if jobs > 1:
+            _in_processes(tasks, (settings, folder, data), jobs, bar.update)
+            return
+        perform = _performer(settings, folder, data)
+        for task in tasks:
+            perform(task.name)  # type: ignore[arg-type]
+            bar.update(1)
     finally:
         bar.close()
-    return Outcome(settings, blobs, moons, studies)
+
+
+def _in_processes(tasks: Sequence[Task], given: tuple[Any, ...], jobs: int, update: Callable[[int], object]) -> None:
+    lost: list[str] = []
+
+    def done(name: Hashable) -> None:
+        update(1)
+
+    def failed(name: Hashable, reason: str, late: bool) -> None:
+        lost.append(f"{name}: {reason}")
+
+    perform_all(tasks, _performer, given, jobs=jobs, done=done, lost=failed)  # type: ignore[arg-type]
+    if lost:
+        raise AttainError(f"{len(lost)} of {len(tasks)} parts failed; the first is {lost[0]}")
+
+
+def _collected(settings: Settings, folder: Path, data: Path | None) -> Outcome:
+    """Everything, from the parts that are there."""
+    perform = _performer(settings, folder, data)
+    seeds = range(settings.seeds)
+    examples: dict[str, Any] = {name: [perform((name, seed)) for seed in seeds] for name in _KINDS}
+    studies: dict[str, Any] = {
+        study.name: [perform((study.name, seed)) for seed in seeds] for study in settings.studies
+    }
+    return Outcome(settings, examples["blobs"], examples["moons"], studies)
 
 
 class _Writer:
@@ -129,15 +189,15 @@ def _written(outcome: Outcome, folder: Path) -> pd.DataFrame:
     claims = checked(outcome)
     page = Page(folder, outcome.settings, claims)
     writer = _Writer(folder, page)
-    results = list(outcome.studies.values())
+    first = [seeds[0] for seeds in outcome.studies.values()]
     page.heading("One person")
-    one, position = person.chosen(results)
+    one, position = person.chosen(first)
     shown = person.shown(one, position)
     writer.figure(
         "figure-1-search",
         "Figure 1: the search",
         diagram(one, shown),
-        f"The paper's Figure 1 with the numbers of a refused person of {TITLES[one.study.name]}.",
+        f"The paper's Figure 1 with the numbers of a refused person of {one.study.title}.",
     )
     some, every = tables.real_people(one, position)
     writer.table(
@@ -160,55 +220,73 @@ def _written(outcome: Outcome, folder: Path) -> pd.DataFrame:
     writer.figure(
         "figure-2-blobs",
         "Figure 2: blobs",
-        synthetic_figures.blobs(outcome.blobs),
+        synthetic_figures.blobs(outcome.blobs[0]),
         f"{blobs.rows:,} people, four in five for training, {blobs.people} held-out ones of class 0 explained; latent "
-        f"size {blobs.latent_dim}. Dashed: the boundary x₂ = 6.",
+        f"size {blobs.latent_dim}, {blobs.components} components; the first seed. Dashed: the boundary x₂ = 6.",
     )
     writer.figure(
         "figure-7-moons",
         "Figure 7: discretised moons",
-        synthetic_figures.moons(outcome.moons),
-        f"{moons.rows:,} people, {moons.people} held-out ones of class 0 explained. Grey: the data; dashed: x₁ = 0. "
-        "The last panel is coloured by how far C-CHVAE had to move in latent space.",
+        synthetic_figures.moons(outcome.moons[0]),
+        f"{moons.rows:,} people, {moons.people} held-out ones of class 0 explained; the first seed. Grey: the data; "
+        "dashed: x₁ = 0. The last panel is coloured by how far C-CHVAE had to move in latent space.",
     )
-    for study in results:
-        _study(study, writer, page)
+    summaries = {seeds[0].study.title: _study(seeds, writer, page) for seeds in outcome.studies.values()}
     writer.csv("claims", claims)
-    page.write()
+    write_atomically(folder / "paper-results.md", markdown(outcome.settings, claims, summaries).encode())
+    page.write(properties(first))
     return claims
 
 
-def _study(results: Results, writer: _Writer, page: Page) -> None:
-    name = results.study.name
+def _study(seeds: Sequence[Results], writer: _Writer, page: Page) -> pd.DataFrame:
+    """Shows the figures and tables of one study; returns the table of its figures."""
+    study = seeds[0].study
+    name = study.name
     faithful, hard, listed = _NUMBERS[name]
-    page.heading(TITLES[name])
-    for paragraph in setting(results):
+    others = tuple(method for method in study.methods if method not in credit_figures.DRAWN)
+    page.heading(study.title)
+    for paragraph in setting(seeds):
         page.text(paragraph)
-    for cohort, ending in ((OWN, ""), (COMMON, "-common")):
-        writer.figure(
-            f"figure-{faithful}-{name}-faithfulness{ending}",
-            f"Figure {faithful}{'' if cohort == OWN else ', rows that both refuse'}: faithfulness",
-            credit_figures.faithfulness(results, cohort),
-            f"Local outliers (fewer are better) and connectedness (more is better), {credit_figures.PEOPLE[cohort]}. "
-            "Dotted lines in the middle: ε.5, ε.75, ε.9 and ε.95 of the logistic regression's people.",
-        )
-        writer.figure(
-            f"figure-{hard}-{name}-difficulty{ending}",
-            f"Figure {hard}{'' if cohort == OWN else ', rows that both refuse'}: difficulty",
-            credit_figures.difficulty(results, cohort),
-            f"Total against maximum shift of every answer, {credit_figures.PEOPLE[cohort]}; the cross is the mean.",
-        )
+    writer.figure(
+        f"figure-{faithful}-{name}-faithfulness",
+        f"Figure {faithful}: faithfulness relative to H⁺ ∩ D⁺, {study.title}",
+        credit_figures.faithfulness(seeds),
+        "Local outliers (fewer are better) and connectedness (more is better) of the four methods of the paper, and of "
+        "the guarded search. Dotted: ε.5, ε.75, ε.9 and ε.95 of the logistic regression's people.",
+    )
+    writer.figure(
+        f"figure-{faithful}-{name}-other-settings",
+        f"Other settings beside Figure {faithful}: faithfulness, {study.title}",
+        credit_figures.faithfulness(seeds, others),
+        "The same measures for the other settings of the methods.",
+    )
+    writer.figure(
+        f"figure-{hard}-{name}-difficulty",
+        f"Figure {hard}: total shift against maximum shift, {study.title}",
+        credit_figures.difficulty(seeds),
+        "Every answer of the first seed, in the order of the paper's panels; the cross is the mean.",
+    )
+    writer.figure(
+        f"figure-{hard}-{name}-other-settings",
+        f"Other settings beside Figure {hard}: difficulty, {study.title}",
+        credit_figures.difficulty(seeds, (*others, GUARDED)),
+        "The same for the other settings of the methods, and for the guarded search.",
+    )
+    summary = tables.summary(seeds)
     writer.table(
         f"results-{name}",
-        f"{TITLES[name]}: results",
-        tables.summary(results),
-        "people: own, refused by the method's own classifier; common, refused by both. Means over answered rows; "
-        "charged: over all asked, where one without an answer enters with the worst case. low, high: 95 % interval of "
-        "the inliers. spread: of the answers, relative to real rows; correlation: with the factuals.",
+        f"{study.title}: results",
+        tables.shown(summary),
+        "people: own, refused by the method's own classifier; common, refused by both. Means over seeds and answered "
+        "rows, with 95 % intervals over seeds and people; asked and answered over all seeds. raw: distances in "
+        "original units. reconstructions: answers that are the decoded code of the row itself, without any search. "
+        "spread: of the answers, relative to real rows; correlation: with the factuals.",
+        numbers=summary,
     )
     writer.table(
         f"table-{listed}-{name}-features",
-        f"Table {listed}: features of {TITLES[name]}",
-        tables.features(results),
+        f"Table {listed}: features of {study.title}",
+        tables.features(seeds[0]),
         "Likelihoods and directions as run; codes with an order are ordinal here.",
     )
+    return summary

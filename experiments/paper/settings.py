@@ -7,21 +7,43 @@ folder of results.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from attain.schema import Direction
 from experiments.paper.directions import GMSC_DIRECTIONS, HELOC_DIRECTIONS
 
-Name = Literal["gmsc", "heloc", "german"]
+Name = Literal["gmsc", "gmsc-states", "heloc", "german"]
 
-TITLES: Final[Mapping[str, str]] = {"gmsc": "Give Me Some Credit", "heloc": "HELOC", "german": "German credit"}
-"""What the data sets are called in running text."""
+TITLES: Final[Mapping[str, str]] = {
+    "gmsc": "Give Me Some Credit, codes as counts",
+    "gmsc-states": "Give Me Some Credit, codes as states",
+    "heloc": "HELOC",
+    "german": "German credit",
+}
+"""What the studies are called in running text."""
 
-CORRECTED: Final = "HCLS"
-PRINTED: Final = "HCLS, directions as printed"
+Judge = Literal["LR", "SVM"]
+LINEAR: Final = "LR"
+MACHINE: Final = "SVM"
+"""Who refuses, and against whose H⁺∩D⁺ answers are judged: the logistic regression, or the SVM that HCLS explains."""
+
+AR: Final = "AR"
+GS: Final = "GS"
+HCLS: Final = "HCLS"
 CCHVAE: Final = "C-CHVAE"
-RELEASED: Final = "C-CHVAE, as released"
+RIVALS: Final = (AR, GS, HCLS)
+"""The methods that the paper compares with, as it set them."""
+
+AR_TOTAL: Final = "AR (total cost)"
+AR_LOCAL: Final = "AR (local cost)"
+GS_DENSE: Final = "GS (no sparsity step)"
+HCLS_LEAST: Final = "HCLS (least budget)"
+HCLS_PRINTED: Final = "HCLS (printed directions)"
+HCLS_LEAST_PRINTED: Final = "HCLS (least budget, printed directions)"
+HCLS_LEAST_FREE: Final = "HCLS (least budget, no directions)"
+RELEASED: Final = "C-CHVAE (as released)"
+GUARDED: Final = "Guarded"
 
 NEIGHBOURS: Final = (5, 10, 15, 20, 25, 30, 35, 40)
 """The k of the curves of local outlier factors; the paper does not say which it took."""
@@ -64,8 +86,33 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Method:
+    """One line of the figures: a method with its settings.
+
+    Attributes
+    ----------
+    kind
+        Which method.
+    options
+        Its parameters, beside the common ones.
+    directions
+        The directions in which it may move features.
+    judge
+        The classifier whose refusals it explains.
+    few
+        Whether it is so slow that fewer people are explained.
+    """
+
+    kind: Literal["recourse", "spheres", "budgeted", "cchvae", "released", "guarded"]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+    judge: Judge = LINEAR
+    few: bool = False
+
+
+@dataclass(frozen=True)
 class Study:
-    """One credit data set.
+    """One credit data set, read in one way.
 
     Attributes
     ----------
@@ -77,18 +124,14 @@ class Study:
         The kernel of the support vector machine that HCLS explains.
     machine_rows
         So many training rows, drawn by the seed, fit that machine; None is all.
-    indirect
-        The features that HCLS changes indirectly.
-    hcls
-        By the name of the line, the directions in which HCLS may move features.
-    recourse
-        The directions in which AR may move features.
+    methods
+        By the name of the line, the methods.
     epsilons
         The absolute grid of ε, in standard deviations.
     people
         The most held-out rows that are explained, drawn by the seed.
-    released_people
-        The same for the search of the released code, which is slow.
+    few_people
+        The same for methods that are slow.
     """
 
     name: Name
@@ -97,12 +140,20 @@ class Study:
     epochs: int
     kernel: Literal["rbf", "linear"]
     machine_rows: int | None
-    indirect: tuple[str, ...]
-    hcls: Mapping[str, Mapping[str, Direction]]
-    recourse: Mapping[str, Direction]
+    methods: Mapping[str, Method]
     epsilons: tuple[float, ...]
     people: int = 500
-    released_people: int = 100
+    few_people: int = 100
+
+    @property
+    def data(self) -> str:
+        """The data set, however it is read."""
+        return self.name.partition("-")[0]
+
+    @property
+    def title(self) -> str:
+        """What the study is called in running text."""
+        return TITLES[self.name]
 
 
 @dataclass(frozen=True)
@@ -112,17 +163,13 @@ class Settings:
     Attributes
     ----------
     quick
-        Whether this is the short run.
+        Whether this is the run that needs no data.
     blobs, moons
         The synthetic examples.
     studies
         The credit data sets.
-    budget
-        What HCLS may spend; each feature costs 1 for its whole range.
-    draws
-        Bootstrap samples of people behind each interval.
-    seed
-        Of everything.
+    seeds
+        Everything is run with the seeds 0, 1, … below this number.
     layout
         Rises when parts hold something else, so that older ones are not taken for them.
     """
@@ -131,14 +178,59 @@ class Settings:
     blobs: Example
     moons: Example
     studies: tuple[Study, ...]
-    budget: float = 10.0
-    draws: int = 1000
-    seed: int = 0
-    layout: int = 1
+    seeds: int = 5
+    layout: int = 2
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, as JSON holds it."""
-        return {**asdict(self), "neighbours": list(NEIGHBOURS)}
+        """What the parts depend on, as JSON holds it: a folder can be filled with further seeds."""
+        kept = {name: value for name, value in asdict(self).items() if name != "seeds"}
+        return {**kept, "neighbours": list(NEIGHBOURS)}
+
+
+def _methods(
+    recourse: Mapping[str, Direction],
+    indirect: tuple[str, ...],
+    directions: Mapping[str, Direction],
+    printed: Mapping[str, Direction] | None = None,
+) -> dict[str, Method]:
+    """Every line: the paper's four, their other settings, the released search, and this package's own."""
+
+    def hcls(budget: float | None, given: Mapping[str, Direction]) -> Method:
+        return Method("budgeted", {"cost_budget": budget, "indirect": indirect}, given, MACHINE)
+
+    def ar(cost: str) -> Method:
+        return Method("recourse", {"cost": cost, "grid": 100}, recourse)
+
+    lines = {
+        AR: ar("max"),
+        AR_TOTAL: ar("total"),
+        AR_LOCAL: ar("local"),
+        GS: Method("spheres", {"step": 0.1, "growth": 0.0}),
+        GS_DENSE: Method("spheres", {"step": 0.1, "growth": 0.0, "sparsity": False}),
+        HCLS: hcls(10.0, directions),
+        HCLS_LEAST: hcls(None, directions),
+        CCHVAE: Method("cchvae"),
+        RELEASED: Method("released", few=True),
+        GUARDED: Method("guarded", few=True),
+    }
+    if printed is not None:
+        lines[HCLS_PRINTED] = hcls(10.0, printed)
+        lines[HCLS_LEAST_PRINTED] = hcls(None, printed)
+        lines[HCLS_LEAST_FREE] = hcls(None, {})
+    return lines
+
+
+def _gmsc(name: Literal["gmsc", "gmsc-states"]) -> Study:
+    return Study(
+        name,
+        latent_dim=6,
+        components=5,
+        epochs=50,
+        kernel="rbf",
+        machine_rows=5_000,
+        methods=_methods({"DebtRatio": "decrease"}, ("NumberOfTimes90DaysLate",), GMSC_DIRECTIONS),
+        epsilons=(0.2, 0.3, 0.5, 0.75, 1.0, 2.0),
+    )
 
 
 FULL: Final = Settings(
@@ -146,18 +238,8 @@ FULL: Final = Settings(
     blobs=Example(rows=10_000, people=200, latent_dim=1, components=1, hidden=(64,), epochs=100),
     moons=Example(rows=10_000, people=25, latent_dim=2, components=2, hidden=(64,), epochs=100),
     studies=(
-        Study(
-            "gmsc",
-            latent_dim=6,
-            components=5,
-            epochs=50,
-            kernel="rbf",
-            machine_rows=10_000,
-            indirect=("NumberOfTimes90DaysLate",),
-            hcls={CORRECTED: GMSC_DIRECTIONS},
-            recourse={"DebtRatio": "decrease"},
-            epsilons=(0.2, 0.3, 0.5, 0.75, 1.0, 2.0),
-        ),
+        _gmsc("gmsc"),
+        _gmsc("gmsc-states"),
         Study(
             "heloc",
             latent_dim=10,
@@ -165,9 +247,7 @@ FULL: Final = Settings(
             epochs=60,
             kernel="linear",
             machine_rows=None,
-            indirect=("NumTrades90Ever2DerogPubRec",),
-            hcls={CORRECTED: HELOC_CORRECTED, PRINTED: HELOC_PRINTED},
-            recourse={},
+            methods=_methods({}, ("NumTrades90Ever2DerogPubRec",), HELOC_CORRECTED, HELOC_PRINTED),
             epsilons=(1.5, 2.0, 2.5, 3.0, 4.0, 5.0),
         ),
     ),
@@ -185,12 +265,11 @@ QUICK: Final = Settings(
             epochs=60,
             kernel="rbf",
             machine_rows=None,
-            indirect=(),
-            hcls={CORRECTED: {}},
-            recourse={},
+            methods=_methods({}, (), {}),
             epsilons=(1.5, 2.0, 2.5, 3.0, 4.0, 5.0),
             people=60,
-            released_people=20,
+            few_people=20,
         ),
     ),
+    seeds=1,
 )

@@ -18,7 +18,7 @@ from attain.population.reference import Reference
 from attain.tables import Table
 from experiments.paper.answers import Answers, kept
 from experiments.paper.classifiers import above, linear_above
-from experiments.paper.settings import CCHVAE, Example
+from experiments.paper.settings import AR, CCHVAE, GS, GS_DENSE, Example
 from experiments.store import Artifact, Store
 
 
@@ -82,12 +82,19 @@ class Synthetic:
         given = self.answers[method]
         return metrics.connected(given.rows, self.reference, self.reference.epsilon[quantile], found=given.found)
 
+    @cached_property
+    def held_out(self) -> np.ndarray:
+        """The held-out rows of class 1."""
+        test = np.setdiff1d(np.arange(len(self.data.X)), self.train_rows)
+        values = Table.read(self.data.X.iloc[test], self.data.schema).values
+        return np.asarray(values[self.data.y.to_numpy()[test] == self.data.desired])
+
     def extra(self, name: str, rows: np.ndarray) -> np.ndarray:
         """What the data say beside the features: of which cluster or moon these rows are."""
         return self.data.extras[name].to_numpy()[rows]
 
 
-def run(kind: Kind, example: Example, store: Store, seed: int, done: Callable[[], object]) -> Synthetic:
+def run(kind: Kind, example: Example, store: Store, seed: int) -> Synthetic:
     """The example, from the parts that are there and those that are computed now."""
     data = kind.make(example.rows, seed)
     train_rows, test_rows = train_test_split(np.arange(example.rows), test_size=0.2, random_state=seed)
@@ -96,23 +103,26 @@ def run(kind: Kind, example: Example, store: Store, seed: int, done: Callable[[]
     chosen = np.sort(np.random.default_rng(seed).permutation(refused)[: example.people])
     train, y_train, people = data.X.iloc[train_rows], data.y.iloc[train_rows], data.X.iloc[chosen]
     straight = linear_above(train, kind.column, kind.boundary)
+    common: dict[str, Any] = {"laws": None, "figures": False, "random_state": seed}
+    spheres: dict[str, Any] = {"step": 0.1, "growth": 0.0, **common}
     methods: dict[str, tuple[Any, Any]] = {
-        "AR": (ActionableRecourse(data.schema, grid=100, figures=False, random_state=seed), straight),
-        "GS": (GrowingSpheres(data.schema, step=0.1, growth=0.0, figures=False, random_state=seed), decide),
+        AR: (ActionableRecourse(data.schema, grid=100, cost="max", **common), straight),
+        GS: (GrowingSpheres(data.schema, **spheres), decide),
+        GS_DENSE: (GrowingSpheres(data.schema, sparsity=False, **spheres), decide),
     }
     answers = {}
     for name, (method, model) in methods.items():
         part = store.get(
-            f"{kind.name} {name}",
+            f"{kind.name} {seed} {name}",
             lambda method=method, model=model: kept(  # type: ignore[misc]
                 method.fit(train, y_train).explain(model, people, target=data.desired), chosen
             ),
         )
         answers[name] = Answers.of(part)
-        done()
-    learned = store.get(f"{kind.name} {CCHVAE}", lambda: _learned(kind, example, data, train, y_train, people, chosen))
+    learned = store.get(
+        f"{kind.name} {seed} {CCHVAE}", lambda: _learned(kind, example, data, train, y_train, people, chosen, seed)
+    )
     answers[CCHVAE] = Answers.of(learned)
-    done()
     return Synthetic(
         kind,
         data,
@@ -125,11 +135,6 @@ def run(kind: Kind, example: Example, store: Store, seed: int, done: Callable[[]
     )
 
 
-def parts() -> int:
-    """How many parts an example has."""
-    return 3
-
-
 def _learned(
     kind: Kind,
     example: Example,
@@ -138,6 +143,7 @@ def _learned(
     y_train: pd.Series,
     people: pd.DataFrame,
     chosen: np.ndarray,
+    seed: int,
 ) -> Artifact:
     """The autoencoder's view of the training people, and C-CHVAE's answers with their codes."""
     from attain.density import CHVAE
@@ -149,10 +155,10 @@ def _learned(
         components=example.components,
         hidden=example.hidden,
         epochs=example.epochs,
-        random_state=0,
+        random_state=seed,
         verbose=False,
     ).fit(train)
-    search = TracedCCHVAE(data.schema, autoencoder=autoencoder, figures=False, random_state=0)
+    search = TracedCCHVAE(data.schema, laws=None, autoencoder=autoencoder, figures=False, random_state=seed)
     result = search.fit(train, y_train).explain(above(kind.column, kind.boundary), people, target=data.desired)
     own, best = search.codes(result)
     codes = autoencoder.encode(train)

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from attain.core.drawing import COLOURS, panels
-from experiments.paper.settings import CCHVAE
+from experiments.paper.settings import AR, CCHVAE, GS
 from experiments.paper.synthetic import Synthetic
 
 _CLUSTERS: Final = ("vermilion", "purple", "blue")
@@ -51,8 +51,8 @@ def blobs(example: Synthetic) -> tuple[Any, pd.DataFrame]:
     colours = [COLOURS[name] for name in _CLUSTERS]
     numbers = []
     for axis, rows, title, panel in (
-        (axes[0, 0], example.reconstruction, "Reconstruction, by cluster", "reconstruction"),
-        (axes[1, 0], example.train, "True data generating process", "true data"),
+        (axes[0, 0], example.reconstruction, "(a) Reconstructed training data", "reconstruction"),
+        (axes[1, 0], example.train, "(d) True data generating process", "true data"),
     ):
         for number, colour in enumerate(colours):
             axis.plot(*rows[cluster == number].T, ".", ms=2.2, alpha=0.35, color=colour, rasterized=True)
@@ -61,20 +61,20 @@ def blobs(example: Synthetic) -> tuple[Any, pd.DataFrame]:
     for number, colour in enumerate(colours):
         curve = curves[f"cluster {number + 1}"]
         axes[0, 1].fill_between(curves["z"], curve, color=colour, alpha=0.5, lw=0, label=f"cluster {number + 1}")
-    axes[0, 1].set_title("Density of ẑ, by cluster")
+    axes[0, 1].set_title("(b) Density of ẑ, by cluster")
     axes[0, 1].legend()
     axes[0, 2].fill_between(curves["z"], curves["all"], color=COLOURS["blue"], alpha=0.5, lw=0, label="all ẑ")
     axes[0, 2].fill_between(
         curves["z"], curves["counterfactuals"], color=COLOURS["vermilion"], alpha=0.5, lw=0, label="z̃*"
     )
-    axes[0, 2].set_title("Density of z̃* on that of ẑ")
+    axes[0, 2].set_title("(c) Density of z̃* on that of ẑ")
     axes[0, 2].legend(loc="upper left")
     for axis in axes[0, 1:]:
         axis.set_xlabel("latent code")
         axis.set_ylabel("density")
     for axis, methods, title in (
-        (axes[1, 1], ("GS", "AR"), "Test data, answers of GS and AR"),
-        (axes[1, 2], (CCHVAE,), "Test data, answers of C-CHVAE"),
+        (axes[1, 1], (GS, AR), "(e) Test data, answers of GS and AR"),
+        (axes[1, 2], (CCHVAE,), "(f) Test data, answers of C-CHVAE"),
     ):
         axis.plot(*example.people.T, ".", ms=4, color=COLOURS["grey"], label="test data")
         for method, mark, colour in zip(methods, ("o", "x"), ("vermilion", "black"), strict=False):
@@ -103,17 +103,18 @@ def moons(example: Synthetic) -> tuple[Any, pd.DataFrame]:
     refused = example.data.X.iloc[test].query("x1 <= 0")
     test_values = np.column_stack((refused["x1"], [levels.index(level) for level in refused["x2"]]))
     for axis, rows, title in (
-        (axes[0, 0], example.train, "Data generating process"),
-        (axes[0, 1], test_values, "Test data of class 0"),
-        (axes[0, 2], example.reconstruction, "Reconstructed training data"),
+        (axes[0, 0], example.train, "(a) Data generating process"),
+        (axes[0, 1], test_values, "(b) Test data of class 0"),
+        (axes[0, 2], example.reconstruction, "(c) Reconstructed training data"),
     ):
         _histogram(axis, rows, len(levels))
         axis.set_title(title)
-    for axis, (name, given) in zip(axes[1], example.answers.items(), strict=True):
+    for letter, axis, name in zip("def", axes[1], (AR, GS, CCHVAE), strict=True):
+        given = example.answers[name]
         axis.plot(example.train[:, 0], example.train[:, 1] + 1, ".", ms=1.5, color="#d8d8d8", rasterized=True)
         axis.plot(example.people[:, 0], example.people[:, 1] + 1, ".", ms=4, color=COLOURS["grey"], label="before")
         axis.plot(given.rows[:, 0], given.rows[:, 1] + 1, "o", ms=4.5, color=COLOURS["vermilion"], label="after")
-        axis.set_title(f"{int(given.found.sum())} answers by {name}")
+        axis.set_title(f"({letter}) {int(given.found.sum())} answers by {name}")
         axis.legend(loc="lower left")
     labels = example.data.y.to_numpy()[example.train_rows]
     for label, colour in ((0, "blue"), (1, "orange")):
@@ -121,13 +122,13 @@ def moons(example: Synthetic) -> tuple[Any, pd.DataFrame]:
         axes[2, 0].plot(
             rows[:, 0], rows[:, 1] + 1, ".", ms=2, color=COLOURS[colour], label=f"y = {label}", rasterized=True
         )
-    axes[2, 0].set_title("Data generating process, labels")
+    axes[2, 0].set_title("(g) Data generating process, labels")
     axes[2, 0].legend(loc="lower left")
     distance = np.linalg.norm(example.answer_codes - example.own_codes, axis=1)
     shown = axes[2, 1].scatter(example.people[:, 0], example.people[:, 1] + 1, c=distance, s=26, cmap="viridis")
     # in the empty panel, so that the others keep their size
     figure.colorbar(shown, cax=axes[2, 2].inset_axes((0.05, 0.1, 0.06, 0.8)), label="‖Δz‖ of the panel to the left")
-    axes[2, 1].set_title("Test data, by how far z must move")
+    axes[2, 1].set_title("(h) Test data, by how far z must move")
     axes[2, 2].set_axis_off()
     for axis in axes.ravel()[:-1]:
         axis.axvline(0.0, color=COLOURS["black"], lw=0.8, ls="--")
