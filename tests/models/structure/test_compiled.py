@@ -9,17 +9,26 @@ from hypothesis.extra.numpy import arrays
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from attain.core import compiled
 from attain.models import Goal
 from attain.models.structure.compiled import CellSum, compile_score
+from attain.models.structure.compiled_trees import compile_trees, single_bounds
 from attain.models.structure.states import NUMBER, UNKNOWN, States
+from attain.models.structure.trees import unverified_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table
 
@@ -177,6 +186,96 @@ def test_so_are_linear_models_with_three_classes(name, target, kernels) -> None:
 def test_pipelines_are_followed_cell_by_cell(model, no_kernels) -> None:
     goal, rows = _goal(model, probability=0.6), _shuffled()
     np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
+
+
+TREES = {
+    "DecisionTree": lambda: DecisionTreeClassifier(max_depth=6, random_state=0),
+    "RandomForest": lambda: RandomForestClassifier(7, max_depth=7, random_state=0),
+    "ExtraTrees": lambda: ExtraTreesClassifier(7, random_state=0),
+    "GradientBoosting": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
+    "GradientBoosting from zero": lambda: GradientBoostingClassifier(n_estimators=8, init="zero", random_state=0),
+    "HistGradientBoosting": lambda: HistGradientBoostingClassifier(max_iter=8),
+    "XGBoost": lambda: _xgboost(n_estimators=8, max_depth=4),
+    "XGBoost, few rounds": lambda: _xgboost(n_estimators=3, base_score=0.2, num_parallel_tree=2),
+    "LightGBM": lambda: _lightgbm(n_estimators=8, min_child_samples=5),
+    "LightGBM, steep": lambda: _lightgbm(n_estimators=8, min_child_samples=5, sigmoid=1.7),
+    "LightGBM, random forest": lambda: _lightgbm(n_estimators=5, boosting="rf", bagging_freq=1, bagging_fraction=0.5),
+}
+"""Small models of each kind, made when a test needs them."""
+
+
+def _xgboost(**parameters):
+    return pytest.importorskip("xgboost").XGBClassifier(n_jobs=1, **parameters)
+
+
+def _lightgbm(**parameters):
+    return pytest.importorskip("lightgbm").LGBMClassifier(n_jobs=1, verbose=-1, **parameters)
+
+
+def _near_thresholds(goal: Goal, random_rows: np.ndarray) -> np.ndarray:
+    """Rows with numbers at the ends of the sides of splits, and next to them."""
+    trees = compile_trees(unverified_ensemble(goal, TABLE.values), TABLE.values, 1)
+    rows = random_rows.copy()
+    random = np.random.default_rng(5)
+    for j in range(3):
+        ends = trees.thresholds[(trees.nodes[:, 0] == j) & np.isfinite(trees.thresholds[:, 2]), 2]
+        if len(ends):
+            chosen = random.choice(ends, len(rows))
+            towards = random.choice([-np.inf, np.inf], len(rows))
+            rows[:, j] = np.where(random.random(len(rows)) < 0.5, chosen, np.nextafter(chosen, towards))
+    rows[np.abs(rows) < 1e-30] = 0.0  # as which LightGBM reads numbers up to 1e-35
+    return rows
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), FunctionTransformer(np.negative)], ids=["scaled", "falling"])
+@pytest.mark.parametrize("name", TREES)
+def test_trees_are_scored_without_them(name, scaler, monkeypatch) -> None:
+    goal = _goal(_pipeline(TREES[name](), scaler))
+    score, rows = _compiled(goal), _shuffled()
+    rows = np.concatenate((rows, _near_thresholds(goal, rows)))
+    plain, quick = _both(monkeypatch, lambda: score(rows))
+    assert plain.tobytes() == quick.tobytes()
+    single = 2e-7 if name.startswith("XGBoost") else 1e-14
+    np.testing.assert_allclose(plain, goal.judge(rows).score, rtol=0, atol=single)
+    again = np.concatenate([score(rows[i : i + 7]) for i in range(0, len(rows), 7)])
+    assert all(len(empty) == 0 for empty in _both(monkeypatch, lambda: score(rows[:0])))
+    assert again.tobytes() == plain.tobytes(), "a row's score does not depend on the rows beside it"
+
+
+@pytest.mark.parametrize("target", [0, 2])
+@pytest.mark.parametrize("name", ["RandomForest", "GradientBoosting", "HistGradientBoosting", "XGBoost", "LightGBM"])
+def test_so_are_trees_with_three_classes(name, target, monkeypatch) -> None:
+    goal, rows = _goal(_pipeline(TREES[name](), y=THREE), target), _shuffled()
+    score = _compiled(goal)
+    plain, quick = _both(monkeypatch, lambda: score(rows))
+    assert plain.tobytes() == quick.tobytes()
+    np.testing.assert_allclose(plain, goal.judge(rows).score, rtol=0, atol=2e-7)
+
+
+@pytest.mark.parametrize("name", ["HistGradientBoosting", "XGBoost", "LightGBM", "RandomForest"])
+def test_trees_that_take_missing_cells_and_no_pipeline(name, no_kernels) -> None:
+    model = TREES[name]().fit(X[NUMBERS], Y)
+    table = Table.read(X[NUMBERS], Schema(SCHEMA.features[:3]))
+    for target, probability in ((0, None), (1, 0.7)):
+        goal = Goal(model, table.layout, target=target, probability=probability, probe=table.values, tolerant=True)
+        judged = goal.judge(table.values)
+        score = compile_score(goal, table.values, lambda judged=judged: (judged.met, judged.score))
+        rows = np.random.default_rng(3).permuted(table.values, axis=0)
+        np.testing.assert_allclose(score(rows), goal.judge(rows).score, rtol=0, atol=2e-7)
+        rows[:, 1] = np.nan  # which no training row has
+        assert np.isnan(score(rows)).all(), "only the model knows"
+
+
+@given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=5))
+def test_bounds_of_single_precision_are_the_largest_doubles(thresholds) -> None:
+    given_, bound = np.array(thresholds), single_bounds(np.array(thresholds))
+    assert (bound.astype(np.float32).astype(np.float64) <= given_).all()
+    assert (np.nextafter(bound, np.inf).astype(np.float32).astype(np.float64) > given_).all()
+
+
+def test_a_start_that_depends_on_the_row_is_not_compiled() -> None:
+    model = GradientBoostingClassifier(n_estimators=3, init=LogisticRegression())
+    assert _compiled(_goal(_pipeline(model))) is None
 
 
 class Overridden(LogisticRegression):

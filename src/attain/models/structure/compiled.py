@@ -1,10 +1,10 @@
 """Compiled scores: a model's score of rows of the matrix, computed without the model.
 
 A search asks for many scores of few rows at a time, where most of what a library takes is spent on frames, checks and
-threads. `compile_score` reads a linear model out of its library, through the pipeline before it, and gives a function
-of the matrix with the same scores. It is used only if it decides like the model about every training row, with scores
-that differ by less than half of the goal's margin. Searches alone use it (`Goal.judge`): whatever a result says was
-decided by the model itself (`Goal.decide`).
+threads. `compile_score` reads a linear model or a tree ensemble out of its library, through the pipeline before it, and
+gives a function of the matrix with the same scores. It is used only if it decides like the model about every training
+row, with scores that differ by less than half of the goal's margin. Searches alone use it (`Goal.judge`): whatever a
+result says was decided by the model itself (`Goal.decide`).
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from scipy.special import expit
 
 from attain.core.compiled import kernels
 from attain.core.errors import ModelError
-from attain.models.structure.encoding import Encoding, Preprocessing, StructureError
-from attain.models.structure.linear import leads_of, rows_to_compare
+from attain.models.structure.compiled_trees import KERNELS, compile_trees
+from attain.models.structure.encoding import Encoding, Preprocessing
+from attain.models.structure.linear import leads_of, rows_to_compare, target_position
 from attain.models.structure.states import UNKNOWN, States
+from attain.models.structure.trees import unverified_ensemble
 
 if TYPE_CHECKING:
     from attain.models.goal import CompiledScore, Goal
 
 Judged: TypeAlias = Callable[[], tuple[np.ndarray, np.ndarray]]
 
-_LIBRARIES: Final = ("sklearn",)
+_LIBRARIES: Final = ("lightgbm", "sklearn", "xgboost")
 """The libraries whose models are compiled; a class that was defined elsewhere may do anything."""
 _METHODS: Final = ("predict", "predict_proba", "decision_function")
-_KERNELS: Final = "attain.models.structure.score_kernels"
 
 
 def compile_score(goal: Goal, values: np.ndarray, judged: Judged) -> CompiledScore | None:
@@ -43,8 +44,8 @@ def compile_score(goal: Goal, values: np.ndarray, judged: Judged) -> CompiledSco
     if goal.margin == 0 or not goal.decisive or not _is_known(goal.model.model):
         return None
     try:
-        compiled = _linear(goal, values)
-    except (StructureError, ModelError):
+        compiled = _compiled(goal, values)
+    except ModelError:
         return None
     met, score = judged()
     own = compiled(values)
@@ -103,7 +104,7 @@ class CellSum:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """The sum of each row, (n,), column after column; NaN where a state is unknown or not taken."""
-        compiled, states = kernels(_KERNELS), self.states
+        compiled, states = kernels(KERNELS), self.states
         if compiled is not None:
             rows = np.ascontiguousarray(rows)
             found: np.ndarray = compiled.sums(
@@ -117,10 +118,12 @@ class CellSum:
         return np.ascontiguousarray(np.add.accumulate(terms, axis=1)[:, -1])  # which adds in order, unlike sum
 
 
-def _linear(goal: Goal, values: np.ndarray) -> CompiledScore:
+def _compiled(goal: Goal, values: np.ndarray) -> CompiledScore:
     preprocessing = Preprocessing(goal.reader)
-    if not hasattr(preprocessing.estimator, "coef_"):
-        raise StructureError(f"{type(preprocessing.estimator).__name__} is not a linear classifier")
+    return (_linear if hasattr(preprocessing.estimator, "coef_") else _trees)(goal, preprocessing, values)
+
+
+def _linear(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> CompiledScore:
     encoding = Encoding.learn(preprocessing, goal.layout.schema, values)
     encoding.verify(preprocessing, rows_to_compare(goal.layout.schema, values))
     leads = CellSum.columns_of(leads_of(goal, preprocessing.estimator, encoding))
@@ -129,6 +132,33 @@ def _linear(goal: Goal, values: np.ndarray) -> CompiledScore:
         lead = leads[0]
         return lambda rows: link(lead(rows)[:, None])
     return lambda rows: link(np.column_stack([lead(rows) for lead in leads]))
+
+
+def _trees(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> CompiledScore:
+    ensemble = unverified_ensemble(goal, values)
+    nodes, target = ensemble.nodes, target_position(goal, preprocessing.estimator)
+    sums = compile_trees(ensemble, values, target)
+    if nodes.votes:
+        return lambda rows: _of_shares(sums(rows) / len(nodes.roots), target, goal.probability is None)
+    link = _link(goal)
+    if len(goal.classes) == 2:
+        sign = nodes.scale if target == 1 else -nodes.scale
+        return lambda rows: link(sign * sums(rows))
+
+    def score(rows: np.ndarray) -> np.ndarray:
+        own = nodes.scale * sums(rows)
+        return link(own[:, [target]] - np.delete(own, target, axis=1))
+
+    return score
+
+
+def _of_shares(shares: np.ndarray, target: int, lead: bool) -> np.ndarray:
+    """The share of the target, or its lead, from the shares of all classes, (n, K), or of the target, (n, 1)."""
+    if shares.shape[1] == 1:
+        own, other = shares[:, 0], 1 - shares[:, 0]
+    else:
+        own, other = shares[:, target], np.delete(shares, target, axis=1).max(axis=1)
+    return np.asarray(own - other if lead else own)
 
 
 def _link(goal: Goal) -> Callable[[np.ndarray], np.ndarray]:

@@ -122,7 +122,7 @@ class Encoding:
         Raises a `StructureError` where it is not a sum over cells.
         """
         cells = [_cells_to_try(feature, rows[:, j]) for j, feature in enumerate(schema)]
-        base = np.array([_base(feature, rows[:, j]) for j, feature in enumerate(schema)])
+        base = base_row(schema, rows)
         columns = np.repeat(np.arange(len(schema)), [len(tried) for tried in cells])
         trials = np.repeat(base[None], len(columns), axis=0)
         trials[np.arange(len(columns)), columns] = np.concatenate(cells)
@@ -245,8 +245,12 @@ def _cells_to_try(feature: Feature, cells: np.ndarray) -> np.ndarray:
     return np.append(tried, np.nan) if feature.fillable or np.isnan(cells).any() else tried
 
 
+def base_row(schema: Schema, rows: np.ndarray) -> np.ndarray:
+    """A row of real cells: the least ordinary one of each column, (d,)."""
+    return np.array([_base(feature, cells) for feature, cells in zip(schema, rows.T, strict=True)])
+
+
 def _base(feature: Feature, cells: np.ndarray) -> float:
-    """A real cell: the least ordinary one."""
     known = cells[ordinary(feature, cells)]
     return float(known.min() if len(known) else cells[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -35,6 +36,12 @@ class TreeNodes:
         Whether cells are rounded to single precision before they are compared.
     width
         The number of columns.
+    start
+        What the sum over trees starts from, (K,); NaN where that is not one number for all rows.
+    scale
+        By what the sum is multiplied to be the model's own score, log-odds where it gives probabilities.
+    single_sums
+        Whether sums are in single precision.
     """
 
     feature: np.ndarray
@@ -47,6 +54,9 @@ class TreeNodes:
     votes: bool
     single: bool
     width: int
+    start: np.ndarray
+    scale: float = 1.0
+    single_sums: bool = False
 
     def as_compared(self, encoded: np.ndarray) -> np.ndarray:
         """Cells in the precision in which the trees compare them."""
@@ -107,7 +117,16 @@ def _is_forest(model: Any) -> bool:
     return forest and isinstance(members, list) and all(hasattr(member, "tree_") for member in members)
 
 
-def _joined(trees: Sequence[_Tree], width: int, *, votes: bool, single: bool) -> TreeNodes:
+def _joined(
+    trees: Sequence[_Tree],
+    width: int,
+    start: np.ndarray,
+    *,
+    votes: bool = False,
+    single: bool = False,
+    single_sums: bool = False,
+    scale: float = 1.0,
+) -> TreeNodes:
     sizes = [len(tree.feature) for tree in trees]
     roots = np.cumsum([0, *sizes[:-1]])
     feature, threshold, left, right, missing_left, value = (np.concatenate(parts) for parts in zip(*trees, strict=True))
@@ -123,6 +142,9 @@ def _joined(trees: Sequence[_Tree], width: int, *, votes: bool, single: bool) ->
         votes=votes,
         single=single,
         width=width,
+        start=start,
+        scale=scale,
+        single_sums=single_sums,
     )
 
 
@@ -131,6 +153,13 @@ def _for_class(values: np.ndarray, k: int, classes: int) -> np.ndarray:
     spread = np.zeros((len(values), classes))
     spread[:, 1 if classes == 2 else k] = values
     return spread
+
+
+def _start(values: np.ndarray, classes: int) -> np.ndarray:
+    """What sums start from, (classes,): of the second of two classes, or of each of several."""
+    start = np.zeros(classes)
+    start[1 if classes == 2 else 0 :] = np.ravel(values)
+    return start
 
 
 def _scikit_tree(tree: Any, value: np.ndarray) -> _Tree:
@@ -145,7 +174,7 @@ def _forest(model: Any) -> TreeNodes:
             raise StructureError(f"{type(model).__name__} has several outputs; pass a model of one of them")
         share = member.tree_.value[:, 0, :]
         trees.append(_scikit_tree(member.tree_, share / share.sum(axis=1, keepdims=True)))
-    return _joined(trees, int(model.n_features_in_), votes=True, single=True)
+    return _joined(trees, int(model.n_features_in_), np.zeros(trees[0].value.shape[1]), votes=True, single=True)
 
 
 def _gradient_boosting(model: Any, classes: int) -> TreeNodes:
@@ -154,7 +183,11 @@ def _gradient_boosting(model: Any, classes: int) -> TreeNodes:
         for members in model.estimators_
         for k, member in enumerate(members)
     ]
-    return _joined(trees, int(model.n_features_in_), votes=False, single=True)
+    width = int(model.n_features_in_)
+    # scikit-learn has no public name for what boosting starts from; an estimator of the user's own depends on the row
+    constant = isinstance(model.init_, str) or hasattr(model.init_, "class_prior_")
+    start = model._raw_predict_init(np.zeros((1, width), dtype=np.float32)) if constant else np.full((1, 1), np.nan)
+    return _joined(trees, width, _start(start, classes), single=True)
 
 
 def _histograms(model: Any, classes: int) -> TreeNodes:
@@ -167,7 +200,7 @@ def _histograms(model: Any, classes: int) -> TreeNodes:
             feature = np.where(nodes["is_leaf"], -1, nodes["feature_idx"].astype(np.intp))
             value, missing_left = _for_class(nodes["value"], k, classes), nodes["missing_go_to_left"]
             trees.append(_Tree(feature, nodes["num_threshold"], nodes["left"], nodes["right"], missing_left, value))
-    return _joined(trees, int(model.n_features_in_), votes=False, single=False)
+    return _joined(trees, int(model.n_features_in_), _start(model._baseline_prediction, classes))
 
 
 def _xgboost(model: Any, classes: int) -> TreeNodes:
@@ -203,7 +236,10 @@ def _xgboost(model: Any, classes: int) -> TreeNodes:
                 _for_class(condition.astype(np.float64), int(k), classes),
             )
         )
-    return _joined(trees, int(booster.num_features()), votes=False, single=True)
+    start = np.atleast_1d(np.asarray(json.loads(learner["learner_model_param"]["base_score"]), dtype=np.float32))
+    if learner["objective"]["name"] in ("binary:logistic", "reg:logistic", "binary:logitraw"):
+        start = -np.log(np.float32(1) / start - np.float32(1))
+    return _joined(trees, int(booster.num_features()), _start(start, classes), single=True, single_sums=True)
 
 
 def _lightgbm(model: Any, classes: int) -> TreeNodes:
@@ -213,7 +249,10 @@ def _lightgbm(model: Any, classes: int) -> TreeNodes:
     trees = [
         _lightgbm_tree(model, info["tree_structure"], i % rounds, classes) for i, info in enumerate(dumped["tree_info"])
     ]
-    return _joined(trees, int(booster.num_feature()), votes=False, single=False)
+    scale = 1.0 / (len(trees) // rounds) if dumped["average_output"] else 1.0
+    steepness = re.search(r"\bsigmoid:(\S+)", str(dumped.get("objective")))
+    scale *= 1.0 if steepness is None else float(steepness[1])
+    return _joined(trees, int(booster.num_feature()), np.zeros(classes), scale=scale)
 
 
 def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _Tree:

@@ -75,17 +75,19 @@ class Ensemble:
         The trees' nodes.
     sources
         Which column of the matrix each column of the trees comes from, (p,); −1 for a constant one.
+    preprocessing
+        The steps before the trees.
     """
 
     nodes: TreeNodes
     schema: Schema
     sources: np.ndarray
+    preprocessing: Preprocessing
     _encoding: Encoding
-    _preprocessing: Preprocessing
 
     def encode(self, rows: np.ndarray, reader: Reader | None = None) -> np.ndarray:
         """The rows as the trees compare them, (n, p); `reader` is needed for rows with levels the schema lacks."""
-        preprocessing = self._preprocessing if reader is None else Preprocessing(reader)
+        preprocessing = self.preprocessing if reader is None else Preprocessing(reader)
         return self.nodes.as_compared(preprocessing(rows))
 
     def encoded_levels(self, column: int) -> np.ndarray:
@@ -94,9 +96,12 @@ class Ensemble:
         doubled = self._encoding.constant + self._encoding.levels[column]
         return self.nodes.as_compared(np.where(doubled[:, width:] > 0.5, np.nan, doubled[:, :width]))
 
-    def number_map(self, column: int, encoded: int) -> tuple[float, float]:
-        """a and b of a + b · x, which a number x in a column of the matrix becomes in a column of the trees."""
-        return float(self._encoding.constant[encoded]), float(self._encoding.slopes[column, encoded])
+    def number_map(self, column: Any, encoded: Any) -> tuple[Any, Any]:
+        """a and b of a + b · x, which a number x in a column of the matrix becomes in a column of the trees.
+
+        Takes a pair of columns, or an array of either.
+        """
+        return self._encoding.constant[encoded], self._encoding.slopes[column, encoded]
 
 
 def read_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
@@ -105,6 +110,13 @@ def read_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
     Raises a `StructureError` for a model that is not a tree ensemble, or whose trees take columns that cannot be traced
     back to single columns of the matrix.
     """
+    ensemble = unverified_ensemble(goal, rows)
+    _verify(ensemble, goal, rows, ensemble.preprocessing.estimator)
+    return ensemble
+
+
+def unverified_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
+    """As `read_ensemble`, without comparing the trees with the model, which is not asked anything."""
     preprocessing = Preprocessing(goal.reader)
     last = preprocessing.estimator
     nodes = read_trees(last, len(goal.classes))
@@ -113,9 +125,7 @@ def read_ensemble(goal: GoalLike, rows: np.ndarray) -> Ensemble:
         encoding = Encoding.learn(lambda asked: _split(preprocessing(asked)), schema, rows).filled(rows)
     except StructureError as error:
         raise _unreadable(last, "its preprocessing cannot be followed back to single columns") from error
-    ensemble = Ensemble(nodes, schema, _sources(encoding, schema, nodes, last), encoding, preprocessing)
-    _verify(ensemble, goal, rows, last)
-    return ensemble
+    return Ensemble(nodes, schema, _sources(encoding, schema, nodes, last), preprocessing, encoding)
 
 
 def boxes(nodes: TreeNodes) -> Boxes:
