@@ -1,6 +1,7 @@
 """Names, levels and values that try to become markup, script or another layout."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,15 +41,20 @@ def hostile(serve: Callable[..., Site]) -> Site:
     model = make_pipeline(numbers, LogisticRegression()).fit(table, labels)
     schema = Schema.infer(table)
     schema = schema.change(IMAGE, label=QUOTED, unit=IMAGE, description=SCRIPT)
+    texts = {
+        "letter": {"en": {"subject": SCRIPT, "closing": IMAGE}},
+        "inputs": {name: {"en": {"label": f"{QUOTED}{k}", "text": SCRIPT}} for k, name in enumerate(table)},
+        "classes": {IMAGE: {"en": f"{IMAGE}no"}},
+    }
     explainer = Guarded(schema, random_state=0).fit(table, labels)
-    return serve(explainer, model, target=QUOTED, people=table, title=IMAGE)
+    return serve(explainer, model, target=QUOTED, people=table, texts=texts, title=IMAGE)
 
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_names_and_values_never_become_markup(hostile: Site, visit: Any, width: int) -> None:
     page = visit(hostile, width=width)
     page.wait_for_selector("tbody tr")
-    for view in ("people", "person", "try", "kept", "form", "files"):
+    for view in ("people", "person", "try", "map", "compare", "kept", "form", "files"):
         if view in ("form", "files"):
             page.locator("#views button").nth(1 if view == "form" else 2).click()
         elif view == "person":
@@ -59,6 +65,11 @@ def test_names_and_values_never_become_markup(hostile: Site, visit: Any, width: 
             page.locator(".card .icon-button").first.click()
         elif view != "people":
             page.locator(f"#tab-{view}").click()
+        if view == "compare":
+            page.locator(".compare .primary").click()
+            page.wait_for_selector(".method", timeout=60_000)
+        if view == "map":
+            page.wait_for_selector(".frame .end")
         page.wait_for_timeout(500)
         # a markup made from data would be an image without a source of ours, a script, or a listener
         assert page.locator("main img, main script, main [onerror], main [onload], main iframe").count() == 0, view
@@ -74,5 +85,45 @@ def test_a_hostile_person_is_found_and_explained(hostile: Site, visit: Any) -> N
     pick(page, name)
     settled(page)
     assert page.locator(".verdict h1").inner_text() == f"Person {name}"
-    assert IMAGE in page.locator(".verdict .class").inner_text()
+    assert page.locator(".verdict .decision").inner_text() == f"{IMAGE}no"
     assert QUOTED in page.locator(".card .words").first.inner_text()
+
+
+@pytest.mark.parametrize("kind", ["Letter (English)", "Report"])
+def test_letters_and_reports_are_text_too(hostile: Site, visit: Any, tmp_path: Path, kind: str) -> None:
+    page = visit(hostile)
+    page.wait_for_selector("tbody tr")
+    pick(page, page.locator("tbody .name").first.inner_text())
+    settled(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name=kind).click()
+    download.value.save_as(tmp_path / "file.html")
+    # opened as anybody would, the file runs nothing that data brought along: a dialog or an error would be noticed
+    opened = page.context.new_page()
+    said: list[str] = []
+    opened.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    opened.goto((tmp_path / "file.html").as_uri())
+    opened.wait_for_timeout(300)
+    assert said == []
+    assert opened.locator("img[src=x], [onerror], [onload]").count() == 0
+    assert "alert(" in opened.locator("body").inner_text()
+
+
+def test_uploads_are_text_too(hostile: Site, visit: Any, tmp_path: Path) -> None:
+    assert hostile.people is not None
+    people = hostile.people.head(3).copy()
+    people.index = pd.Index([f"=1+1{IMAGE}", SCRIPT, QUOTED], name=IMAGE.upper())
+    path = tmp_path / "<img src=x onerror=alert(4)>.csv"
+    people.to_csv(path)
+    page = visit(hostile)
+    page.locator("#views button").nth(2).click()
+    page.set_input_files("#file", path)
+    page.wait_for_selector(".job .actions")
+    assert page.locator(".job h2").inner_text() == path.name
+    assert page.locator("main img, main script").count() == 0
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV", exact=True).click()
+    download.value.save_as(tmp_path / "answers.csv")
+    ids = pd.read_csv(tmp_path / "answers.csv").iloc[:, 0].tolist()
+    assert len(set(ids)) == 3
+    assert not any(str(one).startswith(("=", "+", "-", "@")) for one in ids)

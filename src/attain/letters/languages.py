@@ -20,6 +20,7 @@ _GROUPED, _GROUPED_WITH_UNIT = 10_000, 1_000
 
 _MONEY: Final = ("$", "€", "£", "¥", "₹")
 _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?%?")
+_CUT_OFF: Final = re.compile(r" and (\d+) more$")
 _LEAST: Final = 12
 """Templates with fewer letters of their own would fit other sentences, too."""
 _LONGEST: Final = 2_000
@@ -60,7 +61,7 @@ class Language:
         """What fills in a sentence: a number, another sentence, or words that stay as they are."""
         if _NUMBER.fullmatch(text):
             return text.translate({ord(","): self.thousands, ord("."): self.decimal}).replace("%", f"{self.percent}%")
-        return self.translated(text) or text
+        return self.translated(text) or _CUT_OFF.sub(lambda found: self.said(" and {} more", found[1]), text)
 
     @cached_property
     def sentences(self) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any
 
 from attain import methods
@@ -53,4 +53,11 @@ class Others:
 
 def _available(name: str) -> bool:
     """Whether what a method needs is installed: JAX for an autoencoder."""
-    return "autoencoder" not in inspect.signature(getattr(methods, name)).parameters or find_spec("jax") is not None
+    if "autoencoder" not in inspect.signature(getattr(methods, name)).parameters:
+        return True
+    try:
+        # now, and not in a thread that answers: SciPy looks for JAX, and fails while another thread is importing it
+        import_module("jax")
+    except ImportError:
+        return False
+    return True

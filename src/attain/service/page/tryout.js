@@ -8,6 +8,12 @@ import { sentence } from "./toast.js";
 
 const MOST_RECORDS = 100;
 
+/** Lets the keyboard reach a part that scrolls. */
+function reachable(node) {
+  if (node.scrollHeight > node.clientHeight) node.tabIndex = 0;
+  else node.removeAttribute("tabindex");
+}
+
 export function tryout(state) {
   const { app, record, answer } = state;
   state.trial ??= { ...(answer?.options?.[0]?.record ?? record) };
@@ -33,6 +39,7 @@ export function tryout(state) {
       meter.set({ score: found.score, accepted: found.flips });
       replace(said, decision(app.schema, found.flips, found.decision), likeness(found.changed.length ? found : { level: found.level }), wrong.length ? badge("bad", t("rulesBroken", wrong.length), "warn") : null);
       replace(broken, wrong.map((text) => h("li", {}, data(text))));
+      reachable(broken);
       replace(
         measures,
         found.changed.length && found.total_shift !== null ? h("span", {}, t("effort", whole(found.total_shift))) : null,
@@ -72,6 +79,7 @@ export function tryout(state) {
   function moved() {
     const different = differences();
     replace(changed, different.length ? [t("changedHere"), " ", different.map((feature) => h("span.chip", {}, data(title(feature)), " ", h("s", {}, data(shown(record[feature.name], feature))), " → ", h("b", {}, data(shown(state.trial[feature.name], feature)))))] : t("nothingChanged"));
+    requestAnimationFrame(() => reachable(changed));
     for (const feature of free) fields.get(feature.name).node.classList.toggle("differs", different.includes(feature));
     judgeSoon();
     shadeSoon();
