@@ -92,12 +92,22 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
 
 def inlined(function: Function) -> Function:
     """Compiles a function that kernels call, for whatever types they call it with; Python cannot call it."""
+    return _helper(function)
+
+
+def lean(function: Function) -> Function:
+    """`inlined` for a function that makes no arrays: references are not counted, which would take longer than most."""
+    return _helper(function, _nrt=False)
+
+
+def _helper(function: Function, **options: bool) -> Function:
     import numba
 
     compiler: Any = numba.njit
-    # no wrappers and no counting of references, which take most of the time to compile it, and to call it
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    done: Function = compiler(nogil=True, error_model="numpy", **options)(function)
+    # wrappers for Python would take a third of the time to compile it
+    done: Function = compiler(
+        nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
+    )(function)
     return done
 
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from attain.core.compiled import inlined, kernel
+from attain.core.compiled import kernel, lean
 from attain.population.percentiles import EDGE, Curves
 
 EXAMPLE = Curves(np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros(1))
 
 
-@inlined
+@lean
 def midrank(cell: float, j: int, curves: Curves) -> float:
     """The interpolated midrank of a cell of column j; NaN where it has none."""
     starts, points, shares, code_starts, codes = curves

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from attain.core.compiled import inlined, kernel
+from attain.core.compiled import kernel, lean
 from attain.tables import program as p
 from attain.tables.grid import DIGITS, LOG10_OF_2
 from attain.tables.program import Limits, Program
@@ -26,13 +26,13 @@ LIMITS = Limits(FLOATS, FLAGS)
 """Examples of arguments."""
 
 
-@inlined
+@lean
 def same(a: float, b: float) -> bool:
     """Whether two cells are equal, or both missing."""
     return a == b or (a != a and b != b)
 
 
-@inlined
+@lean
 def within(value: float, low: float, high: float) -> float:
     """np.clip(value, low, high): NaN stays."""
     if value < low:
@@ -42,13 +42,13 @@ def within(value: float, low: float, high: float) -> float:
     return value
 
 
-@inlined
+@lean
 def copy(source: np.ndarray, target: np.ndarray) -> None:
     for j in range(len(target)):
         target[j] = source[j]
 
 
-@inlined
+@lean
 def entries_below(numbers: np.ndarray, start: int, end: int, value: float) -> int:
     """np.searchsorted: how many of the sorted numbers[start:end] are below a value."""
     first = start
@@ -61,7 +61,7 @@ def entries_below(numbers: np.ndarray, start: int, end: int, value: float) -> in
     return start - first
 
 
-@inlined
+@lean
 def ordinary(cell: float, j: int, integers: np.ndarray, numbers: np.ndarray) -> bool:
     """Whether a cell is neither missing nor a special code."""
     column = p.HEADER + j * p.RECORD
@@ -71,7 +71,7 @@ def ordinary(cell: float, j: int, integers: np.ndarray, numbers: np.ndarray) -> 
     return known
 
 
-@inlined
+@lean
 def exponent(value: float, numbers: np.ndarray) -> int:
     """⌊log₁₀|value|⌋."""
     size = abs(value)
@@ -79,7 +79,7 @@ def exponent(value: float, numbers: np.ndarray) -> int:
     return estimate + (size >= numbers[min(max(estimate + 308, 0), 615)])
 
 
-@inlined
+@lean
 def spacing(value: float, j: int, integers: np.ndarray, numbers: np.ndarray) -> float:
     """The distance between neighbouring grid values of column j near a value."""
     if integers[p.HEADER + j * p.RECORD + p.GRID] != p.SIX_DIGITS:
@@ -87,7 +87,7 @@ def spacing(value: float, j: int, integers: np.ndarray, numbers: np.ndarray) -> 
     return numbers[min(max(exponent(value, numbers) - (DIGITS - 1) + 307, 0), 615)]
 
 
-@inlined
+@lean
 def on_grid(value: float, j: int, integers: np.ndarray, numbers: np.ndarray) -> float:
     """The nearest grid value of column j."""
     grid, scales = integers[p.HEADER + j * p.RECORD + p.GRID], p.POWERS + j * p.SCALES
@@ -106,7 +106,7 @@ def on_grid(value: float, j: int, integers: np.ndarray, numbers: np.ndarray) -> 
     return (result if abs(multiples) < _BEYOND else value) + 0.0
 
 
-@inlined
+@lean
 def placed(
     cell: float, own: float, j: int, low: float, high: float, integers: np.ndarray, numbers: np.ndarray
 ) -> float:
@@ -124,7 +124,7 @@ def placed(
     return own if place != own and (result == place or nearest == place or cell == own) else result
 
 
-@inlined
+@lean
 def level_allowed(
     code: int, own: float, j: int, low: float, high: float, integers: np.ndarray, may: np.ndarray
 ) -> bool:
@@ -134,7 +134,7 @@ def level_allowed(
     )
 
 
-@inlined
+@lean
 def cell_kept(
     cell: float, own: float, j: int, low: float, high: float, integers: np.ndarray, numbers: np.ndarray, may: np.ndarray
 ) -> float:
@@ -155,7 +155,7 @@ def cell_kept(
     return result
 
 
-@inlined
+@lean
 def put_cells(row: np.ndarray, own: np.ndarray, may: np.ndarray, integers: np.ndarray, numbers: np.ndarray) -> None:
     """`Region._cells`, in place."""
     d = len(row)
@@ -172,7 +172,7 @@ def put_cells(row: np.ndarray, own: np.ndarray, may: np.ndarray, integers: np.nd
                 row[j] = kept
 
 
-@inlined
+@lean
 def located(cell: float, numbers: np.ndarray, start: int, end: int) -> int:
     """The key that a cell is, by its position; −1 where it is none."""
     after = min(start + entries_below(numbers, start, end, cell), end - 1)
@@ -182,7 +182,7 @@ def located(cell: float, numbers: np.ndarray, start: int, end: int) -> int:
     return nearest if abs(cell - key) <= _SLACK * max(1.0, min(abs(cell), abs(key))) else -1
 
 
-@inlined
+@lean
 def run(start: int, end: int, row: np.ndarray, program: Program, stack: np.ndarray) -> float:
     """The value that the instructions from start to end make of a row."""
     integers, code, numbers, _ = program
@@ -248,14 +248,14 @@ def run(start: int, end: int, row: np.ndarray, program: Program, stack: np.ndarr
     return stack[0]
 
 
-@inlined
+@lean
 def broken(k: int, row: np.ndarray, program: Program, stack: np.ndarray) -> bool:
     """Whether a row breaks rule k."""
     rule = program.integers[p.RULES] + k * p.RECORD
     return run(program.integers[rule + p.JUDGE], program.integers[rule + p.JUDGE_END], row, program, stack) == -1.0
 
 
-@inlined
+@lean
 def find_parts(section: int, row: np.ndarray, integers: np.ndarray, numbers: np.ndarray, parts: np.ndarray) -> None:
     """The part that each cell is in, for the columns of a section; see `Parts.number`."""
     for at in range(integers[section], integers[section + 1]):
@@ -269,7 +269,7 @@ def find_parts(section: int, row: np.ndarray, integers: np.ndarray, numbers: np.
             parts[j] = end - start + 1 if cell != cell else entries_below(numbers, start, end, cell)
 
 
-@inlined
+@lean
 def find_broken(quickly: bool, row: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray) -> bool:
     """Which rules a row breaks, into `marks` after the first d, and whether there is any.
 
@@ -317,7 +317,7 @@ def find_broken(quickly: bool, row: np.ndarray, program: Program, marks: np.ndar
     return some
 
 
-@inlined
+@lean
 def excess(k: int, row: np.ndarray, program: Program, stack: np.ndarray) -> float:
     """By how much a row breaks rule k."""
     integers, code, _, _ = program
@@ -334,7 +334,7 @@ def excess(k: int, row: np.ndarray, program: Program, stack: np.ndarray) -> floa
     return size
 
 
-@inlined
+@lean
 def no_worse(k: int, row: np.ndarray, own: np.ndarray, program: Program, stack: np.ndarray) -> bool:
     """Whether a row that breaks rule k does so as its factual does, or by less."""
     integers = program.integers
@@ -348,7 +348,7 @@ def no_worse(k: int, row: np.ndarray, own: np.ndarray, program: Program, stack: 
     return math.isfinite(now) and now <= excess(k, own, program, stack)
 
 
-@inlined
+@lean
 def find_unkept(
     row: np.ndarray, own: np.ndarray, may: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray
 ) -> bool:
@@ -365,7 +365,7 @@ def find_unkept(
     return some
 
 
-@inlined
+@lean
 def keeps(
     row: np.ndarray, own: np.ndarray, may: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray
 ) -> bool:
@@ -378,12 +378,12 @@ def keeps(
     return excused and not find_unkept(row, own, may, program, marks, stack)
 
 
-@inlined
+@lean
 def whole(months: float) -> float:
     return np.ceil(months - _ROUNDING * max(1.0, abs(months))) + 0.0
 
 
-@inlined
+@lean
 def clock_value(j: int, own: float, months: float, integers: np.ndarray, numbers: np.ndarray) -> float:
     """Where the clock of column j stands after some months."""
     if not months > 0:
@@ -396,7 +396,7 @@ def clock_value(j: int, own: float, months: float, integers: np.ndarray, numbers
     return min(own if own > below else below, numbers[scales + p.TOP])
 
 
-@inlined
+@lean
 def least_months(j: int, own: float, value: float, integers: np.ndarray, numbers: np.ndarray) -> float:
     """The months after which the clock of column j stands at a value or beyond."""
     months = max(whole((value - own) / numbers[p.POWERS + j * p.SCALES + p.RATE]), 0.0)
@@ -407,13 +407,13 @@ def least_months(j: int, own: float, value: float, integers: np.ndarray, numbers
     return months
 
 
-@inlined
+@lean
 def runs(j: int, own: np.ndarray, integers: np.ndarray, numbers: np.ndarray) -> bool:
     """Whether a clock has a value that can advance."""
     return ordinary(own[j], j, integers, numbers) and own[j] < numbers[p.POWERS + j * p.SCALES + p.TOP]
 
 
-@inlined
+@lean
 def asked_months(row: np.ndarray, own: np.ndarray, integers: np.ndarray, numbers: np.ndarray) -> float:
     """The months that the leading clock shows."""
     for clock in range(integers[p.CLOCKS], integers[p.CLOCKS + 1], p.RECORD):
@@ -424,7 +424,7 @@ def asked_months(row: np.ndarray, own: np.ndarray, integers: np.ndarray, numbers
     return 0.0
 
 
-@inlined
+@lean
 def needed_months(row: np.ndarray, own: np.ndarray, integers: np.ndarray, numbers: np.ndarray) -> float:
     """The months that the changes of features with a pace need."""
     needed = 0.0
@@ -437,7 +437,7 @@ def needed_months(row: np.ndarray, own: np.ndarray, integers: np.ndarray, number
     return needed
 
 
-@inlined
+@lean
 def advance(row: np.ndarray, own: np.ndarray, months: float, integers: np.ndarray, numbers: np.ndarray) -> None:
     """Puts all clocks where they stand after some months."""
     for clock in range(integers[p.CLOCKS], integers[p.CLOCKS + 1], p.RECORD):
@@ -445,7 +445,7 @@ def advance(row: np.ndarray, own: np.ndarray, months: float, integers: np.ndarra
         row[j] = clock_value(j, own[j], months, integers, numbers) if runs(j, own, integers, numbers) else own[j]
 
 
-@inlined
+@lean
 def compute(row: np.ndarray, own: np.ndarray, program: Program, stack: np.ndarray) -> None:
     """`RuleBook._computed`, in place."""
     integers, _, numbers, _ = program
@@ -463,7 +463,7 @@ def compute(row: np.ndarray, own: np.ndarray, program: Program, stack: np.ndarra
                 row[column] = value
 
 
-@inlined
+@lean
 def derive(row: np.ndarray, own: np.ndarray, program: Program, spare: np.ndarray, stack: np.ndarray) -> None:
     """`Region.derived`, in place: clocks in step, and computed columns on their grid."""
     integers, _, numbers, _ = program
@@ -483,7 +483,7 @@ def derive(row: np.ndarray, own: np.ndarray, program: Program, spare: np.ndarray
             row[j] = on_grid(row[j], j, integers, numbers)
 
 
-@inlined
+@lean
 def linear(start: int, end: int, slopes: int, row: np.ndarray, integers: np.ndarray, numbers: np.ndarray) -> float:
     """A linear form of the columns integers[start:end]."""
     total = 0.0
@@ -492,7 +492,7 @@ def linear(start: int, end: int, slopes: int, row: np.ndarray, integers: np.ndar
     return total + numbers[slopes + end - start]
 
 
-@inlined
+@lean
 def solve(
     start: int,
     end: int,
@@ -515,7 +515,7 @@ def solve(
         row[integers[chosen]] -= gap / numbers[slopes + chosen - start]
 
 
-@inlined
+@lean
 def repair_rule(
     k: int, row: np.ndarray, own: np.ndarray, may: np.ndarray, pulls: bool, program: Program, stack: np.ndarray
 ) -> None:
@@ -554,7 +554,7 @@ def repair_rule(
                     row[j] = own[j] + (share if share == share else 0.0) * (row[j] - own[j])
 
 
-@inlined
+@lean
 def repair(
     row: np.ndarray,
     own: np.ndarray,
@@ -577,7 +577,7 @@ def repair(
             break
 
 
-@inlined
+@lean
 def take_from_guide(
     row: np.ndarray,
     guide: np.ndarray,
@@ -597,7 +597,7 @@ def take_from_guide(
                 row[integers[at]] = guide[integers[at]]
 
 
-@inlined
+@lean
 def differs(row: np.ndarray, other: np.ndarray) -> bool:
     found = False
     for j in range(len(row)):
@@ -605,7 +605,7 @@ def differs(row: np.ndarray, other: np.ndarray) -> bool:
     return found
 
 
-@inlined
+@lean
 def number_of_changes(row: np.ndarray, own: np.ndarray, integers: np.ndarray, numbers: np.ndarray) -> int:
     """How many features a row changes, waiting included."""
     number = 0
@@ -616,7 +616,7 @@ def number_of_changes(row: np.ndarray, own: np.ndarray, integers: np.ndarray, nu
     return number
 
 
-@inlined
+@lean
 def in_order(
     row: np.ndarray,
     own: np.ndarray,
@@ -653,7 +653,7 @@ def in_order(
     return months <= own[3 * d + 1]
 
 
-@inlined
+@lean
 def form(
     row: np.ndarray,
     guide: np.ndarray,

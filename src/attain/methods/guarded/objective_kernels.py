@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attain.core.compiled import inlined, kernel
+from attain.core.compiled import kernel, lean
 from attain.population.percentile_kernels import EXAMPLE, midrank
 from attain.population.percentiles import Curves
 from attain.tables import program as p
@@ -12,7 +12,7 @@ from attain.tables.program import Program
 from attain.tables.region_kernels import FLOATS, INTEGERS, PROGRAM, asked_months, needed_months, number_of_changes, same
 
 
-@inlined
+@lean
 def find_shifts(
     row: np.ndarray, own: np.ndarray, weights: np.ndarray, integers: np.ndarray, curves: Curves, shifts: np.ndarray
 ) -> None:
