@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attain import audit, datasets, density, letters, methods, metrics, models, service, testing
+    from attain import audit, datasets, density, letters, methods, metrics, models, scale, service, testing
     from attain.core import errors, frames
     from attain.core.errors import AttainError
     from attain.density import densities
@@ -50,6 +50,7 @@ __all__ = [
     "methods",
     "metrics",
     "models",
+    "scale",
     "service",
     "testing",
 ]

@@ -12,10 +12,10 @@ from attain.audit.canonical import canonical
 from attain.audit.entries import Entries, Shown
 from attain.audit.keys import key_id, named, read_key
 from attain.audit.lines import Head, chained, parsed
-from attain.audit.locks import locked
 from attain.audit.verification import head_path, known_head, last_line
 from attain.core.errors import AttainError, FileError
 from attain.core.files import check_writable, write_atomically
+from attain.core.locks import locked
 from attain.results.record import Record
 
 

@@ -20,8 +20,8 @@ _KEYS: Final = {"command", "arguments", "flags", "versions"}
 
 
 def config_path(out: str) -> str:
-    """The file with the arguments of the run that wrote `out`."""
-    return f"{out}.config.toml"
+    """The file with the arguments of the run that wrote `out`; for a folder it is in the folder."""
+    return str(Path(out) / "_config.toml") if Path(out).is_dir() else f"{out}.config.toml"
 
 
 def write_config(out: str, given: argparse.Namespace) -> str:

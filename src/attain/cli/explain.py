@@ -43,6 +43,11 @@ own record, and the sentence says why. If OUT ends
 with .json, it has the whole result; with .xlsx,
 all its tables, one sheet each.
 
+If OUT is a folder, such as answers/, any number
+of people are answered in constant memory, on all
+cores, into Parquet files in it. Stopped at any
+moment, the same command goes on from there.
+
 {EXIT_CODES}
 example:
   attain explain credit.attain refused.csv \\
@@ -55,10 +60,14 @@ def register(commands: Any) -> None:
     """Adds the command to the parser."""
     command = add_command(commands, "explain", _HELP, _EPILOG)
     command.add_argument("explainer", metavar="E.attain", help="a file written by `attain fit` or `save`")
-    command.add_argument("people", metavar="PEOPLE", help="a CSV or Parquet file with one row per person")
+    command.add_argument(
+        "people", metavar="PEOPLE", help="a CSV or Parquet file with one row per person; for many, a folder of Parquet"
+    )
     add_model(command, "a model file or module:object; see below")
     add_target(command)
-    command.add_argument("--out", required=True, metavar="OUT", help="output file: .csv, .xlsx, .parquet or .json")
+    command.add_argument(
+        "--out", required=True, metavar="OUT", help="output file: .csv, .xlsx, .parquet, .json; or a folder"
+    )
     command.add_argument("--labels", action="store_true", help="call features by their labels and units in OUT")
     command.add_argument("--changes", metavar="FILE", help="also write one row per changed cell: .csv or .parquet")
     for name, text in _MORE.items():
@@ -87,6 +96,11 @@ def register(commands: Any) -> None:
         default="status",
         help="what to do with a record that cannot be read: note it in OUT as UNREADABLE (default), or stop",
     )
+    many = command.add_argument_group("many people", "where OUT is a folder")
+    many.add_argument("--workers", type=int, metavar="N", help="number of processes (default: one for each core)")
+    many.add_argument(
+        "--people-per-file", type=int, default=2000, metavar="N", help="people in each file of answers (default 2000)"
+    )
     add_audit(command)
     add_reading(command)
     add_config(command)
@@ -100,11 +114,14 @@ def run(given: argparse.Namespace) -> int:
     from attain.cli.classifiers import read_model, read_target
     from attain.cli.config import write_config
     from attain.cli.constraints import read_constraints
+    from attain.cli.explain_many import explain_many, is_folder
     from attain.cli.terminal import counted, note
     from attain.core.errors import Interrupted
     from attain.methods.persistence import load
     from attain.tables.files import EXCEL, check_ending, read_people
 
+    if is_folder(given.out):
+        return explain_many(given)
     check_ending(given.out, also=(".json", EXCEL))
     tables = _tables(given)
     for path in tables.values():

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import timedelta
 from functools import cache
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 DELAY = 2.0
 PEOPLE = "people"
@@ -48,21 +49,27 @@ class Tracker:
 
     def update(self, steps: int = 1, found: int | None = None) -> None:
         """Counts steps; with `found`, how many of them had an answer, and the bar shows the share over all."""
-        self._done += steps
-        self._found += found or 0
+        self.show(self._done + steps, None if found is None else self._found + found)
+
+    def show(self, done: int, found: int | None = None, asked: int | None = None) -> None:
+        """Says how many steps are done in all; with `found`, how many of them, or of `asked`, had an answer."""
+        self._done, self._found = done, found or 0
         if self._told is not None:
             self._told(self._done, self._total, self._found)
         if self._bar is None:
             if time.monotonic() - self._started < DELAY or not sys.stderr.isatty():
                 return
             self._bar = _bar()
-            self._bar.add_task(self._label, total=self._total, unit=self._unit, speed="", share="")
+            self._bar.add_task(self._label, total=self._total, unit=self._unit, speed="", left="", share="")
             self._bar.start()
+        speed = self._done / (time.monotonic() - self._started)
+        left = max(self._total - self._done, 0) / speed if speed else None
         self._bar.update(
             self._bar.task_ids[0],
             completed=self._done,
-            speed=f"{self._done / (time.monotonic() - self._started):.3g} {self._unit}/s",
-            share="" if found is None else f"{self._found / max(self._done, 1):.0%} found",
+            speed=f"{speed:.3g} {self._unit}/s",
+            left="" if left is None else f"{timedelta(seconds=round(left))} left",
+            share="" if found is None else f"{found / max(done if asked is None else asked, 1):.0%} found",
         )
 
     def close(self) -> None:
@@ -88,7 +95,7 @@ def _bar() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         TextColumn("{task.fields[share]}"),
         console=_console(),
         transient=True,

@@ -87,6 +87,8 @@ class Explainer(_Learned, ABC):
     """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
     kernels_pay: ClassVar[bool] = False
     """Whether kernels are put to use by themselves where many rows are explained; see `warm_up`."""
+    own_figures: ClassVar[tuple[str, ...]] = ()
+    """The figures that the method's search gives for each answer; results without an answer have them, too."""
 
     schema: Schema | None = field(default=None, kw_only=False)
     laws: Literal["found"] | Sequence[str | Law] | None = "found"
@@ -569,7 +571,7 @@ class Explainer(_Learned, ABC):
             outcome[i] = outcome[i] if outcome[i] is Status.FOUND else None
         exact, interrupted = self._run_batches(replace(problem, slack=None), outcome)
         found = [part for part in (rough, exact) if len(part.rows)]
-        return _joined(found, len(problem.region.schema)), interrupted
+        return self._joined(found), interrupted
 
     def _run_batches(self, problem: Problem, outcome: list[Status | None]) -> tuple[Answers, bool]:
         """All batches, one after the other, and whether they were interrupted; what is done is kept."""
@@ -591,7 +593,19 @@ class Explainer(_Learned, ABC):
                 outcome[i] = outcome[i] or Status.INTERRUPTED
         finally:
             bar.close()
-        return _joined(parts, len(problem.region.schema)), interrupted
+        return self._joined(parts), interrupted
+
+    def _joined(self, parts: list[Answers]) -> Answers:
+        if not parts:
+            figures = {name: np.empty(0) for name in self.own_figures}
+            return Answers(np.empty((0, len(self.schema_))), np.empty(0, dtype=np.intp), np.empty(0), [], figures)
+        return Answers(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.owners for part in parts]),
+            np.concatenate([part.sort_key for part in parts]),
+            [status for part in parts for status in part.status],
+            {name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures},
+        )
 
     def _result(
         self,
@@ -698,18 +712,6 @@ def _batches(owners: np.ndarray, size: int) -> Iterator[np.ndarray]:
 def _owned(answers: Answers, owners: np.ndarray) -> Answers:
     """The answers of a batch, with the owners' positions among all rows."""
     return Answers(answers.rows, owners[answers.owners], answers.sort_key, answers.status, answers.figures)
-
-
-def _joined(parts: list[Answers], features: int) -> Answers:
-    if not parts:
-        return Answers(np.empty((0, features)), np.empty(0, dtype=np.intp), np.empty(0), [])
-    return Answers(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.owners for part in parts]),
-        np.concatenate([part.sort_key for part in parts]),
-        [status for part in parts for status in part.status],
-        {name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures},
-    )
 
 
 def _with_slack_figure(problem: Problem, answers: Answers, slack: Slack) -> Answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -63,36 +63,63 @@ def flattened(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[s
             yield f"{before}{name}", value
 
 
-def _answers(result: Counterfactuals) -> pd.DataFrame:
-    """One row for each option, and one with their own record for each person without an answer.
+class AnswerRows(NamedTuple):
+    """The rows of the table of answers: each option, and each person without an answer, who keeps their own record.
 
-    Person, option (empty where there is none), status, sentence, level, the features, the figures of the option.
+    Attributes
+    ----------
+    owners, rows
+        The position of the person (n,), and the row of the matrix (n, d).
+    leading
+        person, option (None where there is none), status, sentence and level (None where it is not known), as lists.
+    figures
+        The figures of person and option, by name.
     """
+
+    owners: np.ndarray
+    rows: np.ndarray
+    leading: dict[str, list[Any]]
+    figures: dict[str, np.ndarray]
+
+
+def answer_rows(result: Counterfactuals) -> AnswerRows:
+    """The rows in the order of the people, the best option first."""
     table = result.table
     without = np.setdiff1d(np.arange(len(table)), result.owners)
     owners = np.concatenate([result.owners, without])
     rows = np.concatenate([result.rows, table.values[without]])
     order = np.argsort(owners, kind="stable")
     owners, rows, answered = owners[order], rows[order], order < len(result.owners)
-    features = _as_pandas(result, table.take(owners, rows)).reset_index(drop=True)
     figures = {name: np.asarray(values)[owners] for name, values in result.person_figures.items()}
     for name, values in result.option_figures.items():
         figures[name] = np.full(len(owners), np.nan)
         figures[name][answered] = _in_points(name, values[order[answered]])
-    option = pd.array(np.full(len(owners), pd.NA), dtype="Int64")
-    option[answered] = result.ranks[order[answered]]
+    nothing = [None] * len(without)
+    ranks, levels = [*result.ranks.tolist(), *nothing], [*result.levels, *nothing]
     sentences = [*option_sentences(result), *(result.reason(i) for i in without)]
-    taken = set(features.columns)
-    leading: dict[str, Any] = {
-        _person_column(result): [table.labels[i] for i in owners],
-        free_name("option", taken): option,
-        free_name("status", taken): [result.statuses[i].name for i in owners],
-        free_name("sentence", taken): [sentences[k] for k in order],
+    leading = {
+        "person": [table.labels[i] for i in owners],
+        "option": [ranks[k] for k in order],
+        "status": [result.statuses[i].name for i in owners],
+        "sentence": [sentences[k] for k in order],
+        "level": [levels[k] for k in order],
     }
-    if any(result.levels):
-        leading[free_name("level", taken)] = [[*result.levels, *[None] * len(without)][k] for k in order]
+    return AnswerRows(owners, rows, leading, figures)
+
+
+def _answers(result: Counterfactuals) -> pd.DataFrame:
+    """Person, option, status, sentence, level if any is known, the features, the figures of person and option."""
+    owners, rows, leading, figures = answer_rows(result)
+    features = _as_pandas(result, result.table.take(owners, rows)).reset_index(drop=True)
+    taken = set(features.columns)
+    made: dict[str, Any] = {
+        _person_column(result) if name == "person" else free_name(name, taken): values
+        for name, values in leading.items()
+        if name != "level" or any(values)
+    }
+    made[free_name("option", taken)] = pd.array(leading["option"], dtype="Int64")
     named_figures = {free_name(name, taken): values for name, values in figures.items()}
-    return pd.concat([pd.DataFrame(leading), features, pd.DataFrame(named_figures)], axis=1)
+    return pd.concat([pd.DataFrame(made), features, pd.DataFrame(named_figures)], axis=1)
 
 
 def _figures(result: Counterfactuals) -> pd.DataFrame:

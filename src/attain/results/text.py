@@ -18,7 +18,7 @@ CHANGE_HEADER: Final = ("feature", "now", "suggested", "percentile", "shift")
 _VERDICTS = {"outlier": ("not an outlier", "outlier"), "connected": ("not connected", "connected")}
 _SHOWN = 10
 """How many people `str(result)` lists."""
-_MEANS = {
+MEANS = {
     "features_changed": ("features changed, on average", 1, ""),
     "total_shift": ("total shift, on average", 100, " percentile points"),
     "max_shift": ("largest shift, on average", 100, " percentile points"),
@@ -26,6 +26,7 @@ _MEANS = {
     "outlier": ("local outliers", 100, " %"),
     "connected": ("connected to real people of the desired class", 100, " %"),
 }
+"""The figures whose means a summary has: what each is called, the factor and the unit it is shown with."""
 
 SHIFT: Final = (
     "shift: difference between now and then in percentile points of the training data, summed over features; "
@@ -51,33 +52,40 @@ def overview(result: Record, width: int | None = None) -> str:
 
 def summary(result: Record) -> str:
     """How many have an answer, why the others have none, and the means of the figures, in a few lines."""
-    name = "" if result.target_name is None else f" “{plain(result.target_name)}”"
-    asked = f"{result.method}, target {plain(repr(result.target))}{name}"
-    if result.probability is not None:
-        asked += f" with probability at least {number(result.probability)}"
-    lines = [f"{result.found.sum()} of {len(result)} people have an answer ({asked})."]
-    for status, count in Counter(result.statuses).items():
+    known = result.of_best("typicality")
+    levels = {str(kind): int((known == kind).sum()) for kind in Typicality}
+    means = {name: _mean(result, name) for name in MEANS}
+    return "\n".join([*summary_lines(result, Counter(result.statuses), levels, means), *result.notes])
+
+
+def summary_lines(
+    request: Record, statuses: Mapping[Status, int], levels: Mapping[str, int], means: Mapping[str, float]
+) -> list[str]:
+    """The lines of a summary, from a result that has the request, and from counts and means over all people."""
+    name = "" if request.target_name is None else f" “{plain(request.target_name)}”"
+    asked = f"{request.method}, target {plain(repr(request.target))}{name}"
+    if request.probability is not None:
+        asked += f" with probability at least {number(request.probability)}"
+    lines = [f"{statuses.get(Status.FOUND, 0)} of {sum(statuses.values())} people have an answer ({asked})."]
+    for status, count in statuses.items():
         if status is not Status.FOUND:
             lines.append(
                 " ".join([f"{count} × {status}: {status.reason}", *([status.remedy] if status.remedy else [])])
             )
-    known = result.of_best("typicality")
-    counts = [(int((known == kind).sum()), kind) for kind in Typicality]
-    if any(count for count, _ in counts):
-        shown = ", ".join(f"{count} {kind}" for count, kind in counts if count)
+    if any(levels.values()):
+        shown = ", ".join(f"{count} {level}" for level, count in levels.items() if count)
         lines.append(f"  among real people of the desired class: {shown}")
-    for name, (label, factor, unit) in _MEANS.items():
-        mean = _mean(result, name)
-        if not np.isnan(mean):
-            lines.append(f"  {label}: {number(round(factor * mean, 1))}{unit}")
-    return "\n".join([*lines, *result.notes])
+    for name, (label, factor, unit) in MEANS.items():
+        if not np.isnan(means.get(name, np.nan)):
+            lines.append(f"  {label}: {number(round(factor * means[name], 1))}{unit}")
+    return lines
 
 
 def comparison(results: Mapping[str, Record], width: int | None = None) -> str:
     """A column for each method: how many have an answer, how far the answers are, how realistic they look."""
     rows: dict[str, list[str]] = {}
     for result in results.values():
-        means = {name: _mean(result, name) for name in _MEANS}
+        means = {name: _mean(result, name) for name in MEANS}
         for label, cell in {
             "answered": f"{result.found.sum()} of {len(result)}",
             "features changed": number(round(means["features_changed"], 1)),

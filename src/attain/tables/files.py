@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,14 +15,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from attain.core.errors import DataError, FileError, MissingExtraError, listed
+from attain.core.errors import AttainError, DataError, FileError, MissingExtraError, listed
 from attain.core.files import check_writable, write_atomically
 from attain.core.names import repeated
 from attain.core.spreadsheets import csv_bytes, excel_module, unescaped
 from attain.schema import Feature, Schema
 
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
-_PARQUET: Final = (".parquet", ".pq")
+PARQUET: Final = (".parquet", ".pq")
 EXCEL: Final = ".xlsx"
 MISSING: Final = frozenset(
     [
@@ -32,7 +33,8 @@ MISSING: Final = frozenset(
 """What programs write into an empty cell. In a column of levels, those that are levels are not missing."""
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
 _WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
-_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+UNNAMED_INDEX: Final = re.compile(r"__index_level_\d+__")
+"""What a column of a Parquet file is called that holds an index of pandas without a name."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,13 @@ class People:
 
 def check_ending(path: str, also: Sequence[str] = ()) -> None:
     """Rejects, before any work is done, a file whose extension is unknown or that cannot be written."""
-    known = [*_SEPARATORS, *_PARQUET, *also]
-    if _ending(path) not in known:
+    known = [*_SEPARATORS, *PARQUET, *also]
+    if ending_of(path) not in known:
         raise FileError(f"{path!r} has an unknown file extension; use one of {', '.join(known)}")
     check_writable(path)
-    if _ending(path) in _PARQUET:
-        _parquet_module()
-    if _ending(path) == EXCEL:
+    if ending_of(path) in PARQUET:
+        parquet_module()
+    if ending_of(path) == EXCEL:
         excel_module()
 
 
@@ -72,6 +74,31 @@ def read_people(
     texts in CSV files are read as they were before `written` escaped them.
     """
     columns = columns_of(path, separator, escaped)
+    index, chosen = chosen_columns(path, columns, schema, index=index, label=label)
+    if ending_of(path) in PARQUET:
+        whole = _parquet(path, index)
+        frame, labels = whole[chosen], None if label is None else whole[label]
+    else:
+        wanted = [*chosen, *(name for name in (index, label) if name is not None)]
+        cells = _csv(path, separator, wanted, escaped)
+        frame = pd.DataFrame(
+            {name: converted(cells[name], partial(column_of, feature=schema[name])) for name in chosen}
+        )
+        labels = None if label is None else converted(cells[label], _names).rename(label)
+        if index is not None:
+            frame.index = pd.Index(converted(cells[index], _names), name=index or None)
+            labels = None if labels is None else labels.set_axis(frame.index)
+    for name in chosen:
+        if categories and not schema[name].numeric:
+            frame = frame.assign(**{name: _category(frame[name], schema[name])})
+    left_out = [name for name in columns if name not in (*chosen, *frame.index.names, index, label)]
+    return People(frame, labels, left_out)
+
+
+def chosen_columns(
+    path: str, columns: Sequence[str], schema: Schema, *, index: str | None, label: str | None = None
+) -> tuple[str | None, list[str]]:
+    """The column with the names of rows, and the columns of the schema in the order of the file, if it has them all."""
     for flag, name in (("--index", index), ("--label", label)):
         if name is not None and name in schema:
             raise DataError(f"{flag} names {name!r}, which is a feature of the schema; remove it from one of the two")
@@ -82,24 +109,7 @@ def read_people(
         raise DataError(
             f"{path!r} lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns, 40)}"
         )
-    index = "" if index is None and columns[0] == "" else index
-    chosen = [name for name in columns if name in schema]
-    if _ending(path) in _PARQUET:
-        whole = _parquet(path, index)
-        frame, labels = whole[chosen], None if label is None else whole[label]
-    else:
-        wanted = [*chosen, *(name for name in (index, label) if name is not None)]
-        cells = _csv(path, separator, wanted, escaped)
-        frame = pd.DataFrame({name: _converted(cells[name], partial(_column, feature=schema[name])) for name in chosen})
-        labels = None if label is None else _converted(cells[label], _names).rename(label)
-        if index is not None:
-            frame.index = pd.Index(_converted(cells[index], _names), name=index or None)
-            labels = None if labels is None else labels.set_axis(frame.index)
-    for name in chosen:
-        if categories and not schema[name].numeric:
-            frame = frame.assign(**{name: _category(frame[name], schema[name])})
-    left_out = [name for name in columns if name not in (*chosen, *frame.index.names, index, label)]
-    return People(frame, labels, left_out)
+    return "" if index is None and columns[0] == "" else index, [name for name in columns if name in schema]
 
 
 def read_any(path: str, *, index: str | None = None, separator: str | None = None) -> tuple[pd.DataFrame, list[str]]:
@@ -112,13 +122,13 @@ def read_any(path: str, *, index: str | None = None, separator: str | None = Non
     index = "" if index is None and columns[0] == "" else index
     if index is not None and index not in columns:
         raise FileError(f"--index names {index!r}, which {path!r} does not have; it has {listed(columns, 40)}")
-    if _ending(path) in _PARQUET:
+    if ending_of(path) in PARQUET:
         return _parquet(path, index), []
     made, remarks = {}, []
     for name, cells in _csv(path, separator, [name for name in columns if name != index]).items():
-        made[name] = _converted(cells, partial(_inferred, missing=MISSING))
+        made[name] = converted(cells, partial(_inferred, missing=MISSING))
         if not _is_plain(made[name]):
-            made[name] = _converted(cells, _strings)
+            made[name] = converted(cells, _strings)
             words = sorted(MISSING & set(made[name].dropna()))
             if words:
                 remarks.append(
@@ -130,13 +140,13 @@ def read_any(path: str, *, index: str | None = None, separator: str | None = Non
 
 def columns_of(path: str, separator: str | None = None, escaped: bool = False) -> list[str]:
     """The column names of a file, which exist and are distinct; with `escaped`, as they were before `written`."""
-    ending = _ending(path)
-    if ending not in (*_SEPARATORS, *_PARQUET):
-        raise FileError(f"{path!r} has an unknown file extension; use one of {', '.join((*_SEPARATORS, *_PARQUET))}")
+    ending = ending_of(path)
+    if ending not in (*_SEPARATORS, *PARQUET):
+        raise FileError(f"{path!r} has an unknown file extension; use one of {', '.join((*_SEPARATORS, *PARQUET))}")
     if not Path(path).is_file():
         raise FileError(f"there is no file {path!r}")
-    columns = _parquet_columns(path) if ending in _PARQUET else _csv_header(path, _separator(path, separator))
-    columns = list(map(unescaped, columns)) if escaped and ending not in _PARQUET else columns
+    columns = _parquet_columns(path) if ending in PARQUET else _csv_header(path, separator_of(path, separator))
+    columns = list(map(unescaped, columns)) if escaped and ending not in PARQUET else columns
     if not columns:
         raise FileError(f"{path!r} is empty; it must have columns, and their names in the first line")
     if twice := repeated(columns):
@@ -146,25 +156,27 @@ def columns_of(path: str, separator: str | None = None, escaped: bool = False) -
 
 def written(path: str, frame: pd.DataFrame, separator: str | None = None) -> None:
     """Writes a frame without its index, in the format of the file extension; texts in CSV files are escaped."""
-    if _ending(path) in _PARQUET:
+    if ending_of(path) in PARQUET:
         buffer = io.BytesIO()
-        _parquet_module()
+        parquet_module()
         # a column of Parquet has one type, and a table of changes has numbers beside strings
         mixed = [name for name in frame.columns if frame[name].dtype == object and not _is_plain(frame[name])]
         frame = frame.assign(**{str(name): frame[name].map(str, na_action="ignore").astype("str") for name in mixed})
         frame.to_parquet(buffer, engine="pyarrow", index=False)
         write_atomically(path, buffer.getvalue())
     else:
-        write_atomically(path, csv_bytes(frame, _separator(path, separator)))
+        write_atomically(path, csv_bytes(frame, separator_of(path, separator)))
 
 
-def _ending(path: str) -> str:
+def ending_of(path: str) -> str:
+    """The file extension in lower case, with its dot."""
     return Path(path).suffix.lower()
 
 
-def _separator(path: str, given: str | None) -> str:
+def separator_of(path: str, given: str | None) -> str:
+    """The character between cells: the one given, or that of the file extension."""
     if given is None:
-        return _SEPARATORS[_ending(path)]
+        return _SEPARATORS[ending_of(path)]
     separator = given.replace("\\t", "\t")
     if len(separator) != 1:
         raise FileError(f"--separator must be one character, got {given!r}")
@@ -205,21 +217,47 @@ def _csv(
     try:
         import pyarrow.csv
     except ImportError:
-        return _csv_without_arrow(path, _separator(path, separator), columns)
+        return _csv_without_arrow(path, separator_of(path, separator), columns)
+    words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    with reading_csv(path):
+        table = pyarrow.csv.read_csv(path, **csv_options(path, separator, columns, words))
+    return {name: pd.Categorical(table[name].to_pandas()) for name in columns}
+
+
+def csv_options(path: str, separator: str | None, columns: Sequence[str], dtype: Any) -> dict[str, Any]:
+    """Options of pyarrow's readers of CSV files, for some columns as words of this type."""
+    import pyarrow.csv
+
+    return {
+        "read_options": pyarrow.csv.ReadOptions(use_threads=False),  # errors name the row only in a single thread
+        "parse_options": pyarrow.csv.ParseOptions(delimiter=separator_of(path, separator), newlines_in_values=True),
+        "convert_options": pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, dtype), include_columns=list(columns)
+        ),
+    }
+
+
+@contextmanager
+def reading_csv(path: str) -> Iterator[None]:
+    """Turns pyarrow's errors about a CSV file into sentences."""
     try:
-        table = pyarrow.csv.read_csv(
-            path,
-            read_options=pyarrow.csv.ReadOptions(use_threads=False),  # errors name the row only in a single thread
-            parse_options=pyarrow.csv.ParseOptions(delimiter=_separator(path, separator), newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(columns, pyarrow.dictionary(pyarrow.int32(), pyarrow.string())),
-                include_columns=list(columns),
-            ),
-        )
+        yield
+    except AttainError:
+        raise
     except (ValueError, OSError) as error:
         width = _WIDTH.search(str(error))
         raise _uneven(path, *map(int, width.groups())) if width else _unreadable(path, error) from None
-    return {name: pd.Categorical(table[name].to_pandas()) for name in columns}
+
+
+@contextmanager
+def reading_parquet(path: str) -> Iterator[None]:
+    """Turns pyarrow's errors about a Parquet file into sentences."""
+    try:
+        yield
+    except AttainError:
+        raise
+    except (ValueError, OSError) as error:
+        raise FileError(f"{path!r} cannot be read as Parquet: {' '.join(str(error).split())}") from None
 
 
 def _unescaped(cells: pd.Categorical[Any]) -> pd.Categorical[Any]:
@@ -249,12 +287,13 @@ def _uneven(path: str, line: int, wanted: int, found: int) -> FileError:
     )
 
 
-def _converted(cells: pd.Categorical[Any], convert: Callable[[np.ndarray], pd.Series[Any]]) -> pd.Series[Any]:
+def converted(cells: pd.Categorical[Any], convert: Callable[[np.ndarray], pd.Series[Any]]) -> pd.Series[Any]:
     """The cells, of which each distinct one is converted once."""
     return convert(cells.categories.to_numpy(dtype=object)).take(cells.codes).reset_index(drop=True)
 
 
-def _column(words: np.ndarray, feature: Feature) -> pd.Series[Any]:
+def column_of(words: np.ndarray, feature: Feature) -> pd.Series[Any]:
+    """The words of a CSV file as cells of a feature."""
     missing = MISSING - {str(level) for level in feature.levels}
     if not any(isinstance(level, str) for level in feature.levels):
         inferred = _inferred(words, missing)
@@ -320,7 +359,8 @@ def _category(column: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
     return column.astype(pd.CategoricalDtype([*feature.levels, *seen], ordered=feature.kind == "ordinal"))
 
 
-def _parquet_module() -> Any:
+def parquet_module() -> Any:
+    """`pyarrow.parquet`, or an error that says how to install it."""
     try:
         import pyarrow.parquet
     except ImportError:
@@ -329,21 +369,17 @@ def _parquet_module() -> Any:
 
 
 def _parquet_columns(path: str) -> list[str]:
-    reader = _parquet_module()
-    try:
+    reader = parquet_module()
+    with reading_parquet(path):
         columns = reader.read_schema(path).names
-    except (ValueError, OSError) as error:
-        raise FileError(f"{path!r} cannot be read as Parquet: {' '.join(str(error).split())}") from None
-    return [str(name) for name in columns if not _UNNAMED_INDEX.fullmatch(str(name))]
+    return [str(name) for name in columns if not UNNAMED_INDEX.fullmatch(str(name))]
 
 
 def _parquet(path: str, index: str | None) -> pd.DataFrame:
     """A Parquet file; rows are labelled by the column `index`, or else by the index that it was written with."""
-    _parquet_module()
-    try:
+    parquet_module()
+    with reading_parquet(path):
         frame = pd.read_parquet(path, engine="pyarrow")
-    except (ValueError, OSError) as error:
-        raise FileError(f"{path!r} cannot be read as Parquet: {' '.join(str(error).split())}") from None
     if index is None or frame.index.names == [index]:
         return frame
     if any(name is not None for name in frame.index.names):

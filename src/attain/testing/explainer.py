@@ -445,6 +445,8 @@ class ExplainerSuite:
         result = self._fitted().explain(self._model, X, target=people.DESIRED)
         assert len(result) == 0
         assert list(result.frame.columns) == list(X.columns)
+        answered = self._explain()[1]
+        assert answered.option_figures.keys() <= result.option_figures.keys(), "name them in `own_figures`"
 
     def test_the_callers_data_are_left_as_they_were(self) -> None:
         model = self._model

@@ -70,6 +70,7 @@ class CCHVAE(LatentExplainer):
     """
 
     citation = "pawelczyk2020learning"
+    own_figures = ("latent_distance", "reconstruction_flip", "code_outside_box", "shells")
 
     autoencoder: AutoencoderChoice = "chvae"
     samples: int = integer(100, least=1)

@@ -96,6 +96,7 @@ class FACE(Explainer):
 
     needs_rows = True
     citation = "poyiadzi2020face"
+    own_figures = ("path_length", "endpoint", "copies_a_person")
 
     neighbours: int = integer(20, least=1)
     density: Kernel = choice("kde", Kernel)

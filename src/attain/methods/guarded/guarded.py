@@ -104,6 +104,7 @@ class Guarded(Explainer):
     needs_rows = True
     kernels_pay = True
     citation = "pawelczyk2020learning"
+    own_figures = ("typicality", "typicality_p", "easiest_shift")
     _settings: ClassVar[GuardedSettings] = GuardedSettings()
 
     density: DensityChoice = None

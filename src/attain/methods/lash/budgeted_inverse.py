@@ -95,6 +95,7 @@ class BudgetedInverseClassification(Explainer):
     needs_rows = True
 
     citation = "lash2017budget"
+    own_figures = ("cost",)
 
     cost_budget: float | None = number(None, above=0)
     indirect: Sequence[str] = ()

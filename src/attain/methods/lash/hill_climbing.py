@@ -76,6 +76,7 @@ class HillClimbingLocalSearch(Explainer):
     needs_rows = True
 
     citation = "lash2017generalized"
+    own_figures = ("cost",)
 
     cost_budget: float | None = number(None, above=0)
     directions: Mapping[str, Direction] | None = None

@@ -72,6 +72,7 @@ class NearestUnlike(Explainer):
 
     needs_rows = True
     citation = "brughmans2023nice"
+    own_figures = ("copies_a_person",)
 
     neighbours: int = integer(50, least=1)
     reversion: bool = True

@@ -98,6 +98,7 @@ class ActionableRecourse(Explainer):
     """
 
     citation = "ustun2019actionable"
+    own_figures = ("cost", "proven")
 
     cost: RecourseCost = choice("total", RecourseCost)
     percentiles: Estimate = choice("ecdf", Estimate)

@@ -87,6 +87,7 @@ class REVISE(LatentExplainer):
     needs_rows = True
 
     citation = "joshi2019towards"
+    own_figures = ("distance",)
 
     autoencoder: AutoencoderChoice = "chvae"
     method: Method = choice("auto", Method)

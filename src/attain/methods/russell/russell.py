@@ -78,6 +78,7 @@ class Russell(Explainer):
     """
 
     citation = "russell2019efficient"
+    own_figures = ("distance", "proven")
 
     def _prepare(self) -> None:
         self.spread_ = Spread(self.schema_, self.table_.values)

@@ -96,6 +96,7 @@ class Wachter(Explainer):
     needs_rows = True
 
     citation = "wachter2018counterfactual"
+    own_figures = ("distance",)
 
     method: Method = choice("auto", Method)
     aim: float = number(0.25, above=0)

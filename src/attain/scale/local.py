@@ -1,0 +1,104 @@
+"""People of a file answered in slices by processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Final
+
+import joblib  # type: ignore[import-untyped]
+
+from attain.core.checks import check_integer
+from attain.core.errors import FileError, Interrupted
+from attain.core.progress import track
+from attain.scale.batch import ExplainBatch
+from attain.scale.shards import Shards, Summary
+from attain.scale.workers import Counts, answered
+from attain.tables.streams import PeopleStream
+
+PEOPLE_PER_FILE: Final = 2_000
+
+
+def explain(
+    people: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    batch: ExplainBatch,
+    *,
+    index: str | None = None,
+    separator: str | None = None,
+    people_per_file: int = PEOPLE_PER_FILE,
+    workers: int | None = None,
+    note: Callable[[str], None] = warnings.warn,
+) -> Summary:
+    """Answers the people of a file, in memory that does not grow with their number, on all cores.
+
+    The answers are Parquet files in the folder `out`, which is a table to whatever reads Parquet: one row for each
+    option, as in `Counterfactuals.to_csv`. A call that was stopped, by whatever means, is continued by the same call,
+    and the bytes in the end are those of one that was not; a folder of another call is refused.
+
+    Parameters
+    ----------
+    people
+        A CSV or Parquet file, or a folder of Parquet files.
+    out
+        The folder, which is made.
+    batch
+        Explainer, model and request.
+    index
+        The column of the file with people's names; by default as in `attain explain`.
+    separator
+        That of a CSV file.
+    people_per_file
+        How many people are in each file of answers: what is lost when a process is killed is less than that for each.
+    workers
+        How many processes to use, one thread each; by default one for each core. With 1, this process does the work.
+    note
+        Is called with sentences on what is going on.
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C; its `result` is the summary of what is answered.
+    """
+    check_integer("people_per_file", people_per_file, 1)
+    if workers is not None:
+        check_integer("workers", workers, 1)
+    stream = PeopleStream(os.fspath(people), batch.explainer.schema_, index=index, separator=separator)
+    batch = batch.named_by(stream.index_name, integers=stream.integers)
+    shards = Shards(os.fspath(out))
+    run = {
+        "people_digest": stream.digest(),
+        "people_per_file": people_per_file,
+        "columns": [[field.name, str(field.type)] for field in batch.columns],
+        "settings": batch.empty.settings,
+    }
+    with shards.opened(run):
+        done, total = shards.done(), Summary()
+        for number in sorted(done):
+            total.add(shards.summary(number))
+        if done:
+            note(f"{total.people:,} people are answered already; going on with the others")
+        bar = track(max(stream.rows - total.people, 0), "answering")
+        new = Summary()
+
+        def tell(unfinished: Counts) -> None:
+            bar.show(new.people + unfinished.people, new.found + unfinished.found, new.asked + unfinished.asked)
+
+        slices = stream.slices(people_per_file, lambda number: number not in done)
+        left = -(-stream.rows // people_per_file) - len(done)
+        number = max(min(workers or int(joblib.cpu_count()), left), 1)
+        if left > 1:
+            batch.warm_up()  # what this process compiles, its workers read from the cache
+        try:
+            for summary in answered(slices, batch, shards, number, tell, note):
+                new.add(summary)
+                tell(Counts())
+        except KeyboardInterrupt:
+            total.add(new)
+            raise Interrupted(total) from None
+        except FileError as error:
+            raise FileError(f"{error}; what is answered so far is kept, and the same call goes on from there") from None
+        finally:
+            bar.close()
+        return shards.finish()

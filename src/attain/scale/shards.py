@@ -1,0 +1,183 @@
+"""A folder of answers: a Parquet file for each slice of people, what they follow from, and at the end a summary.
+
+`_run.json` says what the answers follow from. A file of answers is written whole or not at all, and its bytes depend on
+its people alone; so a run that was stopped at any moment goes on where it was, and ends with the bytes of one that was
+not. `_summary.json` is written last. Names that begin with `_` are ignored by whoever reads the folder as one table.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from attain.core.errors import FileError
+from attain.core.files import write_atomically
+from attain.core.locks import locked
+from attain.results.counterfactuals import Counterfactuals
+from attain.results.exports import flattened
+from attain.results.status import Status
+from attain.results.text import MEANS
+from attain.tables.files import parquet_module, reading_parquet
+
+if TYPE_CHECKING:
+    import pyarrow
+
+RUN: Final = "_run.json"
+
+SUMMARY: Final = "_summary.json"
+_FORMAT: Final = "attain-answers-1"
+_NAME: Final = re.compile(r"part-(\d{8})\.parquet")
+_HALF: Final = re.compile(
+    r"\.(progress|(_run\.json|_summary\.json|_config\.toml|part-\d{8}\.parquet)\.[0-9a-f]+)\.part"
+)
+"""Files of a run that was killed while it wrote."""
+_KEY: Final = b"attain"
+"""The summary of a file of answers, among the metadata of its schema."""
+
+
+@dataclass
+class Summary:
+    """What can be added up over batches of people.
+
+    Attributes
+    ----------
+    people, options
+        How many there are.
+    status
+        How many searches ended with each status.
+    level
+        How many of the best options have each level, where levels are known.
+    sums
+        For some figures of the best options, their sum and the number of options that have one.
+    """
+
+    people: int = 0
+    options: int = 0
+    status: dict[str, int] = field(default_factory=dict)
+    level: dict[str, int] = field(default_factory=dict)
+    sums: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, result: Counterfactuals) -> Summary:
+        """The summary of one result."""
+        best = [level for level, first in zip(result.levels, result.best, strict=True) if first and level]
+        sums = {}
+        for name in MEANS:
+            values = result.of_best(name)
+            known = values[~np.isnan(values)]
+            if known.size:
+                sums[name] = (float(known.sum()), int(known.size))
+        return cls(len(result), len(result.owners), dict(Counter(map(str, result.statuses))), dict(Counter(best)), sums)
+
+    @classmethod
+    def read(cls, facts: Mapping[str, Any]) -> Summary:
+        """The summary that was written as JSON."""
+        return cls(**{**facts, "sums": {name: tuple(pair) for name, pair in facts["sums"].items()}})
+
+    def add(self, other: Summary) -> None:
+        """Adds the summary of other people."""
+        self.people, self.options = self.people + other.people, self.options + other.options
+        self.status = dict(sorted((Counter(self.status) + Counter(other.status)).items()))
+        self.level = dict(sorted((Counter(self.level) + Counter(other.level)).items()))
+        for name, (total, number) in other.sums.items():
+            before = self.sums.get(name, (0.0, 0))
+            self.sums[name] = (before[0] + total, before[1] + number)
+
+    @property
+    def found(self) -> int:
+        """How many people have an answer."""
+        return self.status.get(Status.FOUND.name, 0)
+
+    @property
+    def asked(self) -> int:
+        """How many people needed an answer."""
+        return self.people - self.status.get(Status.ALREADY_DESIRED.name, 0)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of each figure over the best options that have one."""
+        return {name: total / number for name, (total, number) in self.sums.items()}
+
+
+class Shards:
+    """The files of answers in a folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._parquet = parquet_module()
+
+    @contextmanager
+    def opened(self, run: Mapping[str, Any]) -> Iterator[None]:
+        """Makes the folder, or goes on with the same run; only one process at a time does so."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"the folder {str(self.folder)!r} cannot be made: {error.strerror or error}") from None
+        if not (self.folder / RUN).exists() and not all(_is_ours(path) for path in self.folder.iterdir()):
+            raise FileError(f"the folder {str(self.folder)!r} has files of something else; name a new folder")
+        with locked(self.folder / RUN):
+            for path in self.folder.iterdir():
+                if _HALF.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
+            self._check({"format": _FORMAT, **run})
+            yield
+
+    def _check(self, run: Mapping[str, Any]) -> None:
+        path = self.folder / RUN
+        if not path.exists():
+            write_atomically(path, (json.dumps(run, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode())
+            return
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise FileError(f"{str(path)!r} cannot be read; name a new folder for the answers") from None
+        old, new = dict(flattened(before)), dict(flattened(json.loads(json.dumps(run))))
+        other = [name for name in {**new, **old} if old.get(name) != new.get(name)]
+        if other:
+            raise FileError(
+                f"the folder {str(self.folder)!r} has answers of another run, which differs in {', '.join(other[:5])}; "
+                "name a new folder, or delete this one to start again"
+            )
+
+    def path(self, number: int) -> Path:
+        """The file with the answers to the people of a slice."""
+        return self.folder / f"part-{number:08d}.parquet"
+
+    def done(self) -> set[int]:
+        """The numbers of the slices that are answered."""
+        return {int(match[1]) for file in self.folder.iterdir() if (match := _NAME.fullmatch(file.name))}
+
+    def write(self, number: int, table: pyarrow.Table, summary: Summary) -> None:
+        """Writes the answers to a slice."""
+        buffer = io.BytesIO()
+        facts = json.dumps(asdict(summary), sort_keys=True).encode()
+        self._parquet.write_table(table.replace_schema_metadata({_KEY: facts}), buffer, compression="zstd")
+        write_atomically(self.path(number), buffer.getvalue())
+
+    def summary(self, number: int) -> Summary:
+        """The summary of a slice."""
+        path = str(self.path(number))
+        with reading_parquet(path):
+            return Summary.read(json.loads(self._parquet.read_schema(path).metadata[_KEY]))
+
+    def finish(self) -> Summary:
+        """Writes the summary of all slices."""
+        total = Summary()
+        for number in sorted(self.done()):
+            total.add(self.summary(number))
+        facts = {**asdict(total), "found": total.found, "asked": total.asked, "means": total.means}
+        write_atomically(self.folder / SUMMARY, (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode())
+        return total
+
+
+def _is_ours(path: Path) -> bool:
+    return path.name == f"{RUN}.lock" or _HALF.fullmatch(path.name) is not None

@@ -1,0 +1,238 @@
+"""Slices of people answered by this process, or by several that hold the explainer and the model, one thread each."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
+from joblib.externals.loky.backend.reduction import dumps  # type: ignore[import-untyped]
+
+from attain.core.errors import AttainError
+from attain.core.progress import listening
+from attain.scale.batch import ExplainBatch
+from attain.scale.shards import Shards, Summary
+
+_ATTEMPTS: Final = 3
+"""How often a slice is begun if the process that answers it ends unexpectedly."""
+_LOOK: Final = 0.25
+"""Seconds between two looks at what processes have done."""
+_SILENT: Final = 60.0
+"""After so many seconds without an answer, a note says that the model may hang."""
+_ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+Slices = Iterator[tuple[int, pd.DataFrame]]
+
+
+class Counts(NamedTuple):
+    """People who are done with, those of them who needed an answer, and those who have one."""
+
+    people: int = 0
+    asked: int = 0
+    found: int = 0
+
+
+def answered(
+    slices: Slices,
+    batch: ExplainBatch,
+    shards: Shards,
+    workers: int,
+    tell: Callable[[Counts], None],
+    note: Callable[[str], None],
+) -> Iterator[Summary]:
+    """Answers slices and writes the answers; gives a summary of each when it is written.
+
+    `tell` is called with what is known about slices that have been begun. With one worker, this process does the work.
+    """
+    if workers > 1:
+        yield from _by_processes(slices, batch, shards, workers, tell, note)
+        return
+    for number, people in slices:
+        yield _answer(batch, shards, number, people, tell)
+
+
+def _answer(
+    batch: ExplainBatch, shards: Shards, number: int, people: pd.DataFrame, tell: Callable[[Counts], None]
+) -> Summary:
+    def told(done: int, asked: int, found: int) -> None:
+        tell(Counts(len(people) - asked + done, done, found))
+
+    with listening(told, len(people)):
+        result = batch.explain(people)
+    summary = Summary.of(result)
+    shards.write(number, batch.table(result), summary)
+    return summary
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A slice of people, its place on the board, and how often it was begun."""
+
+    number: int
+    people: pd.DataFrame
+    slot: int
+    attempts: int = 1
+
+
+def _by_processes(
+    slices: Slices,
+    batch: ExplainBatch,
+    shards: Shards,
+    workers: int,
+    tell: Callable[[Counts], None],
+    note: Callable[[str], None],
+) -> Iterator[Summary]:
+    with _board(shards.folder, 2 * workers) as (path, board):
+        start = (os.getpid(), _pickled(batch), str(shards.folder), path, len(board))
+        pool, waiting = _pool(workers, start), dict[Future[Summary], _Task]()
+        slots, stop, silent = list(range(len(board))), None, _Silence(note)
+
+        def submit(task: _Task) -> None:
+            board[task.slot] = 0
+            with _without_interrupts():
+                waiting[pool.submit(_work, task.slot, task.number, task.people)] = task
+
+        try:
+            reading: Slices | None = slices
+            while waiting or reading is not None:
+                while reading is not None and slots:
+                    try:
+                        number, people = next(reading)
+                    except StopIteration:
+                        reading = None
+                    except AttainError as error:  # what was begun before is finished first
+                        reading, stop = None, error
+                    else:
+                        submit(_Task(number, people, slots.pop()))
+                lost = []
+                for future in wait(waiting, _LOOK, FIRST_COMPLETED).done:
+                    task = waiting.pop(future)
+                    try:
+                        summary = future.result()
+                    except BrokenProcessPool:
+                        lost.append(task)
+                        continue
+                    slots.append(task.slot)
+                    board[task.slot] = 0
+                    yield summary
+                if lost:
+                    lost += waiting.values()
+                    waiting.clear()
+                    pool.shutdown(kill_workers=True)
+                    pool = _pool(workers, start)
+                    for task in lost:
+                        submit(_again(task))
+                now = Counts(*board.sum(axis=0).tolist())
+                silent.look(now)
+                tell(now)
+            if stop is not None:
+                raise stop
+        finally:
+            pool.shutdown(kill_workers=True)
+
+
+def _again(task: _Task) -> _Task:
+    if task.attempts == _ATTEMPTS:
+        raise AttainError(
+            f"a process ended {_ATTEMPTS} times while it answered the {len(task.people):,} people of slice "
+            f"{task.number}: the model may crash, or the memory may not suffice; use fewer workers, or look at these "
+            "people. What is answered so far is kept, and the same call goes on from there"
+        )
+    return replace(task, attempts=task.attempts + 1)
+
+
+class _Silence:
+    """Notes once when nobody has been answered for a while."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note, self._last, self._since = note, Counts(), time.monotonic()
+
+    def look(self, now: Counts) -> None:
+        if now != self._last:
+            self._last, self._since = now, time.monotonic()
+        elif time.monotonic() - self._since > _SILENT:
+            self._since = float("inf")
+            self._note(
+                f"nobody has been answered for {_SILENT:.0f} s; if the model hangs, stop, and call again with a timeout"
+            )
+
+
+def _pickled(batch: ExplainBatch) -> bytes:
+    try:
+        pickled = bytes(dumps(batch))
+    except Exception as error:
+        raise AttainError(
+            f"the explainer or the model cannot be sent to other processes ({type(error).__name__}: {error}); use one "
+            "worker"
+        ) from None
+    return pickled
+
+
+def _pool(workers: int, start: tuple[Any, ...]) -> Any:
+    return ProcessPoolExecutor(workers, initializer=_start, initargs=start, env=_ONE_THREAD)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignores Ctrl-C for the moment, and in processes that are started meanwhile for good: this one stops them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _board(folder: Path, slots: int) -> Iterator[tuple[str, np.ndarray]]:
+    """An array in a file, (slots, 3), in which each process counts what it has done."""
+    path = folder / ".progress.part"
+    board = np.memmap(path, np.int64, "w+", shape=(slots, 3))
+    try:
+        yield str(path), board
+    finally:
+        path.unlink(missing_ok=True)
+
+
+_state: tuple[ExplainBatch, Shards, np.ndarray]
+"""What a worker holds."""
+
+
+def _start(parent: int, pickled: bytes, folder: str, board: str, slots: int) -> None:
+    """Readies a worker."""
+    global _state
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    batch: ExplainBatch = pickle.loads(pickled)
+    _state = batch, Shards(folder), np.memmap(board, np.int64, "r+", shape=(slots, 3))
+    batch.warm_up()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process when the one that started it has ended: nobody would take its answers."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)
+
+
+def _work(slot: int, number: int, people: pd.DataFrame) -> Summary:
+    batch, shards, board = _state
+
+    def tell(counts: Counts) -> None:
+        board[slot] = counts
+
+    return _answer(batch, shards, number, people, tell)

@@ -1,0 +1,47 @@
+"""Answers people with two processes whose model hangs, until it is interrupted; run by test_local.py."""
+
+import sys
+import time
+
+import numpy as np
+
+from attain.core.errors import Interrupted
+from attain.methods import NearestUnlike
+from attain.scale import ExplainBatch, explain, workers
+from attain.testing import people
+
+X = people.frame(150)
+model = people.linear_model(X, people.labels(X))
+
+
+class Hanging:
+    classes_ = model.classes_
+    feature_names_in_ = model.feature_names_in_
+
+    def predict(self, frame):  # type: ignore[no-untyped-def]
+        if len(frame) == 50:
+            time.sleep(600)
+        return model.predict(frame)
+
+    def predict_proba(self, frame):  # type: ignore[no-untyped-def]
+        if len(frame) == 50:
+            time.sleep(600)
+        return np.asarray(model.predict_proba(frame))
+
+
+if __name__ == "__main__":
+    explainer = NearestUnlike(people.schema(), laws=people.LAWS).fit(X, people.labels(X))
+    batch = ExplainBatch(explainer, Hanging(), target=people.DESIRED)
+    submitted = workers._Silence.look
+
+    def look(self, now):  # type: ignore[no-untyped-def]
+        if workers._Silence.look is look:
+            workers._Silence.look = submitted  # type: ignore[method-assign]
+            print("begun", flush=True)
+        submitted(self, now)
+
+    workers._Silence.look = look  # type: ignore[method-assign]
+    try:
+        explain(sys.argv[1], sys.argv[2], batch, people_per_file=50, workers=2)
+    except Interrupted:
+        print("interrupted", flush=True)

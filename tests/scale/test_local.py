@@ -1,0 +1,294 @@
+"""Files answered in slices: what is stopped goes on, the bytes are the same, and what goes wrong costs nothing done."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from attain.core import files
+from attain.core.errors import AttainError, Interrupted
+from attain.scale import ExplainBatch, explain
+from attain.testing import people
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def unbroken(batch: ExplainBatch, others: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The answers to all people in slices of 20, by this process."""
+    out = tmp_path_factory.mktemp("answers") / "out"
+    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
+    return out
+
+
+def test_the_folder_is_the_table_of_answers(batch: ExplainBatch, others: Path, unbroken: Path) -> None:
+    X = people.frame(205, seed=7)
+    expected = batch.named_by("who", integers=False).table(batch.explain(X.rename_axis("who")))
+    assert pq.read_table(unbroken).equals(expected)
+    assert len(list(unbroken.glob("*.parquet"))) == 11
+    facts = json.loads((unbroken / "_summary.json").read_text())
+    frame = expected.to_pandas()
+    assert facts["people"] == 205
+    assert facts["found"] == frame.loc[frame["status"] == "FOUND", "who"].nunique()
+    assert facts["options"] == frame["option"].notna().sum()
+    best = frame[frame["option"] == 1]
+    assert facts["means"]["total_shift"] == pytest.approx(best["total_shift"].mean() / 100)
+    assert facts["means"]["outlier"] == pytest.approx(best["outlier"].mean())
+
+
+@pytest.mark.parametrize("name", ["people.csv", "parts"])
+def test_the_same_people_in_other_files_have_the_same_answers(
+    name: str, batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path
+) -> None:
+    explain(others / name, tmp_path / "out", batch, index="who", people_per_file=20, workers=1)
+    expected = {key: value for key, value in contents(unbroken).items() if key != "_run.json"}
+    assert {key: value for key, value in contents(tmp_path / "out").items() if key != "_run.json"} == expected
+
+
+def test_what_is_there_is_not_answered_again(batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path) -> None:
+    out, notes = tmp_path / "out", list[str]()
+    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
+    for number in (0, 3, 10):
+        (out / f"part-{number:08d}.parquet").unlink()
+    (out / "_summary.json").unlink()
+    (out / ".part-00000003.parquet.0123456789abcdef.part").write_bytes(b"half")
+    kept = {path: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
+    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=notes.append)
+    assert contents(out) == contents(unbroken)
+    assert all(path.stat().st_mtime_ns == before for path, before in kept.items())
+    assert notes == ["160 people are answered already; going on with the others"]
+
+
+def test_answers_of_another_run_are_not_mixed_in(
+    batch: ExplainBatch, others: Path, tmp_path: Path, classifier: Any
+) -> None:
+    out, path = tmp_path / "out", others / "people.parquet"
+    explain(path, out, batch, people_per_file=100, workers=1)
+    before = contents(out)
+    with pytest.raises(AttainError, match=r"of another run, which differs in people_digest; name a new folder"):
+        explain(others / "people.csv", out, batch, index="who", people_per_file=100)
+    with pytest.raises(AttainError, match=r"differs in people_per_file;"):
+        explain(path, out, batch, people_per_file=50)
+    with pytest.raises(AttainError, match=r"differs in settings.n;"):
+        explain(path, out, ExplainBatch(batch.explainer, batch.model, target=people.DESIRED), people_per_file=100)
+    X = people.frame(150)
+    other = people.tree_model(X, people.labels(X))
+    with pytest.raises(AttainError, match=r"settings.model"):
+        explain(path, out, ExplainBatch(batch.explainer, other, target=people.DESIRED, n=2), people_per_file=100)
+    assert contents(out) == before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(AttainError, match="has files of something else"):
+        explain(path, tmp_path / "mine", batch)
+
+
+def test_a_full_disk_costs_nothing_that_is_done(
+    batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, replace = tmp_path / "out", os.replace
+
+    def full(source: Any, target: Any) -> None:
+        if "00000004" in str(target):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "replace", full)
+        with pytest.raises(AttainError, match=r"No space left on device; what is answered so far is kept"):
+            explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
+    assert len(list(out.glob("*.parquet"))) == 4
+    assert not list(out.glob(".*"))
+    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=str)
+    assert contents(out) == contents(unbroken)
+
+
+def test_input_that_cannot_be_read_costs_nothing_before_it(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
+    lines = (others / "people.csv").read_text().splitlines()
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join([*lines[:150], "p149,1", *lines[151:]]))
+    with pytest.raises(AttainError, match=r"line 151: it has 2 cells, .*; what is answered so far is kept"):
+        explain(path, tmp_path / "out", batch, index="who", people_per_file=20, workers=1)
+
+
+def test_one_bad_record_is_one_status(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(others / "people.csv", dtype=str)
+    frame.loc[30, "income"], frame.loc[50, "education"] = "a lot", "PhD"
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    explain(tmp_path / "people.csv", tmp_path / "out", batch, index="who", people_per_file=20, workers=1)
+    answers, good = pd.read_parquet(tmp_path / "out"), batch.named_by("who", integers=False)(people.frame(205, seed=7))
+    bad = answers["status"] == "UNREADABLE"
+    assert answers.loc[bad, "who"].tolist() == ["p30", "p50"]
+    assert answers.loc[bad, "sentence"].str.contains("found 'a lot'|found 'PhD'").all()
+    pd.testing.assert_frame_equal(
+        answers[~bad].reset_index(drop=True),
+        good[~good["who"].isin(["p30", "p50"])].reset_index(drop=True),
+        check_dtype=False,
+    )
+
+
+_MODEL = """
+import os, time
+from attain.testing import people
+
+X = people.frame(150)
+classifier = people.linear_model(X, people.labels(X))
+
+
+class Model:
+    classes_ = classifier.classes_
+    feature_names_in_ = classifier.feature_names_in_
+
+    def __init__(self, how):
+        self.how = how
+
+    def predict_proba(self, frame):
+        if len(frame) < 100 and self.how != "fine" and os.getpid() != int(os.environ["PARENT"]):
+            if self.how == "always" or not os.path.exists("died"):
+                open("died", "w").close()
+                os.kill(os.getpid(), 9)
+        return classifier.predict_proba(frame)
+
+    def predict(self, frame):
+        return classifier.predict(frame)
+
+
+fine, once, always = Model("fine"), Model("once"), Model("always")
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A module with models that end their process: never, once, always."""
+    (tmp_path / "ending.py").write_text(_MODEL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PARENT", str(os.getpid()))
+    import ending  # type: ignore[import-not-found]
+
+    yield ending
+    sys.modules.pop("ending")
+
+
+def test_processes_give_the_same_bytes_also_where_one_dies(
+    module: Any, batch: ExplainBatch, others: Path, tmp_path: Path
+) -> None:
+    path, done = others / "people.parquet", []
+    for name, workers in (("fine", 1), ("once", 2)):
+        own = ExplainBatch(batch.explainer, getattr(module, name), target=people.DESIRED)
+        explain(path, tmp_path / name, own, people_per_file=50, workers=workers)
+        done.append(contents(tmp_path / name))
+    assert (tmp_path / "died").exists()
+    assert done[0] == done[1]
+
+
+@pytest.mark.slow
+def test_a_slice_on_which_processes_die_again_and_again_is_named(
+    module: Any, batch: ExplainBatch, others: Path, tmp_path: Path
+) -> None:
+    own = ExplainBatch(batch.explainer, module.always, target=people.DESIRED)
+    with pytest.raises(AttainError, match=r"a process ended 3 times while it answered the .* people of slice"):
+        explain(others / "people.parquet", tmp_path / "always", own, people_per_file=50, workers=2)
+
+
+def test_a_model_that_cannot_be_sent_is_refused(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
+    import threading
+
+    lock = threading.Lock()
+
+    def decide(frame: pd.DataFrame) -> Any:
+        with lock:
+            return batch.model.model.predict(frame)
+
+    own = ExplainBatch(batch.explainer, decide, target=people.DESIRED)
+    with pytest.raises(AttainError, match=r"cannot be sent to other processes .*; use one worker"):
+        explain(others / "people.parquet", tmp_path / "out", own, people_per_file=50, workers=2)
+
+
+def test_a_model_that_hangs_on_one_person_costs_this_person_only(
+    batch: ExplainBatch, others: Path, tmp_path: Path
+) -> None:
+    X = people.frame(205, seed=7)
+    classifier = batch.model.model
+    odd = X["savings"].iloc[33]
+
+    def decide(frame: pd.DataFrame) -> Any:
+        if (frame["savings"] == odd).any():
+            time.sleep(30)
+        return classifier.predict(frame)
+
+    own = ExplainBatch(batch.explainer, decide, target=people.DESIRED, timeout=0.3)
+    summary = explain(others / "people.parquet", tmp_path / "out", own, people_per_file=30, workers=1)
+    late = pq.read_table(tmp_path / "out").to_pandas().query("status == 'TIME_SPENT'")
+    assert late["who"].tolist() == [X.index[33]]
+    assert summary.people == 205
+
+
+def test_an_interruption_keeps_what_is_done(
+    batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, seen = tmp_path / "out", []
+    real = ExplainBatch.explain
+
+    def stopped(self: ExplainBatch, frame: pd.DataFrame) -> Any:
+        seen.append(len(frame))
+        if len(seen) == 6:  # the first batch is empty
+            raise KeyboardInterrupt
+        return real(self, frame)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExplainBatch, "explain", stopped)
+        with pytest.raises(Interrupted) as stop:
+            explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
+    assert stop.value.result.people == 80  # type: ignore[attr-defined]
+    assert len(list(out.glob("*.parquet"))) == 4
+    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=str)
+    assert contents(out) == contents(unbroken)
+
+
+def _kills(folder: Path, path: Path, kills: int, workers: int) -> dict[str, Any]:
+    """What tests/scale/killing.py reports."""
+    command = [sys.executable, str(Path(__file__).parent / "killing.py"), str(folder), str(path), str(kills)]
+    done = subprocess.run([*command, str(workers)], capture_output=True, text=True, timeout=600, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_killed_at_a_hundred_moments_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    people.frame(25, seed=7).to_parquet(tmp_path / "few.parquet")
+    report = _kills(tmp_path, tmp_path / "few.parquet", 100, 1)
+    assert report == {"kills": 100, "runs": report["runs"], "equal": report["runs"]}
+
+
+@pytest.mark.slow
+def test_killed_with_its_workers_it_ends_with_the_same_bytes(others: Path, tmp_path: Path) -> None:
+    report = _kills(tmp_path, others / "people.parquet", 20, 2)
+    assert report == {"kills": 20, "runs": report["runs"], "equal": report["runs"]}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_stops_all_processes_within_two_seconds(others: Path, tmp_path: Path) -> None:
+    script = Path(__file__).parent / "interrupted.py"
+    command = [sys.executable, "-W", "ignore", str(script), str(others / "people.parquet"), str(tmp_path / "out")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    os.killpg(process.pid, signal.SIGINT)
+    started = time.monotonic()
+    out, error = process.communicate(timeout=60)
+    assert time.monotonic() - started < (2 if os.environ.get("ATTAIN_THOROUGH") else 20)
+    assert (out, error, process.returncode) == ("interrupted\n", "", 0)
+    time.sleep(1)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
