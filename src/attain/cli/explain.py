@@ -101,6 +101,8 @@ def register(commands: Any) -> None:
     many.add_argument(
         "--people-per-file", type=int, default=2000, metavar="N", help="people in each file of answers (default 2000)"
     )
+    many.add_argument("--engine", choices=("local", "ray", "spark"), default="local", help="what runs the workers")
+    many.add_argument("--address", metavar="A", help="a cluster of Ray or Spark (default: this machine)")
     add_audit(command)
     add_reading(command)
     add_config(command)

@@ -62,6 +62,8 @@ def explain_many(given: argparse.Namespace) -> int:
             separator=given.separator,
             people_per_file=given.people_per_file,
             workers=given.workers,
+            engine=given.engine,
+            address=given.address,
             note=note,
         )
     except Interrupted as stop:

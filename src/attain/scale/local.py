@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Literal, get_args
 
 import joblib  # type: ignore[import-untyped]
 
-from attain.core.checks import check_integer
+from attain.core.checks import check_choice, check_integer
 from attain.core.errors import FileError, Interrupted
 from attain.core.progress import track
 from attain.scale.batch import ExplainBatch
 from attain.scale.shards import Shards, Summary
-from attain.scale.workers import Counts, answered
+from attain.scale.slices import PEOPLE_PER_FILE, Counts, SliceWork
+from attain.scale.workers import answered
 from attain.tables.streams import PeopleStream
 
-PEOPLE_PER_FILE: Final = 2_000
+Engine = Literal["local", "ray", "spark"]
 
 
 def explain(
@@ -29,6 +31,8 @@ def explain(
     separator: str | None = None,
     people_per_file: int = PEOPLE_PER_FILE,
     workers: int | None = None,
+    engine: Engine = "local",
+    address: str | None = None,
     note: Callable[[str], None] = warnings.warn,
 ) -> Summary:
     """Answers the people of a file, in memory that does not grow with their number, on all cores.
@@ -53,6 +57,10 @@ def explain(
         How many people are in each file of answers: what is lost when a process is killed is less than that for each.
     workers
         How many processes to use, one thread each; by default one for each core. With 1, this process does the work.
+    engine, address
+        What runs the workers: "local" processes, "ray" or "spark", on this machine or on the cluster at `address`. Each
+        worker of an engine reads and writes for itself, so that Parquet files and folder must be at the same place for
+        all of them. The bytes are the same.
     note
         Is called with sentences on what is going on.
 
@@ -62,9 +70,12 @@ def explain(
         After Ctrl-C; its `result` is the summary of what is answered.
     """
     check_integer("people_per_file", people_per_file, 1)
+    check_choice("engine", engine, get_args(Engine))
     if workers is not None:
         check_integer("workers", workers, 1)
     stream = PeopleStream(os.fspath(people), batch.explainer.schema_, index=index, separator=separator)
+    if engine != "local" and stream.is_csv:
+        raise FileError(f"{stream.path!r} is CSV, which {engine} cannot read in parts; write it as Parquet first")
     batch = batch.named_by(stream.index_name, integers=stream.integers)
     shards = Shards(os.fspath(out))
     run = {
@@ -85,13 +96,18 @@ def explain(
         def tell(unfinished: Counts) -> None:
             bar.show(new.people + unfinished.people, new.found + unfinished.found, new.asked + unfinished.asked)
 
-        slices = stream.slices(people_per_file, lambda number: number not in done)
-        left = -(-stream.rows // people_per_file) - len(done)
-        number = max(min(workers or int(joblib.cpu_count()), left), 1)
-        if left > 1:
-            batch.warm_up()  # what this process compiles, its workers read from the cache
+        left = [number for number in range(-(-stream.rows // people_per_file)) if number not in done]
+        if engine == "local":
+            slices = stream.slices(people_per_file, lambda number: number not in done)
+            number = max(min(workers or int(joblib.cpu_count()), len(left)), 1)
+            if len(left) > 1:
+                batch.warm_up()  # what this process compiles, its workers read from the cache
+            summaries: Iterable[Summary] = answered(slices, batch, shards, number, tell, note)
+        else:
+            work = SliceWork(stream, batch, shards, people_per_file)
+            summaries = import_module(f"attain.scale.{engine}").answered(work, left, address, workers) if left else ()
         try:
-            for summary in answered(slices, batch, shards, number, tell, note):
+            for summary in summaries:
                 new.add(summary)
                 tell(Counts())
         except KeyboardInterrupt:

@@ -79,9 +79,15 @@ class Summary:
         return cls(len(result), len(result.owners), dict(Counter(map(str, result.statuses))), dict(Counter(best)), sums)
 
     @classmethod
-    def read(cls, facts: Mapping[str, Any]) -> Summary:
-        """The summary that was written as JSON."""
+    def read_text(cls, text: str | bytes) -> Summary:
+        """The summary whose `text` this is."""
+        facts = json.loads(text)
         return cls(**{**facts, "sums": {name: tuple(pair) for name, pair in facts["sums"].items()}})
+
+    @property
+    def text(self) -> str:
+        """The summary as JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
 
     def add(self, other: Summary) -> None:
         """Adds the summary of other people."""
@@ -113,7 +119,6 @@ class Shards:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._parquet = parquet_module()
 
     @contextmanager
     def opened(self, run: Mapping[str, Any]) -> Iterator[None]:
@@ -159,15 +164,15 @@ class Shards:
     def write(self, number: int, table: pyarrow.Table, summary: Summary) -> None:
         """Writes the answers to a slice."""
         buffer = io.BytesIO()
-        facts = json.dumps(asdict(summary), sort_keys=True).encode()
-        self._parquet.write_table(table.replace_schema_metadata({_KEY: facts}), buffer, compression="zstd")
+        table = table.replace_schema_metadata({_KEY: summary.text.encode()})
+        parquet_module().write_table(table, buffer, compression="zstd")
         write_atomically(self.path(number), buffer.getvalue())
 
     def summary(self, number: int) -> Summary:
         """The summary of a slice."""
         path = str(self.path(number))
         with reading_parquet(path):
-            return Summary.read(json.loads(self._parquet.read_schema(path).metadata[_KEY]))
+            return Summary.read_text(parquet_module().read_schema(path).metadata[_KEY])
 
     def finish(self) -> Summary:
         """Writes the summary of all slices."""

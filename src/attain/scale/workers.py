@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,9 @@ from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-unt
 from joblib.externals.loky.backend.reduction import dumps  # type: ignore[import-untyped]
 
 from attain.core.errors import AttainError
-from attain.core.progress import listening
 from attain.scale.batch import ExplainBatch
 from attain.scale.shards import Shards, Summary
+from attain.scale.slices import Counts, answer_slice
 
 _ATTEMPTS: Final = 3
 """How often a slice is begun if the process that answers it ends unexpectedly."""
@@ -34,14 +34,6 @@ _SILENT: Final = 60.0
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 Slices = Iterator[tuple[int, pd.DataFrame]]
-
-
-class Counts(NamedTuple):
-    """People who are done with, those of them who needed an answer, and those who have one."""
-
-    people: int = 0
-    asked: int = 0
-    found: int = 0
 
 
 def answered(
@@ -60,20 +52,7 @@ def answered(
         yield from _by_processes(slices, batch, shards, workers, tell, note)
         return
     for number, people in slices:
-        yield _answer(batch, shards, number, people, tell)
-
-
-def _answer(
-    batch: ExplainBatch, shards: Shards, number: int, people: pd.DataFrame, tell: Callable[[Counts], None]
-) -> Summary:
-    def told(done: int, asked: int, found: int) -> None:
-        tell(Counts(len(people) - asked + done, done, found))
-
-    with listening(told, len(people)):
-        result = batch.explain(people)
-    summary = Summary.of(result)
-    shards.write(number, batch.table(result), summary)
-    return summary
+        yield answer_slice(batch, shards, number, people, tell)
 
 
 @dataclass(frozen=True)
@@ -235,4 +214,4 @@ def _work(slot: int, number: int, people: pd.DataFrame) -> Summary:
     def tell(counts: Counts) -> None:
         board[slot] = counts
 
-    return _answer(batch, shards, number, people, tell)
+    return answer_slice(batch, shards, number, people, tell)

@@ -51,7 +51,6 @@ class PeopleStream:
 
     def __init__(self, path: str, schema: Schema, *, index: str | None = None, separator: str | None = None) -> None:
         self.path, self.schema, self._separator = path, schema, separator
-        self._parquet = parquet_module()
         self.files = _files(path)
         self.is_csv = ending_of(self.files[0]) not in PARQUET
         columns = columns_of(self.files[0], separator)
@@ -157,7 +156,7 @@ class PeopleStream:
 
     def _opened(self, path: str) -> Any:
         with reading_parquet(path):
-            file = self._parquet.ParquetFile(path, buffer_size=_BLOCK, pre_buffer=False)
+            file = parquet_module().ParquetFile(path, buffer_size=_BLOCK, pre_buffer=False)
         absent = [name for name in self._wanted if name not in file.schema_arrow.names]
         if absent:
             raise DataError(f"{path!r} lacks columns that {self.files[0]!r} has: {listed(absent)}")
@@ -166,7 +165,7 @@ class PeopleStream:
     def _written_index(self) -> str | None:
         """The column with the index that pandas wrote into the file."""
         with reading_parquet(self.files[0]):
-            written = (self._parquet.read_schema(self.files[0]).pandas_metadata or {}).get("index_columns", [])
+            written = (parquet_module().read_schema(self.files[0]).pandas_metadata or {}).get("index_columns", [])
         return written[0] if len(written) == 1 and isinstance(written[0], str) else None
 
 
