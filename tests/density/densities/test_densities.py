@@ -16,8 +16,10 @@ from attain.core.errors import AttainError, DataError, FileError
 from attain.density.densities.growing import Limits, grow
 from attain.density.uniforms import draw_keys, row_keys, uniforms
 from attain.schema import Feature, Schema
+from attain.tables import Table
 from attain.testing import check_density
 from attain.testing.tables import SCHEMA, example
+from tests.both_paths import same_bytes
 
 PAIR = Schema((Feature("x", "categorical", levels=("a", "b")), Feature("y", "categorical", levels=("a", "b"))))
 
@@ -220,3 +222,19 @@ def test_uniform_numbers_are_uniform_and_depend_on_the_row_alone() -> None:
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.03
     assert abs(np.corrcoef(first[:-1], first[1:])[0, 1]) < 0.03
     assert 0 <= first.min() <= first.max() < 1
+
+
+@pytest.mark.parametrize("parameters", [{}, {"trees": 3}, {"max_depth": 0}], ids=str)
+def test_the_kernel_gives_the_bytes_of_numpy(parameters: dict[str, Any]) -> None:
+    model = densities.TreeDensity(SCHEMA, leaf=5, **parameters).fit(example(rows=300))
+    odd = Table.read(example(rows=120, seed=1), SCHEMA).values
+    odd[::7, SCHEMA.position("age")] = np.nan  # a cell that is never missing in the training rows
+    for rows, names in (
+        (odd, None),
+        (odd, ()),
+        (odd[:1], None),
+        (odd[:0], None),
+        (odd[:5], ("age", "home")),
+        (odd[:5], SCHEMA.names),
+    ):
+        same_bytes(lambda rows=rows, names=names: model.log_density(rows, given=names))

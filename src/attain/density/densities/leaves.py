@@ -26,8 +26,12 @@ class Leaves:
     @cached_property
     def probability(self) -> FloatArray:
         """(leaves, K); the rows sum to 1."""
-        mass = self.mass.astype(np.float64)
-        return mass / mass.sum(axis=1, keepdims=True)
+        return self.mass.astype(np.float64) / self.sums[:, None]
+
+    @cached_property
+    def sums(self) -> FloatArray:
+        """The sum of the masses of each leaf, about 1."""
+        return self.mass.astype(np.float64).sum(axis=1)
 
     @cached_property
     def _ladder(self) -> FloatArray:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -151,16 +152,16 @@ class States:
             raise FileError(f"the file holds other states of column {feature.name!r} than the schema has")
         return cls(feature, float(step[0]), starts, sizes, tails)
 
-    @property
+    @cached_property
     def _log_unit(self) -> float:
         """log of the base measure of one value on the grid."""
         return 0.0 if self.feature.levels or self.feature.kind == "count" or not self.step else float(np.log(self.step))
 
-    @property
+    @cached_property
     def _log_uniform(self) -> FloatArray:
         return -np.log(np.where(self.sizes > 0, self.sizes, 1.0)) - self._log_unit
 
-    @property
+    @cached_property
     def _limits(self) -> tuple[float, float]:
         if self.feature.levels:
             return 0.0, len(self.feature.levels) - 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.checks import check_integer, check_number
+from attain.core.compiled import kernels
 from attain.core.errors import FileError
 from attain.density.autoencoder import State
 from attain.density.densities.base import BLOCK, StateDensity, seed_of, under
 from attain.density.densities.grouping import grouped, learned_order, nested_groups
-from attain.density.densities.growing import Limits, Tree, grow
+from attain.density.densities.growing import LEAF, Limits, Tree, grow
 from attain.density.densities.leaves import Leaves, marginal, smoothed
 from attain.density.densities.states import MISSING, Coded
 from attain.density.uniforms import Keys, draw_keys, row_keys, uniforms
@@ -24,6 +25,8 @@ GROUPS, CLASSES = 32, 24
 """Into how many groups the states of a column are put where trees split on it, and where they tell them apart."""
 LARGEST_LEAVES = 2000
 """With more rows than this times `leaf`, leaves are larger."""
+NEVER = np.iinfo(np.int16).max
+"""A group that none is above: nobody moves on from a leaf."""
 _SEED = 0
 """A constant: every call of `log_density` uses the same particles, so that a row's figure never changes."""
 
@@ -89,6 +92,7 @@ class TreeDensity(StateDensity):
         limits = Limits(max(self.leaf, len(states) // LARGEST_LEAVES), self.max_depth)
         generator = None if self.trees == 1 else np.random.default_rng(seed_of(self.random_state))
         self._forests: dict[int, list[Leaves]] = {}
+        self._arrays: dict[tuple[int, ...], Any] = {}
         for place, j in enumerate(self._order):
             possible = np.ones(self._columns[j].count, dtype=bool)
             possible[MISSING] = counts[j][MISSING] > 0
@@ -124,10 +128,45 @@ class TreeDensity(StateDensity):
     def _log_joint(self, states: Coded, columns: list[int]) -> FloatArray:
         """Σ log p(x_j | columns before j) over some columns."""
         groups = self._grouped(states)
+        kernel = kernels("attain.density.densities.tree_kernels")
+        if kernel is None or not columns:
+            found: Iterable[FloatArray] = (self._probability(j, groups, states[:, j]) for j in columns)
+        else:
+            found = kernel.probabilities(groups.T, states.T, *self._packed(columns))
         total = np.zeros(len(states))
-        for j in columns:
-            total += np.log(self._probability(j, groups, states[:, j]))
+        for probability in found:
+            total += np.log(probability)
         return total
+
+    def _packed(self, columns: list[int]) -> tuple[Any, ...]:
+        """The depth and the arrays of some columns' trees, for the kernel; they are kept for as long as the trees are."""
+        if tuple(columns) not in self._arrays:
+            forests = [self._forests[j] for j in columns]
+            every = [leaves for forest in forests for leaves in forest]
+            numbers = [len(forest) for forest in forests]
+            sizes = [(len(one.tree.column), *one.mass.shape, one.mass.size) for one in every]
+            of_nodes, of_leaves, states, of_masses = zip(*sizes, strict=True)
+            column, group, child = (
+                np.concatenate([getattr(one.tree, name) for one in every]) for name in ("column", "group", "child")
+            )
+            inner, place = column != LEAF, np.arange(len(column))
+            child_at = np.where(inner, child + np.repeat(_starts(of_nodes), of_nodes), place)
+            nodes = [
+                np.where(inner, column, 0),
+                np.where(inner, group, NEVER),
+                child_at,
+                inner & self._unordered[column],
+            ]
+            self._arrays[tuple(columns)] = (
+                _depth(_starts(of_nodes), inner, child_at),
+                np.column_stack([columns, _starts(numbers), numbers]).astype(np.int64),
+                np.column_stack([*map(_starts, (of_nodes, of_leaves, of_masses)), states]).astype(np.int64),
+                np.column_stack(nodes).astype(np.int32),
+                np.where(inner, 0, child).astype(np.int32),
+                np.concatenate([one.mass.ravel() for one in every]),
+                np.concatenate([one.sums for one in every]),
+            )
+        return self._arrays[tuple(columns)]
 
     def _probability(self, j: int, groups: Coded, states: Coded) -> FloatArray:
         """p(x_j | columns before j) of each row; 1 for a missing cell in a column that has none."""
@@ -212,7 +251,7 @@ class TreeDensity(StateDensity):
         if not isinstance(order, list) or sorted(order) != sorted(self._columns):
             raise FileError(f"the file orders the columns {order!r}, where the schema has {sorted(self._columns)}")
         self._order = [int(j) for j in order]
-        self._groups, self._forests = {}, {}
+        self._groups, self._forests, self._arrays = {}, {}, {}
         for place, j in enumerate(self._order):
             count = self._columns[j].count
             group = np.asarray(arrays[f"groups.{j:04d}"])
@@ -224,6 +263,20 @@ class TreeDensity(StateDensity):
                 _restored(found[f"{t:04d}.nodes"], found[f"{t:04d}.mass"], count, self._order[:place])
                 for t in range(self.trees)
             ]
+
+
+def _starts(lengths: Sequence[int]) -> IndexArray:
+    """Where parts of these lengths start, one after the other."""
+    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
+
+
+def _depth(roots: IndexArray, inner: BoolArray, child: IndexArray) -> int:
+    """The depth of the deepest of some trees."""
+    depth, level = 0, roots[inner[roots]]
+    while len(level):
+        below = np.concatenate([child[level], child[level] + 1])
+        depth, level = depth + 1, below[inner[below]]
+    return depth
 
 
 def _resampled(weights: FloatArray, u: FloatArray) -> IndexArray:
