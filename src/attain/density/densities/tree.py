@@ -139,7 +139,7 @@ class TreeDensity(StateDensity):
         return total
 
     def _packed(self, columns: list[int]) -> tuple[Any, ...]:
-        """The depth and the arrays of some columns' trees, for the kernel; they are kept for as long as the trees are."""
+        """The depth and the arrays of some columns' trees, for the kernel; kept for as long as the trees are."""
         if tuple(columns) not in self._arrays:
             forests = [self._forests[j] for j in columns]
             every = [leaves for forest in forests for leaves in forest]
