@@ -18,7 +18,7 @@ MODULES = (
     "knapsack",
     "months",
     "advice",
-    "guarded_speed",
+    "person",
     "fixed_costs",
     "slack",
     "importance",

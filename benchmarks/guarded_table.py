@@ -94,7 +94,7 @@ def write(known: Mapping[str, np.ndarray], commit: str) -> None:
         (
             f"Defaults frozen in commit {commit}. Shares with Wilson intervals, ratios with bootstrap intervals, 95 %. "
             "HELOC is development data (its 30 % set aside, seed 2026); the claim rests on the others. ✗ marks a "
-            "target that was missed. Target 7 is in `guarded_speed.md`, target 8 in `guarded_peers.md`.",
+            "target that was missed. Target 7 is in `person.md`, target 8 in `guarded_peers.md`.",
             "## Targets\n\n" + report.table(*_targets(cells)),
             "## The ladder, and the price of faithfulness\n\n" + report.table(*_ladder(cells)),
             "## All methods\n\n" + report.table(*_all(cells)),

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.compiled import inlined
+from attain.core.compiled import lean
 
 BUCKETS = 256
 _USUAL = 1e5
 """Larger numbers stand for what is out of reach, and come last."""
 
 
-@inlined
+@lean
 def after(one: Any, i: Any, other: Any, j: Any) -> bool:
     """Whether a number comes after another one: it is larger or, if it is equal, its index is."""
     return bool(one > other or (one == other and i > j))
 
 
-@inlined
+@lean
 def sift(values: np.ndarray, which: np.ndarray, place: int, size: int, value: Any, index: Any) -> None:
     """Puts a number into a heap at a place; the root of a heap comes after all others."""
     while 2 * place + 1 < size:
@@ -33,7 +33,7 @@ def sift(values: np.ndarray, which: np.ndarray, place: int, size: int, value: An
     values[place], which[place] = value, index
 
 
-@inlined
+@lean
 def sort(values: np.ndarray, which: np.ndarray, size: int) -> None:
     """Puts the first numbers of a list into order."""
     for place in range(size // 2 - 1, -1, -1):
@@ -44,7 +44,7 @@ def sort(values: np.ndarray, which: np.ndarray, size: int) -> None:
         sift(values, which, 0, last, value, index)
 
 
-@inlined
+@lean
 def select(values: np.ndarray, which: np.ndarray, size: int, k: int) -> None:
     """Moves the k smallest of the first numbers of a list to its beginning, the k-th to its place."""
     first, last = 0, size - 1
@@ -70,7 +70,7 @@ def select(values: np.ndarray, which: np.ndarray, size: int, k: int) -> None:
             break
 
 
-@inlined
+@lean
 def order(
     values: np.ndarray, ordered: np.ndarray, index: np.ndarray, bucket: np.ndarray, start: np.ndarray, k: int
 ) -> None:

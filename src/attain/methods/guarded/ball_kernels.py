@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from attain.core.compiled import inlined, kernel
+from attain.core.compiled import kernel, lean
 
 
-@inlined
+@lean
 def moved(own: float, centre: float, price: float, pull: float, half: float) -> float:
     """The soft threshold of a number, with `half` = 1 / 2μ."""
     move = centre + pull * half - own
@@ -17,7 +17,7 @@ def moved(own: float, centre: float, price: float, pull: float, half: float) -> 
     return own
 
 
-@inlined
+@lean
 def inside(
     moves: np.ndarray,
     own: np.ndarray,
@@ -43,7 +43,7 @@ def inside(
     return True
 
 
-@inlined
+@lean
 def least(
     moves: np.ndarray,
     own: np.ndarray,

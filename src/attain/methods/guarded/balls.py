@@ -178,7 +178,7 @@ class BallSubproblems:
             settings,
             owners,
             transplants,
-            Numbers(moves, np.ascontiguousarray(own), np.ascontiguousarray(centre), price),
+            Numbers(moves, own, centre, price),
             States(differs, shifts + objective.change_weight, gap, gain),
             surrogate.slope[first],
             np.maximum(radius**2 - fixed_sq, 0.0),
@@ -270,7 +270,8 @@ class BallSubproblems:
         """The pairs as kernels take them."""
         numbers, states = self.numbers, self.states
         pairs = (numbers.moves, numbers.own, numbers.centre, numbers.price)
-        return (*pairs, states.differs, states.price, states.gap, states.gain, self.slope)
+        every = (*pairs, states.differs, states.price, states.gap, states.gain, self.slope)
+        return tuple(map(np.ascontiguousarray, every))
 
     @property
     def _multipliers(self) -> np.ndarray:

@@ -175,8 +175,10 @@ class CandidateEvaluator:
         `parents` (n,) are positions in `than`; `guides` as in `Region.final_form`. Densities are not computed yet.
         """
         region = self.problem.region
+        distinct = first_of_each(rows, parents)  # many versions are equal before they are put into final form
+        rows, parents = rows[distinct], parents[distinct]
         owners = than.owners[parents]
-        rows = region.final_form(rows, owners, guides)
+        rows = region.final_form(rows, owners, None if guides is None else guides[distinct])
         chosen = np.flatnonzero(region.admits(rows, owners))
         chosen = chosen[first_of_each(rows[chosen], parents[chosen])]
         cost, than_merit = self.objective.cost(rows[chosen], owners[chosen]), than.merit[parents[chosen]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from attain.core.compiled import inlined, kernel
+from attain.core.compiled import kernel, lean
 from attain.core.order_kernels import BUCKETS, order
 
 
-@inlined
+@lean
 def squared(point: np.ndarray, shortlist: np.ndarray, apart: np.ndarray) -> None:
     """Squared distances (s,) of a point (D,) to those of a shortlist (D, s), one dimension after the other."""
     for i in range(len(apart)):

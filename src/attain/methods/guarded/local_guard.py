@@ -58,7 +58,7 @@ class Shortlist:
 
     def relative(self, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Points (n, D) relative to those of their owners, in single precision."""
-        return (points - self.centre[owners]).astype(np.float32)
+        return (points - self.centre[owners]).astype(np.float32, order="C")
 
     def nearest(self, relative: np.ndarray, owners: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances (n, k) to the k nearest real rows of the shortlists, nearest first, and places on them (n, k)."""

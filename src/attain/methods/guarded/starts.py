@@ -65,7 +65,7 @@ class Starts:
         region, crowd = self.evaluator.problem.region, self.evaluator.guard.crowd
         settings, percentiles = self.evaluator.settings, self.evaluator.objective.percentiles
         free, reach_sq = region.schema.free_columns, (settings.inside * self.radius) ** 2
-        points = crowd.space.transform(region.factuals)
+        points = np.ascontiguousarray(crowd.space.transform(region.factuals))
         movable = np.zeros(points.shape, dtype=bool)
         for j in free:
             movable[:, self._coordinates.of[j]] = ~region.frozen[:, [j]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from attain.core.compiled import inlined, kernel
+from attain.core.compiled import inlined, kernel, lean
 from attain.core.order_kernels import select, sort
 
 _EQUAL = 1e-12
 
 
-@inlined
+@lean
 def frontier(cost: np.ndarray, gain: np.ndarray, index: np.ndarray, size: int, kept: np.ndarray) -> int:
     """Puts the entries that no other beats in cost and gain, cheapest first, into `kept`, and gives their number.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from attain.core.compiled import inlined, kernel
+from attain.core.compiled import kernel, lean
 
 
-@inlined
+@lean
 def same(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two rows are equal; missing cells are."""
     equal = True
