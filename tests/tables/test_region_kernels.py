@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from attain.core import compiled
 from attain.methods.guarded.objective import Objective
 from attain.population.percentiles import Percentiles
+from attain.population.space import MeasuringSpace
 from attain.schema import Constraints, Feature, Schema
 from attain.schema.laws import Law
 from attain.tables import Region, RuleBook, Table
@@ -177,6 +178,10 @@ def test_final_form_and_what_is_admitted_are_the_same_bytes(seed: int) -> None:
     guided = same_bytes(lambda: region.final_form(rows, owners, guides))
     for some in (formed, guided):
         same_bytes(lambda some=some: region.admits(some, owners))
+    for given_guides, made in ((None, formed), (guides, guided)):
+        rows_made, admitted = same_bytes(lambda some=given_guides: region.settled(rows, owners, some))
+        assert rows_made.tobytes() == made.tobytes()
+        assert admitted.tobytes() == region.admits(made, owners).tobytes()
     assert region.book.program is not None
 
 
@@ -193,7 +198,7 @@ def test_a_row_is_put_into_final_form_alike_alone_and_among_others(seed: int) ->
 
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([None, 0.1]))
-def test_the_cost_is_the_same_bytes(seed: int, month_weight: float | None) -> None:
+def test_cost_percentiles_and_points_are_the_same_bytes(seed: int, month_weight: float | None) -> None:
     region, random = case(seed)
     rows, owners, _ = candidates(region, random, 60)
     rows = np.concatenate((rows, region.final_form(rows, owners), np.full((1, rows.shape[1]), math.nan)))
@@ -201,6 +206,9 @@ def test_the_cost_is_the_same_bytes(seed: int, month_weight: float | None) -> No
     percentiles = Percentiles.fit(region.schema, region.factuals, method="midrank")
     objective = Objective(percentiles, region, 0.5, 0.01, month_weight)
     same_bytes(lambda: objective.cost(rows, owners))
+    space = MeasuringSpace.fit(region.schema, region.factuals)
+    same_bytes(lambda: space.transform(rows))
+    same_bytes(lambda: space.transform(rows[:60].reshape(5, 12, -1)))
     same_bytes(lambda: percentiles.interpolated(rows[:, ::2], range(0, rows.shape[1], 2)))
 
 

@@ -1,15 +1,26 @@
-"""Array types, and Python scalars for NumPy's."""
+"""Array types, arrays joined to one, and Python scalars for NumPy's."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 IndexArray: TypeAlias = NDArray[np.intp]
+
+
+def starts(parts: Sequence[Sized]) -> NDArray[np.int64]:
+    """Where each part begins in `joined`, and the last ends."""
+    return np.cumsum([0, *map(len, parts)], dtype=np.int64)
+
+
+def joined(parts: Sequence[ArrayLike]) -> FloatArray:
+    """Numbers one part after the other, as kernels read them."""
+    return np.concatenate([np.zeros(0), *(np.asarray(part, dtype=np.float64) for part in parts)])
 
 
 def as_python(value: Any) -> Any:

@@ -7,7 +7,7 @@ codes and missing cells have no percentile: there, a change counts 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from attain.core.arrays import FloatArray, IndexArray
+from attain.core.arrays import FloatArray, IndexArray, joined, starts
 from attain.core.compiled import kernels
 from attain.core.errors import AttainError, DataError
 from attain.schema import Feature, Schema
@@ -120,7 +120,7 @@ class Percentiles:
     def curves(self) -> Curves:
         """What kernels read."""
         codes = [list(feature.special) for feature in self.schema]
-        return Curves(_starts(self.points), _joined(self.points), _joined(self.shares), _starts(codes), _joined(codes))
+        return Curves(starts(self.points), joined(self.points), joined(self.shares), starts(codes), joined(codes))
 
     def shift(self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
         """How far each cell moved, in [0, 1]: exactly 0 where it did not; NaN in rows without an answer.
@@ -132,10 +132,17 @@ class Percentiles:
         return _shift(self.of, factuals, counterfactuals, columns)
 
     def interpolated_shift(
-        self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None
+        self,
+        factuals: ArrayLike,
+        counterfactuals: ArrayLike,
+        columns: ArrayLike | None = None,
+        ranks: FloatArray | None = None,
     ) -> FloatArray:
-        """`shift` by the interpolated distribution function: inside searches, never what is reported."""
-        return _shift(self.interpolated, factuals, counterfactuals, columns)
+        """`shift` by the interpolated distribution function: inside searches, never what is reported.
+
+        `ranks` is `interpolated(factuals, columns)` where the caller has it.
+        """
+        return _shift(self.interpolated, factuals, counterfactuals, columns, ranks)
 
     def moved(self, rows: FloatArray, moves: FloatArray, where: NDArray[np.bool_]) -> FloatArray:
         """The rows with some cells moved among the training rows, (n, m, d).
@@ -177,14 +184,6 @@ class Percentiles:
         return result
 
 
-def _starts(parts: Sequence[Sized]) -> IndexArray:
-    return np.concatenate(([0], np.cumsum([len(part) for part in parts]))).astype(np.int64)
-
-
-def _joined(parts: Sequence[ArrayLike]) -> FloatArray:
-    return np.concatenate([np.zeros(0), *map(np.asarray, parts)]).astype(np.float64)
-
-
 def total_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
     """TS: the sum of each row's shifts, over the given columns (`schema.free_columns`) or over all there are."""
     return np.asarray(_chosen(shifts, columns).sum(axis=-1))
@@ -219,9 +218,10 @@ def _shift(
     factuals: ArrayLike,
     counterfactuals: ArrayLike,
     columns: ArrayLike | None,
+    ranks: FloatArray | None = None,
 ) -> FloatArray:
     before, after = np.asarray(factuals, dtype=np.float64), np.asarray(counterfactuals, dtype=np.float64)
-    distance = np.abs(percentile(after, columns) - percentile(before, columns))
+    distance = np.abs(percentile(after, columns) - (percentile(before, columns) if ranks is None else ranks))
     same = unchanged(before, after)
     distance = np.where(same, 0.0, np.where(np.isnan(distance), 1.0, distance))
     unanswered = np.isnan(after).all(axis=-1, keepdims=True) & ~same.all(axis=-1, keepdims=True)

@@ -14,11 +14,13 @@ and derived columns are included. Cells that are not a point on a scale are plac
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attain.core.arrays import FloatArray, IndexArray
+from attain.core.arrays import FloatArray, IndexArray, joined, starts
+from attain.core.compiled import kernels
 from attain.population.percentiles import as_matrix
 from attain.schema import Schema
 from attain.tables import ordinary, unchanged
@@ -89,10 +91,23 @@ class MeasuringSpace:
         """The number of coordinates."""
         return len(self.scaled) + len(self.indicated) + 1
 
+    @cached_property
+    def _flat(self) -> tuple[NDArray[np.generic], ...]:
+        """What the kernel reads."""
+        codes = [list(self.schema.features[column].special) for column in self.scaled]
+        return (
+            *(self.scaled.astype(np.int64), self.mean, self.scale, starts(codes), joined(codes)),
+            *(self.indicated.astype(np.int64), self.states, self.complete.astype(np.int64)),
+        )
+
     def transform(self, values: ArrayLike) -> FloatArray:
         """The points of the rows: (n, features) to (n, dimension), whatever the leading dimensions."""
         matrix = as_matrix(values, len(self.schema))
         points = np.empty((*matrix.shape[:-1], self.dimension))
+        if (compiled := kernels("attain.population.space_kernels")) is not None:
+            rows = np.ascontiguousarray(matrix.reshape(-1, matrix.shape[-1]))
+            compiled.transformed(rows, *self._flat, points.reshape(len(rows), -1))
+            return points
         for place, column in enumerate(self.scaled):
             cells = matrix[..., column]
             centred = (cells - self.mean[place]) / self.scale[place]

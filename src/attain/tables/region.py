@@ -29,7 +29,6 @@ from attain.tables.timing import Timing
 
 NOT_A_RULE = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes", "months")
 """The kinds of violation besides the schema's rules between features."""
-_NOT_ASKED = np.empty(0, dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -275,11 +274,8 @@ class Region:
         that is easy: first, if there are `guides`, by taking all features of the rule from the candidate's guide, a
         record that it was made from. The final form of a final form is itself.
         """
-        if (settle := self._kernel) is not None:
-            rows = np.array(rows, dtype=np.float64, order="C")
-            guides = np.zeros((1, rows.shape[1])) if guides is None else np.ascontiguousarray(guides, dtype=np.float64)
-            settle(rows, _owners(owners), guides, True, False, self.book.program, self._arrays, _NOT_ASKED)
-            return rows
+        if self._kernel is not None:
+            return self._settled(rows, owners, guides, forms=True, judges=False)[0]
         factuals = self.factuals[owners]
         rows = self.derived(self._cells(rows, owners, factuals), factuals)
         if not self.book.rules:
@@ -306,6 +302,17 @@ class Region:
         compiled = kernels("attain.tables.region_kernels")
         return None if compiled is None or self.book.program is None else compiled.settle
 
+    def _settled(
+        self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray | None, *, forms: bool, judges: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The rows, in final form with `forms`, and which are admitted, with `judges`."""
+        rows = np.array(rows, dtype=np.float64, order="C", copy=forms or None)
+        guides = rows[:0] if guides is None else np.ascontiguousarray(guides, dtype=np.float64)
+        admitted = np.empty(len(rows), dtype=bool)
+        owners = np.ascontiguousarray(owners, dtype=np.int64)
+        self._kernel(rows, owners, guides, forms, judges, self.book.program, self._arrays, admitted)
+        return rows, admitted
+
     @cached_property
     def _arrays(self) -> Limits:
         """What kernels read."""
@@ -315,6 +322,15 @@ class Region:
             np.concatenate((self.factuals, self.low, self.high, most), axis=1),
             np.concatenate((self.frozen, *states, self._excused), axis=1),
         )
+
+    def settled(
+        self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`final_form` of candidates, and which of them `admits`."""
+        if self._kernel is not None:
+            return self._settled(rows, owners, guides, forms=True, judges=True)
+        rows = self.final_form(rows, owners, guides)
+        return rows, self.admits(rows, owners)
 
     def _guided(self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray) -> np.ndarray:
         """The rows with the features of rules that they break taken from their guides."""
@@ -449,10 +465,8 @@ class Region:
         That is rules between features, limits of derived columns, the number of changes and of months. For searches;
         `allows` checks everything.
         """
-        if (settle := self._kernel) is not None:
-            rows, admitted = np.ascontiguousarray(rows, dtype=np.float64), np.empty(len(rows), dtype=bool)
-            settle(rows, _owners(owners), rows, False, True, self.book.program, self._arrays, admitted)
-            return admitted
+        if self._kernel is not None:
+            return self._settled(rows, owners, None, forms=False, judges=True)[1]
         number = self.changed(rows, owners).sum(axis=1)
         admitted = (number > 0) & (number <= self.max_changes[owners])
         if self.book.rules:
@@ -553,11 +567,6 @@ class Region:
                 at = np.flatnonzero(moved & ~np.isnan(cells))
                 broken[at] |= ~self._levels(j, owners[at])[np.arange(len(at)), cells[at].astype(np.intp)]
         return broken
-
-
-def _owners(owners: np.ndarray) -> np.ndarray:
-    """As kernels take them."""
-    return np.ascontiguousarray(owners, dtype=np.int64)
 
 
 def _pinned(schema: Schema, factuals: np.ndarray) -> np.ndarray:

@@ -270,7 +270,7 @@ def find_parts(section: int, row: np.ndarray, integers: np.ndarray, numbers: np.
 
 
 @lean
-def find_broken(quickly: bool, row: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray) -> bool:
+def find_broken(quickly: int, row: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray) -> bool:
     """Which rules a row breaks, into `marks` after the first d, and whether there is any.
 
     With `quickly` only whether there is any, among those that `RuleBook.all_kept` looks at.
@@ -354,7 +354,7 @@ def find_unkept(
 ) -> bool:
     """The rules that a row does not keep, as `Region.kept` has it; says whether there is any."""
     some, d, integers = False, len(row), program.integers
-    if find_broken(False, row, program, marks, stack):
+    if find_broken(0, row, program, marks, stack):
         for k in range(len(marks) - d):
             if marks[d + k]:
                 followed = integers[integers[p.RULES] + k * p.RECORD + p.FOLLOWED]
@@ -370,7 +370,7 @@ def keeps(
     row: np.ndarray, own: np.ndarray, may: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray
 ) -> bool:
     """`Region.keeps`."""
-    if not find_broken(True, row, program, marks, stack):
+    if not find_broken(1, row, program, marks, stack):
         return True
     excused = False
     for k in range(program.integers[p.EXCUSED], len(may)):
@@ -568,7 +568,7 @@ def repair(
     d, excused = len(row), program.integers[p.EXCUSED]
     for _ in range(_PASSES):
         done = True
-        if find_broken(False, row, program, marks, stack):
+        if find_broken(0, row, program, marks, stack):
             for k in range(len(marks) - d):
                 if marks[d + k] and not may[excused + k] and broken(k, row, program, stack):
                     done = False
@@ -702,16 +702,16 @@ def settle(
 ) -> None:
     """With `forms`, `Region.final_form` of rows, in place; with `judges`, `Region.admits`, into `admitted`.
 
-    `guides` has as many rows, or one that does not count.
+    `guides` has as many rows, or none.
     """
     d, integers, numbers = rows.shape[1], program.integers, program.numbers
     values, flags = limits
     tried, spare, stack = np.empty(d), np.empty(d), np.empty(integers[p.DEPTH])
     marks = np.empty(d + flags.shape[1] - integers[p.EXCUSED], dtype=np.int64)
-    guided = len(guides) == len(rows)
+    guided = len(guides) > 0
     plain = integers[p.PLAIN]
     for i in range(len(rows)):
-        row, own, may, guide = rows[i], values[owners[i]], flags[owners[i]], guides[i if guided else 0]
+        row, own, may, guide = rows[i], values[owners[i]], flags[owners[i]], guides[i] if guided else rows[i]
         kept = True
         if forms:
             kept = form(row, guide, guided, own, may, program, tried, spare, marks, stack)

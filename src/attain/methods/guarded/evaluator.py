@@ -178,8 +178,8 @@ class CandidateEvaluator:
         distinct = first_of_each(rows, parents)  # many versions are equal before they are put into final form
         rows, parents = rows[distinct], parents[distinct]
         owners = than.owners[parents]
-        rows = region.final_form(rows, owners, None if guides is None else guides[distinct])
-        chosen = np.flatnonzero(region.admits(rows, owners))
+        rows, admitted = region.settled(rows, owners, None if guides is None else guides[distinct])
+        chosen = np.flatnonzero(admitted)
         chosen = chosen[first_of_each(rows[chosen], parents[chosen])]
         cost, than_merit = self.objective.cost(rows[chosen], owners[chosen]), than.merit[parents[chosen]]
         # bounds before distances: an excess only adds to the cost

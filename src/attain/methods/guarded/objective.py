@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,16 @@ class Objective:
     change_weight: float
     month_weight: float | None = None
 
+    @cached_property
+    def _ranks(self) -> np.ndarray:
+        """The interpolated midranks of the rows of the region, (n, d)."""
+        return self.percentiles.interpolated(self.region.factuals)
+
     def shifts(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The weighted shift of each free cell, (n, f)."""
         free = self.region.schema.free_columns
-        moved = self.percentiles.interpolated_shift(self.region.factuals[owners][:, free], rows[:, free], free)
+        own, ranks = self.region.factuals[owners][:, free], self._ranks[owners][:, free]
+        moved = self.percentiles.interpolated_shift(own, rows[:, free], free, ranks)
         shifts: np.ndarray = moved * self.region.cost[owners][:, free]
         return shifts
 
@@ -74,6 +81,7 @@ class Objective:
             np.ascontiguousarray(rows, dtype=np.float64),
             np.ascontiguousarray(owners, dtype=np.int64),
             np.ascontiguousarray(region.factuals),
+            self._ranks,
             np.ascontiguousarray(region.cost),
             region.book.program,
             self.percentiles.curves,

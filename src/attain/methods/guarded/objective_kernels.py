@@ -14,7 +14,13 @@ from attain.tables.region_kernels import FLOATS, INTEGERS, PROGRAM, asked_months
 
 @lean
 def find_shifts(
-    row: np.ndarray, own: np.ndarray, weights: np.ndarray, integers: np.ndarray, curves: Curves, shifts: np.ndarray
+    row: np.ndarray,
+    own: np.ndarray,
+    ranks: np.ndarray,
+    weights: np.ndarray,
+    integers: np.ndarray,
+    curves: Curves,
+    shifts: np.ndarray,
 ) -> None:
     """The weighted shift of each free cell; NaN in a row without an answer."""
     first, end = integers[p.FREE], integers[p.FREE + 1]
@@ -25,7 +31,7 @@ def find_shifts(
         missing = missing and row[j] != row[j]
         if not same(row[j], own[j]):
             unmoved = False
-            shift = abs(midrank(row[j], j, curves) - midrank(own[j], j, curves))
+            shift = abs(midrank(row[j], j, curves) - ranks[j])
             if shift != shift:
                 shift = 1.0
         shifts[at - first] = shift * weights[j]
@@ -34,11 +40,12 @@ def find_shifts(
             shifts[at] = np.nan
 
 
-@kernel((FLOATS, INTEGERS, FLOATS, FLOATS, PROGRAM, EXAMPLE, 1.0, 1.0, 1.0, FLOATS[0]))
+@kernel((FLOATS, INTEGERS, FLOATS, FLOATS, FLOATS, PROGRAM, EXAMPLE, 1.0, 1.0, 1.0, FLOATS[0]))
 def costs(
     rows: np.ndarray,
     owners: np.ndarray,
     factuals: np.ndarray,
+    ranks: np.ndarray,
     weights: np.ndarray,
     program: Program,
     curves: Curves,
@@ -52,7 +59,7 @@ def costs(
     shifts = np.empty(integers[p.FREE + 1] - integers[p.FREE])
     for i in range(len(rows)):
         row, own = rows[i], factuals[owners[i]]
-        find_shifts(row, own, weights[owners[i]], integers, curves, shifts)
+        find_shifts(row, own, ranks[owners[i]], weights[owners[i]], integers, curves, shifts)
         total, largest = 0.0, 0.0
         for shift in shifts:
             total += shift

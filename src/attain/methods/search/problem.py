@@ -208,8 +208,8 @@ class Problem:
         in_final_form
             Says that the candidates are in final form already.
         """
-        rows = rows if in_final_form else self.region.final_form(rows, owners)
-        worth = self.region.admits(rows, owners)
+        region = self.region
+        rows, worth = (rows, region.admits(rows, owners)) if in_final_form else region.settled(rows, owners)
         if where is not None:
             worth &= where(rows)
         chosen = np.flatnonzero(worth)
