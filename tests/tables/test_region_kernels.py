@@ -226,3 +226,17 @@ def test_the_made_up_people_are_put_into_final_form_alike() -> None:
     region = Region.of(table, Constraints(), book=RuleBook(schema, [Law(law) for law in people.LAWS]))
     rows, owners, guides = candidates(region, random, 3000)
     same_bytes(lambda: region.final_form(rows, owners, guides))
+
+
+def test_no_rows_and_no_columns_give_none() -> None:
+    schema = people.schema()
+    region = Region.of(Table.read(people.frame(3), schema), Constraints())
+    percentiles = Percentiles.fit(schema, region.factuals, method="midrank")
+    space, none = MeasuringSpace.fit(schema, region.factuals), np.empty(0, dtype=np.intp)
+    empty = region.factuals[none]
+    for found in same_bytes(lambda: region.settled(empty, none, empty)):
+        assert len(found) == 0
+    assert same_bytes(lambda: region.admits(empty, none)).shape == (0,)
+    assert same_bytes(lambda: Objective(percentiles, region, 0.5, 0.01).cost(empty, none)).shape == (0,)
+    assert same_bytes(lambda: space.transform(empty)).shape == (0, space.dimension)
+    assert same_bytes(lambda: percentiles.interpolated(region.factuals[:, :0], [])).shape == (3, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence, Sized
 from typing import Any, TypeAlias
 
@@ -11,6 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 IndexArray: TypeAlias = NDArray[np.intp]
+
+
+def flat(array: FloatArray) -> FloatArray:
+    """The array with its leading dimensions as one."""
+    return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
 
 
 def starts(parts: Sequence[Sized]) -> NDArray[np.int64]:

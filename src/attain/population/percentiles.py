@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from attain.core.arrays import FloatArray, IndexArray, joined, starts
+from attain.core.arrays import FloatArray, IndexArray, flat, joined, starts
 from attain.core.compiled import kernels
 from attain.core.errors import AttainError, DataError
 from attain.schema import Feature, Schema
@@ -111,8 +111,7 @@ class Percentiles:
             positions = np.arange(len(self.schema)) if columns is None else np.asarray(columns, dtype=np.int64)
             matrix = as_matrix(values, len(positions))
             result = np.empty(matrix.shape)
-            cells = np.ascontiguousarray(matrix.reshape(-1, len(positions)))
-            compiled.midranks(cells, positions, self.curves, result.reshape(cells.shape))
+            compiled.midranks(np.ascontiguousarray(flat(matrix)), positions, self.curves, flat(result))
             return result
         return self._apply(_midrank_between if self.method == "midrank" else _line, values, columns)
 

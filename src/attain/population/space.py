@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attain.core.arrays import FloatArray, IndexArray, joined, starts
+from attain.core.arrays import FloatArray, IndexArray, flat, joined, starts
 from attain.core.compiled import kernels
 from attain.population.percentiles import as_matrix
 from attain.schema import Schema
@@ -105,8 +105,8 @@ class MeasuringSpace:
         matrix = as_matrix(values, len(self.schema))
         points = np.empty((*matrix.shape[:-1], self.dimension))
         if (compiled := kernels("attain.population.space_kernels")) is not None:
-            rows = np.ascontiguousarray(matrix.reshape(-1, matrix.shape[-1]))
-            compiled.transformed(rows, *self._flat, points.reshape(len(rows), -1))
+            rows = np.ascontiguousarray(flat(matrix))
+            compiled.transformed(rows, *self._flat, flat(points))
             return points
         for place, column in enumerate(self.scaled):
             cells = matrix[..., column]
