@@ -2,17 +2,21 @@
 
 German credit, gradient boosting, the guarded search; one server process and one client process on loopback, 50
 connections that are kept open. Each connection asks its next question when the last one is answered; an answer that is
-not 200, or none, is lost.
+not 200, or none, is lost. The time of the server's processor is read from /proc: on a machine with nothing else to do,
+one connection waits that long.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -32,6 +36,9 @@ class Load(NamedTuple):
     lost: int
     seconds: float
     times: np.ndarray
+    worked: float
+    """Seconds of the server's processor."""
+    answers: list[bytes]
 
 
 def serve() -> None:
@@ -60,10 +67,22 @@ async def ask(
     return status, await reader.readexactly(length)
 
 
-async def load(name: str, method: str, path: str, bodies: Sequence[bytes], connections: int = CONNECTIONS) -> Load:
-    """All questions, over so many connections."""
+def processor_time(process: int) -> float:
+    """The seconds that a process has worked so far; NaN where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def load(
+    server: int, name: str, method: str, path: str, bodies: Sequence[bytes], connections: int = CONNECTIONS
+) -> Load:
+    """All questions, over so many connections; `server` is the id of its process."""
     waiting = list(reversed(bodies))
     times: list[float] = []
+    answers: list[bytes] = []
     lost = 0
 
     async def connection() -> None:
@@ -72,16 +91,18 @@ async def load(name: str, method: str, path: str, bodies: Sequence[bytes], conne
         while waiting:
             body = waiting.pop()
             started = time.perf_counter()
-            status, _ = await ask(reader, writer, method, path, body)
+            status, answer = await ask(reader, writer, method, path, body)
+            answers.append(answer)
             times.append(time.perf_counter() - started)
             lost += status != 200
         writer.close()
 
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), processor_time(server)
     ended = await asyncio.gather(*(connection() for _ in range(connections)), return_exceptions=True)
     seconds = time.perf_counter() - started
     failed = sum(isinstance(one, BaseException) for one in ended)
-    return Load(name, len(bodies), lost + failed + len(waiting), seconds, np.array(times))
+    worked = processor_time(server) - worked
+    return Load(name, len(bodies), lost + failed + len(waiting), seconds, np.array(times), worked, answers)
 
 
 async def get(path: str) -> Any:
@@ -103,42 +124,59 @@ async def started() -> None:
     raise TimeoutError("the server did not start")
 
 
-async def measured() -> list[Load]:
+async def measured(server: int) -> list[Load]:
     """Every kind of question."""
+    load_of = partial(load, server)
     await started()
     people = (await get("/people?decision=refused&limit=500"))["people"]
     amounts = range(400)
     records = [
-        json.dumps({"record": {**one["record"], "credit_amount": 1_000 + amount}}).encode()
-        for amount in amounts
-        for one in people
+        encoded({"record": {**one["record"], "credit_amount": 1_000 + amount}}) for amount in amounts for one in people
     ]
     asked = [{"person": one["id"], "n": n, "details": False} for n in (1, 2, 3) for one in people]
-    explained = [json.dumps(question).encode() for question in asked]
-    await load("", "POST", "/explain", [json.dumps({**asked[0], "n": 5}).encode()], 1)  # learns about the model
-    alone = await load("/explain, new, one connection", "POST", "/explain", explained[:20], 1)
+    explained = list(map(encoded, asked))
+    await load_of("", "POST", "/explain", [encoded({**asked[0], "n": 5})], 1)  # learns about the model
+    alone = await load_of("/explain, new, one connection", "POST", "/explain", explained[:20], 1)
+    page = await new_options(load_of, people[1:21])
     new, meanwhile = await asyncio.gather(
-        load("/explain, new", "POST", "/explain", explained[20:120]),
-        load("/health meanwhile, one connection", "GET", "/health", [b""] * 500, 1),
+        load_of("/explain, new", "POST", "/explain", explained[20:120]),
+        load_of("/health meanwhile, one connection", "GET", "/health", [b""] * 500, 1),
     )
     return [
-        await load("/health", "GET", "/health", [b""] * 5_000),
-        await load("/predict, new", "POST", "/predict", records[:1_500]),
-        await load("/predict, known", "POST", "/predict", (records[:1_500] * 3)[:4_000]),
-        await load("/explain, known", "POST", "/explain", (explained[:120] * 40)[:4_000]),
+        await load_of("/health", "GET", "/health", [b""] * 5_000),
+        await load_of("/predict, new", "POST", "/predict", records[:1_500]),
+        await load_of("/predict, known", "POST", "/predict", (records[:1_500] * 3)[:4_000]),
+        await load_of("/explain, known", "POST", "/explain", (explained[:120] * 40)[:4_000]),
         new,
         meanwhile,
         alone,
+        *page,
     ]
+
+
+async def new_options(load_of: Any, people: Sequence[dict[str, Any]]) -> list[Load]:
+    """What the page asks when somebody locks a feature: five options, then their details; one connection."""
+    wishes = [{"person": one["id"], "locked": ["duration"]} for one in people]
+    cards = await load_of(
+        "the page's five cards", "POST", "/explain", [encoded({**one, "n": 5, "details": False}) for one in wishes], 1
+    )
+    found = [[option["record"] for option in json.loads(answer)["options"]] for answer in cards.answers]
+    asked = [encoded({**one, "answers": records}) for one, records in zip(wishes, found, strict=True) if records]
+    return [cards, await load_of("their details", "POST", "/explain", asked, 1)]
+
+
+def encoded(question: dict[str, Any]) -> bytes:
+    return json.dumps(question).encode()
 
 
 def main() -> None:
     server = subprocess.Popen([sys.executable, "-m", "benchmarks.service", "--serve"])
     try:
-        loads = asyncio.run(measured())
+        loads = asyncio.run(measured(server.pid))
     finally:
         server.terminate()
         server.wait()
+    meanwhile = next(one for one in loads if "meanwhile" in one.name)
     rows = [
         (
             one.name,
@@ -146,13 +184,16 @@ def main() -> None:
             one.lost,
             f"{one.asked / one.seconds:,.1f}",
             *(f"{1000 * np.quantile(one.times, share):,.0f}" for share in (0.5, 0.99)),
+            f"{1000 * one.worked / one.asked:,.1f}" if one is not meanwhile else "–",
         )
         for one in loads
     ]
-    header = ("question", "asked", "lost", "per second", "median, ms", "99th percentile, ms")
+    header = ("question", "asked", "lost", "per second", "median, ms", "99th percentile, ms", "processor, ms each")
     note = (
         f"{CONNECTIONS} connections at once, unless it says otherwise. Server and client share the machine's cores. "
-        "New questions are about people and numbers of options that were not asked before, without details."
+        "New questions are about people and numbers of options that were not asked before, without details; they take "
+        "turns on one core, because Python runs one thread at a time. The page's cards and their details are asked for "
+        "over one connection, after a feature was locked."
     )
     write("service", "The service under load", "python -m benchmarks.service", f"{table(header, rows)}\n\n{note}")
 

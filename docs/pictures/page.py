@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 from attain.core.files import write_atomically
 
 FOLDER = Path(__file__).parent
-PERSON = "640"
+PERSON = "36"
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def service() -> Iterator[str]:
 def options(page: Any) -> None:
     page.get_by_role("searchbox").fill(PERSON)
     page.get_by_role("button", name=PERSON, exact=True).click()
-    page.wait_for_selector(".card:not(.ghost)")
+    page.wait_for_selector(".card:not(.ghost) .importance")
     page.wait_for_selector(".reasons")
 
 
@@ -53,8 +53,8 @@ def mapped(page: Any) -> None:
 
 PICTURES: dict[str, tuple[Callable[[Any], None], int, int, str, str]] = {
     "page-people": (lambda page: None, 1280, 620, "light", "en-GB"),
-    "page-options": (options, 1360, 1000, "light", "en-GB"),
-    "page-try": (tried, 1360, 1060, "light", "en-GB"),
+    "page-options": (options, 1360, 1150, "light", "en-GB"),
+    "page-try": (tried, 1360, 1000, "light", "en-GB"),
     "page-map": (mapped, 1360, 1180, "dark", "en-GB"),
     "page-phone": (options, 390, 1500, "light", "de-DE"),
 }

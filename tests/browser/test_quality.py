@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -157,13 +158,13 @@ def test_the_page_is_light_and_paints_within_a_second(german: Site, visit: Any, 
 
 
 def test_new_options_come_within_a_second(german: Site, visit: Any) -> None:
-    """From the click to the new cards, for five people.
+    """From the click to the new cards, and to all that is known about them, for five people.
 
-    Both times are printed. What is checked is the processor time of the service, which runs in this process: it is the
+    All times are printed. What is checked is the processor time of the service, which runs in this process: it is the
     wall time of a computer with nothing else to do, and other programs hardly change it.
     """
     page = visit(german)
-    times, work = [], []
+    times, work, whole = [], [], []
     for person in [one["id"] for one in german.asked("people?decision=refused&offset=5&limit=5")["people"]]:
         pick(page, person)
         page.wait_for_selector(".reasons, .empty")
@@ -174,7 +175,10 @@ def test_new_options_come_within_a_second(german: Site, visit: Any) -> None:
         page.wait_for_selector(".panel .cards:not([data-old]), .panel .empty")
         times.append(time.perf_counter() - started)
         work.append(time.process_time() - worked)
+        settled(page)
+        whole.append(time.process_time() - worked)
         page.locator("#views button").first.click()
         page.wait_for_selector("table.people")
-    print(json.dumps({"seconds": [round(one, 2) for one in times], "processor": [round(one, 2) for one in work]}))
-    assert sorted(work)[len(work) // 2] < 1
+    measured = {"seconds": times, "processor": work, "with details": whole}
+    print(json.dumps({name: [round(one, 2) for one in found] for name, found in measured.items()}))
+    assert statistics.median(whole) < 1

@@ -112,7 +112,7 @@ function shade(pen, { x, y, share: cells }, at, yes, no) {
 /** From the person to each option, as a curve with a number at its end. */
 function paths(above, width, height, own, options) {
   above.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  const placed = [];
+  const placed = [own];  // the person is not covered either
   const marks = options.map(([ox, oy], i) => {
     // numbers that would lie on one another are moved apart
     let [cx, cy] = [ox, oy];
