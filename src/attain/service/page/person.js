@@ -30,6 +30,7 @@ export function person(app, details) {
   };
   let parts = null;
   let gone = false;
+  let turn = 0;
 
   async function start() {
     try {
@@ -124,7 +125,7 @@ export function person(app, details) {
     if (gone) return;
     parts.line.hidden = false;
     node.classList.add("busy");
-    const asked = wishes();
+    const [asked, mine] = [wishes(), (turn += 1)];
     state.fills = [];
     try {
       state.answer = await post("explain", { ...asked, n: state.limits.n, details: false }, { lane: "explain" });
@@ -140,8 +141,8 @@ export function person(app, details) {
     if (state.limits.tab === "options" || state.limits.tab === "map") parts.bar.show(state.limits.tab);
     const found = state.answer?.options ?? [];
     say(state.failed ? sentence(state.failed) : found.length ? t("optionsFound", found.length) : own(state.answer, "reason"));
-    if (found.length) await detail(asked, found);
     if (!parts.why.hasChildNodes()) await explainDecision(found);
+    if (found.length && mine === turn) await detail(asked, found);
   }
 
   /** The range that still holds and the importance of each change, into the cards that are there. */
@@ -149,8 +150,8 @@ export function person(app, details) {
     try {
       const { options: known } = await post("explain", { ...asked, answers: found.map((option) => option.record) }, { lane: "explain" });
       if (known.length === found.length) found.forEach((option, i) => Object.assign(option, known[i], { easiest: option.easiest, detailed: true }));
-    } catch (error) {
-      if (replaced(error)) return;
+    } catch {
+      // the options stand without it; those that were kept are shown without it
     }
     found.forEach((option) => { option.detailed ??= false; });
     state.fills.forEach((fill) => fill());
