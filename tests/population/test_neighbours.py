@@ -106,6 +106,8 @@ def test_points_that_are_all_the_same_are_in_order_of_position(points: np.ndarra
     assert_equal(Neighbours(points).query(asked, k), brute_force(points, asked, k))
 
 
-def test_nothing_is_found_among_no_points() -> None:
-    assert [part.shape for part in Neighbours(np.empty((0, 3))).query(np.zeros((4, 3)), 0)] == [(4, 0), (4, 0)]
-    assert [part.shape for part in Neighbours(np.zeros((9, 3))).query(np.zeros((0, 3)), 2)] == [(0, 2), (0, 2)]
+@pytest.mark.parametrize("kernels", [False, True])
+def test_nothing_is_found_among_no_points(kernels: bool) -> None:
+    for points, asked, k in ((np.empty((0, 3)), np.zeros((4, 3)), 0), (np.zeros((9, 3)), np.zeros((0, 3)), 2)):
+        found = by(kernels, lambda points=points, asked=asked, k=k: Neighbours(points).query(asked, k))
+        assert [part.shape for part in found] == [(len(asked), k)] * 2

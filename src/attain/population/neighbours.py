@@ -51,12 +51,13 @@ class Neighbours:
     def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
         """Distances to the k nearest points (q, k), nearest first, and which they are; k is at most their number."""
         distances, indices = np.empty((len(points), k)), np.empty((len(points), k), dtype=np.intp)
+        if not k:
+            return distances, indices
         compiled = kernels("attain.population.neighbour_kernels")
         if compiled is not None and self._tree is None and self.points.size <= _SMALL:
-            if k:
-                compiled.nearest(np.ascontiguousarray(points), *self._blocks, distances, indices)
+            compiled.nearest(np.ascontiguousarray(points), *self._blocks, distances, indices)
             return np.sqrt(distances), indices
-        left, width = np.arange(len(points) if k else 0), k + 1
+        left, width = np.arange(len(points)), k + 1
         if len(left) and points is self.points and self._tree is not None:
             left = self._tree.indices[left]  # one after the other in space, and so in the cache
         while len(left):
