@@ -19,6 +19,7 @@ MODULES = (
     "months",
     "advice",
     "person",
+    "classifiers",
     "fixed_costs",
     "slack",
     "importance",

@@ -3,11 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from attain import Constraints, Feature, GrowingSpheres, Guarded, Model, Schema, Status
 from attain.core.errors import Interrupted
 from attain.methods import FACE, NearestUnlike, Wachter
 from attain.methods.search.problem import Ledger, Problem
+from attain.models.structure.products import product_score
 from attain.tables import Region, Table
 
 SCHEMA = Schema((Feature("x", "real"), Feature("y", "real")))
@@ -95,6 +98,45 @@ def test_a_model_is_inspected_once_and_only_a_few_are_kept():
     assert first - again == 0  # among the last four
     # a model that was forgotten is asked about the probe twice again, for scores and labels, and about all rows
     assert explainer.explain(models[0], people, target=1).rows_asked == again + 2 * 256 + len(X)
+
+
+def test_what_is_read_out_of_a_model_is_kept(monkeypatch):
+    read = []
+
+    def counted(goal, values):
+        read.append(goal)
+        return product_score(goal, values)
+
+    monkeypatch.setattr("attain.methods.base.product_score", counted)
+    explainer, model = NearestUnlike(SCHEMA).fit(X), LogisticRegression().fit(X, X["x"] > 0.5)
+    first, again = (explainer.explain(model, X.iloc[:3], target=True, ranges=True) for _ in range(2))
+    assert len(read) == 1
+    assert again.rows_asked < first.rows_asked
+    pd.testing.assert_frame_equal(first.ranges, again.ranges)
+
+
+def test_a_compiled_model_gives_the_answers_of_the_model():
+    model = DecisionTreeClassifier(max_depth=4).fit(X, X["x"] + X["y"] > 0.5)
+    wrapped = Model(model)
+    explainer = GrowingSpheres(SCHEMA).fit(X)
+    refused = X[~model.predict(X)].iloc[:20]
+    result = explainer.explain(wrapped, refused, target=True)
+    assert result.rows_asked == wrapped.rows, "rows that the compiled score answers count"
+    plain = explainer.explain(lambda frame: model.predict_proba(frame), refused, target=1)
+    np.testing.assert_array_equal(result.rows, plain.rows)
+
+
+def test_a_wrong_compiled_score_loses_answers_but_gives_no_false_ones(monkeypatch):
+    model = LogisticRegression().fit(X, X["x"] > 0.5)
+
+    def wrong(rows):
+        return rows[:, 0] - np.where(rows[:, 1] > 0, 0.8, 0.0)  # lets some pass too soon
+
+    monkeypatch.setattr("attain.methods.context.compile_score", lambda *_: wrong)
+    refused = X[~model.predict(X)].iloc[:40]
+    result = GrowingSpheres(SCHEMA, figures=False).fit(X).explain(model, refused, target=True)
+    assert 0 < result.found.mean() < 1
+    assert model.predict(result.frame[result.found]).all()
 
 
 def test_all_rows_asked_are_reported_and_those_for_a_row_are_charged():

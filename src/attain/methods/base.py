@@ -13,11 +13,11 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -56,6 +56,8 @@ from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, Layout, Region, RuleBook, Table, desired_labels, read_labels
+
+T = TypeVar("T")
 
 
 class _Learned(BaseEstimator):
@@ -542,17 +544,24 @@ class Explainer(_Learned, ABC):
 
     def _slack(self, goal: GoalLike, points: float) -> Slack:
         check_number("slack", points, above=0, below=100)
-        try:
-            score = linear_score(goal, self.table_.values)
-        except StructureError:
-            score = None
-        return Slack(self.percentiles_, points / 100, score)
+        return Slack(self.percentiles_, points / 100, self._structure(goal, linear_score))
 
     def _product_score(self, goal: GoalLike) -> ProductScore | None:
-        try:
-            return product_score(goal, self.table_.values)
-        except StructureError:
+        return self._structure(goal, product_score)
+
+    def _structure(self, goal: GoalLike, read: Callable[[GoalLike, np.ndarray], T]) -> T | None:
+        """What `read` finds inside the model, found once for each model and request; None where it finds nothing."""
+        if goal.labels_only:  # whose context is asked about all training rows
             return None
+
+        def found() -> T | None:
+            try:
+                return read(goal, self.table_.values)
+            except StructureError:
+                return None
+
+        score: T | None = self._context(goal).kept(read.__name__, found)
+        return score
 
     def _run(self, problem: Problem, outcome: list[Status | None]) -> tuple[Answers, bool]:
         """All answers, and whether the search was interrupted; what is done is kept.
