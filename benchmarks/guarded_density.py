@@ -172,13 +172,18 @@ def main() -> None:
     mean = figures.groupby(KEYS, sort=False)[list(COLUMNS)].mean().reset_index()
     whole = mean.groupby("density", sort=False)[list(COLUMNS)].mean().reset_index()
     titles = [title for title, _ in COLUMNS.values()]
-    lines = [[format(row[name], how) for name, (_, how) in COLUMNS.items()] for _, row in mean.iterrows()]
-    averages = [[format(row[name], how) for name, (_, how) in COLUMNS.items()] for _, row in whole.iterrows()]
+    lines, averages = (
+        [
+            ["–" if np.isnan(row[name]) else format(row[name], how) for name, (_, how) in COLUMNS.items()]
+            for _, row in frame.iterrows()
+        ]
+        for frame in (mean, whole)
+    )
     body = f"""{__doc__.split(chr(10), 2)[2].strip()}
 
-{given.people} people in each of {len(cells)} cells. `typical` is the share of answers that pass the guard, which is
-another one in each line; all other columns are measured alike, over the answers. Inlier, connected, possible: by local
-outlier factors with 20 neighbours, by ε.9 and by the laws of held-out people. `log p` is the log-density, and `dense`
+At most {given.people} people in each of {len(cells)} cells, fewer where fewer are refused. `typical` is the
+share of answers that pass the guard, which is another one in each line; all other columns are measured
+alike, over the answers. Inlier, connected, possible: by local outlier factors with 20 neighbours, by ε.9 and by the laws of held-out people. `log p` is the log-density, and `dense`
 the share denser than {LEAST_DENSE:.0%} of real people of the desired class, by a forest of trees and by a copula that
 were fitted on held-out people.
 
