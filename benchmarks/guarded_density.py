@@ -181,11 +181,11 @@ def main() -> None:
     )
     body = f"""{__doc__.split(chr(10), 2)[2].strip()}
 
-At most {given.people} people in each of {len(cells)} cells, fewer where fewer are refused. `typical` is the
-share of answers that pass the guard, which is another one in each line; all other columns are measured
-alike, over the answers. Inlier, connected, possible: by local outlier factors with 20 neighbours, by ε.9 and by the laws of held-out people. `log p` is the log-density, and `dense`
-the share denser than {LEAST_DENSE:.0%} of real people of the desired class, by a forest of trees and by a copula that
-were fitted on held-out people.
+At most {given.people} people in each of {len(cells)} cells, fewer where fewer are refused. `typical` is the share of
+answers that pass the guard, which is another one in each line; all other columns are measured alike, over the answers.
+Inlier, connected, possible: by local outlier factors with 20 neighbours, by ε.9 and by the laws of held-out people.
+`log p` is the log-density, and `dense` the share denser than {LEAST_DENSE:.0%} of real people of the desired class, by
+a forest of trees and by a copula that were fitted on held-out people.
 
 ## Means over all cells
 
