@@ -43,7 +43,9 @@ class Autoencoder(Protocol):
 
     A row's results must not depend on the other rows of the call, to the last bit; `attain.density.in_tiles` makes
     matrix products so. An optional method `decode_vjp(codes, gradient)` gives gradient · ∂decode/∂z, (n, f) to (n, k):
-    REVISE needs it for exact gradients.
+    REVISE needs it for exact gradients. An autoencoder with a mixture of L components may have another,
+    `log_components(z)`: log p(c | z) but for a constant of each row, (n, k) to (n, L). The first column of
+    `Codes.context` is then the number of the component that a code is decoded with.
     """
 
     schema_: Schema

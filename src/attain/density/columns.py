@@ -8,32 +8,32 @@ out of the likelihood and neutral in the encoder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from attain.core.errors import DataError
-from attain.density.likelihoods import Categorical, Likelihood, likelihood_of
+from attain.density.likelihoods import Array, Categorical, Likelihood, likelihood_of, namespace
+from attain.density.likelihoods.tree import Tree, static
 from attain.schema import Feature, Schema
 
 INPUT_LIMIT = 10.0
 """Network inputs are clipped at this many standard deviations, so that one outlying cell cannot move a code far."""
 
 
-class Block(eqx.Module):
+class Block(Tree):
     """Columns with one likelihood: their positions in the schema, and the value used for a missing cell."""
 
     likelihood: Likelihood
     neutral: np.ndarray
-    positions: tuple[int, ...] = eqx.field(static=True)
-    codes: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+    positions: tuple[int, ...] = static()
+    codes: tuple[tuple[float, ...], ...] = static()
     """For a block of states: the special codes of each column, which are its states 1, 2, …"""
-    of_states: bool = eqx.field(static=True)
+    of_states: bool = static()
 
     def cells(self, values: np.ndarray) -> np.ndarray:
         """The values, or states, of this block in rows of the matrix, in original units; NaN does not count."""
@@ -45,14 +45,14 @@ class Block(eqx.Module):
         return result
 
 
-class Columns(eqx.Module):
+class Columns(Tree):
     """The free columns as blocks of densities, and the conditions as blocks of network inputs."""
 
     free: tuple[Block, ...]
     conditions: tuple[Block, ...]
-    flagged: tuple[int, ...] = eqx.field(static=True)
+    flagged: tuple[int, ...] = static()
     """Compact columns that had missing cells in training: the encoder gets a missingness flag for each."""
-    names: tuple[str, ...] = eqx.field(static=True)
+    names: tuple[str, ...] = static()
     """For each compact free column, the feature it belongs to."""
 
     @classmethod
@@ -110,25 +110,26 @@ class Columns(eqx.Module):
         """The same columns with float32 constants, for the compiled graph."""
         return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), self)
 
-    def encode(self, rows: jax.Array) -> jax.Array:
+    def encode(self, rows: Array) -> Array:
         """Encoder inputs for the free columns of compact rows."""
         return self._inputs(self.free, rows[..., : self.width], [i for i in self.flagged if i < self.width])
 
-    def encode_conditions(self, rows: jax.Array) -> jax.Array:
+    def encode_conditions(self, rows: Array) -> Array:
         """Network inputs for the conditions of compact rows."""
         flagged = [i - self.width for i in self.flagged if i >= self.width]
         return self._inputs(self.conditions, rows[..., self.width :], flagged)
 
-    def _inputs(self, blocks: tuple[Block, ...], rows: jax.Array, flagged: Sequence[int]) -> jax.Array:
-        parts = [jnp.zeros((*rows.shape[:-1], 0), rows.dtype)]
+    def _inputs(self, blocks: tuple[Block, ...], rows: Array, flagged: Sequence[int]) -> Array:
+        xp = namespace(rows)
+        parts = [xp.zeros((*rows.shape[:-1], 0), rows.dtype)]
         for block, cells in zip(blocks, _split(rows, [len(b.positions) for b in blocks]), strict=True):
-            counts = ~jnp.isnan(cells)
-            inputs = block.likelihood.encode(jnp.where(counts, cells, block.neutral))
+            counts = ~xp.isnan(cells)
+            inputs = block.likelihood.encode(xp.where(counts, cells, block.neutral))
             share = block.likelihood.inputs // block.likelihood.columns
-            inputs = jnp.clip(inputs, -INPUT_LIMIT, INPUT_LIMIT)
-            parts.append(jnp.where(jnp.repeat(counts, share, axis=-1), inputs, 0.0))
-        parts.append(jnp.isnan(rows[..., jnp.array(flagged, int)]).astype(rows.dtype))
-        return jnp.concatenate(parts, axis=-1)
+            inputs = xp.clip(inputs, -INPUT_LIMIT, INPUT_LIMIT)
+            parts.append(xp.where(xp.repeat(counts, share, axis=-1), inputs, 0.0))
+        parts.append(xp.isnan(rows[..., xp.array(flagged, int)]).astype(rows.dtype))
+        return xp.concatenate(parts, axis=-1)
 
     def log_density(self, raw: jax.Array, rows: jax.Array, *, complete: bool = False) -> jax.Array:
         """Log-densities (..., width) of compact rows, without `log_base`; 0 where a cell does not count.
@@ -146,27 +147,43 @@ class Columns(eqx.Module):
                 parts.append(jnp.where(counts, density, 0.0))
         return jnp.concatenate(parts, axis=-1)
 
-    def typical(self, raw: jax.Array) -> jax.Array:
-        """Typical values (..., free columns) in original units, in the order of the schema."""
-        return self._assembled(raw, lambda block, parameters, _: block.likelihood.typical(parameters))
+    @property
+    def typical_outputs(self) -> np.ndarray:
+        """The positions of the raw outputs that typical values depend on."""
+        likelihoods = [block.likelihood for block in self.free]
+        starts = np.cumsum([0, *(one.outputs for one in likelihoods)])
+        return np.concatenate([
+            start + np.arange(one.typical_outputs) for start, one in zip(starts, likelihoods, strict=False)
+        ])  # fmt: skip
+
+    def typical(self, raw: Array) -> Array:
+        """Typical values (..., free columns) in original units, in the order of the schema.
+
+        `raw` are the raw outputs at the positions `typical_outputs`.
+        """
+        pieces = _split(raw, [block.likelihood.typical_outputs for block in self.free])
+        return self._assembled(
+            [block.likelihood.typical(piece) for block, piece in zip(self.free, pieces, strict=True)]
+        )
 
     def sample(self, key: jax.Array, raw: jax.Array) -> jax.Array:
         """One draw (..., free columns) in original units, in the order of the schema."""
 
-        def draw(block: Block, parameters: object, place: int) -> jax.Array:
-            return block.likelihood.sample(jax.random.fold_in(key, place), parameters)
-
-        return self._assembled(raw, draw)
+        return self._assembled([
+            block.likelihood.sample(jax.random.fold_in(key, place), parameters)
+            for place, (block, parameters) in enumerate(zip(self.free, self._parameters(raw), strict=True))
+        ])  # fmt: skip
 
     def _parameters(self, raw: jax.Array) -> Iterable[object]:
         pieces = _split(raw, [block.likelihood.outputs for block in self.free])
         return [block.likelihood.parameters(piece) for block, piece in zip(self.free, pieces, strict=True)]
 
-    def _assembled(self, raw: jax.Array, decode: Callable[[Block, object, int], jax.Array]) -> jax.Array:
-        value: dict[int, jax.Array] = {}
-        state: dict[int, tuple[jax.Array, tuple[float, ...]]] = {}
-        for place, (block, parameters) in enumerate(zip(self.free, self._parameters(raw), strict=True)):
-            cells = decode(block, parameters, place)
+    def _assembled(self, parts: Sequence[Array]) -> Array:
+        """The cells of each block (..., columns) as values of the free columns, in the order of the schema."""
+        xp = namespace(parts[0])
+        value: dict[int, Array] = {}
+        state: dict[int, tuple[Array, tuple[float, ...]]] = {}
+        for block, cells in zip(self.free, parts, strict=True):
             for column, position in enumerate(block.positions):
                 if block.of_states:
                     state[position] = (cells[..., column], block.codes[column])
@@ -174,8 +191,8 @@ class Columns(eqx.Module):
                     value[position] = cells[..., column]
         for position, (chosen, codes) in state.items():
             for number, code in enumerate(codes, start=1):
-                value[position] = jnp.where(chosen == number, code, value[position])
-        return jnp.stack([value[position] for position in sorted(value)], axis=-1)
+                value[position] = xp.where(chosen == number, code, value[position])
+        return xp.stack([value[position] for position in sorted(value)], axis=-1)
 
 
 def _blocks(schema: Schema, positions: Sequence[int], values: np.ndarray) -> tuple[Block, ...]:
@@ -219,6 +236,6 @@ def _block(
     return Block(fitted, neutral, positions, codes, of_states)
 
 
-def _split(array: jax.Array, widths: Sequence[int]) -> list[jax.Array]:
+def _split(array: Array, widths: Sequence[int]) -> list[Array]:
     ends = [0, *np.cumsum(widths).tolist()]
     return [array[..., start:end] for start, end in pairwise(ends)]

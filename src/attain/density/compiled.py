@@ -10,25 +10,6 @@ from attain.density.mixture import Mixture
 
 
 @eqx.filter_jit
-def decode(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array) -> jax.Array:
-    """Typical free cells (n, f) in original units, for encoded conditions and component numbers (n,)."""
-    weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
-    return model.columns.typical(model.decode(z, weights, conditions))
-
-
-@eqx.filter_jit
-def encode(model: Mixture, rows: jax.Array) -> tuple[jax.Array, jax.Array]:
-    posterior = model.posterior(rows)
-    component = jnp.argmax(posterior.log_share, axis=-1)
-    return jnp.take_along_axis(posterior.mean, component[:, None, None], axis=1)[:, 0], component
-
-
-@eqx.filter_jit
-def encode_conditions(model: Mixture, rows: jax.Array) -> jax.Array:
-    return model.columns.encode_conditions(rows)
-
-
-@eqx.filter_jit
 def sample(model: Mixture, rows: jax.Array, keys: jax.Array) -> jax.Array:
     """One draw of the free cells (n, f) for each row, by a key of its own: two 32-bit words, (n, 2)."""
 
@@ -49,23 +30,22 @@ def importance_bound(model: Mixture, rows: jax.Array, noise: jax.Array) -> tuple
 
 
 @eqx.filter_jit
-def displacement(model: Mixture, rows: jax.Array) -> jax.Array:
-    posterior = model.posterior(rows)
-    return (jnp.exp(posterior.log_share)[..., None] * (posterior.mean - model.prior_mean)).sum(axis=1)
-
-
-@eqx.filter_jit
 def decode_vjp(
     model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, gradient: jax.Array
 ) -> jax.Array:
     """gradient · ∂decode/∂z, (n, f) to (n, k)."""
-    _, pull = jax.vjp(lambda codes: decode(model, codes, conditions, component), z)
+    weights, wanted = jax.nn.one_hot(component, model.components, dtype=jnp.float32), model.columns.typical_outputs
+
+    def decode(codes: jax.Array) -> jax.Array:
+        return model.columns.typical(model.decode(codes, weights, conditions)[..., wanted])
+
+    _, pull = jax.vjp(decode, z)
     pulled: jax.Array = pull(gradient)[0]
     return pulled
 
 
 @eqx.filter_jit
 def draw(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, key: jax.Array) -> jax.Array:
-    """Like `decode`, but one random draw from each likelihood."""
+    """One random draw of the free cells (n, f) in original units, for encoded conditions and component numbers (n,)."""
     weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
     return model.columns.sample(key, model.decode(z, weights, conditions))

@@ -17,6 +17,7 @@ from attain.density import compiled, state
 from attain.density.autoencoder import Codes, State
 from attain.density.columns import Columns
 from attain.density.mixture import Estimator, Mixture
+from attain.density.network import Network
 from attain.density.plots import DensityPlots
 from attain.density.rows import ReadsRows, check_enough, with_derived
 from attain.density.tiles import in_tiles
@@ -87,10 +88,9 @@ class MixtureEstimator(ReadsRows):
             constant = float(columns.log_base(values[part]).mean())
             self._history[name] = [value + constant for value in self._history[name]]
         self.best_epoch_ = trained.best_epoch
-        self.columns_ = columns
         # Rows without missing cells need no masks in training; a query may have missing cells.
-        self.model_ = replace(model, weights=trained.weights, complete=False)
-        self._active = _active_units(self.model_, rows[training])
+        self._set(columns, replace(model, weights=trained.weights, complete=False))
+        self._active = np.asarray(self._network.displacement(rows[training][:50_000]).var(axis=0) > ACTIVE)
         self.schema_, self.n_features_in_ = schema, values.shape[1]
         return self
 
@@ -101,14 +101,19 @@ class MixtureEstimator(ReadsRows):
         """
         values = self._values(X)
         rows = self.columns_.prepare(values)
-        z, component = in_tiles(lambda tile: compiled.encode(self.model_, tile), [rows])
-        conditions = in_tiles(lambda tile: compiled.encode_conditions(self.model_, tile), [rows])
-        return Codes(z, np.column_stack([component.astype(np.float32), conditions]))
+        z, component = self._network.encode(rows)
+        return Codes(z, np.column_stack([component, self._network.conditions(rows)]))
 
     def decode(self, codes: Codes) -> np.ndarray:
-        """Typical free cells (n, f) in float32 and original units; see `decode_rows` for complete rows."""
+        """Typical free cells (n, f) in original units; see `decode_rows` for complete rows."""
         self._check_fitted()
-        return in_tiles(lambda *tiles: compiled.decode(self.model_, *tiles), _network_inputs(codes))
+        z, context = (np.asarray(part, dtype=np.float64) for part in codes)
+        return self._network.decode(z, context[:, 1:], context[:, 0].astype(np.intp))
+
+    def log_components(self, z: np.ndarray) -> np.ndarray:
+        """log p(c | z) of each mixture component, (n, L), but for a constant of each row."""
+        self._check_fitted()
+        return self._network.log_components(np.asarray(z, dtype=np.float64))
 
     def decode_vjp(self, codes: Codes, gradient: np.ndarray) -> np.ndarray:
         """gradient · ∂decode/∂z: a gradient in the typical free cells (n, f) as one in the codes (n, k)."""
@@ -208,11 +213,15 @@ class MixtureEstimator(ReadsRows):
         active = arrays["active"]
         if active.shape != (model.latent_dim,) or active.dtype != np.bool_:
             raise FileError("the file does not have a flag for each latent unit")
-        self.columns_, self.model_, self._active = columns, model, active
+        self._set(columns, model)
+        self._active = active
         self._history = {name: facts["history"][name] for name in _HISTORY}
         self.best_epoch_ = facts["best_epoch"]
         self.schema_, self.n_features_in_ = self.schema, len(self.schema)
         return self
+
+    def _set(self, columns: Columns, model: Mixture) -> None:
+        self.columns_, self.model_, self._network = columns, model, Network.of(model, columns)
 
     def _train(self, model: Mixture, rows: np.ndarray, held: np.ndarray, seed: int) -> Trained:
         plan = self._plan(len(rows))
@@ -302,11 +311,6 @@ def _completed(free: np.ndarray, values: np.ndarray, schema: Schema) -> np.ndarr
         low, high = (np.inf * sign if b is None else b for b, sign in zip(feature.bounds, (-1, 1), strict=True))
         rows[:, position] = np.where(np.isin(cells, list(feature.special)), cells, np.clip(cells, low, high))
     return with_derived(rows, schema)
-
-
-def _active_units(model: Mixture, rows: np.ndarray) -> np.ndarray:
-    displacement = in_tiles(lambda tile: compiled.displacement(model, tile), [rows[:50_000]])
-    return np.asarray(displacement.var(axis=0) > ACTIVE)
 
 
 def _split(rows: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -77,9 +77,11 @@ def _check_shapes(fitted: Likelihood, values: np.ndarray, raw: np.ndarray) -> No
     inputs = np.asarray(fitted.encode(jnp.asarray(t[10:], jnp.float32)))
     assert inputs.shape == (len(values) - 10, fitted.inputs), f"{name}: encode gives {inputs.shape[1]} inputs"
     assert np.isfinite(inputs).all(), f"{name}: encode gives inputs that are not finite"
-    typical = fitted.typical(fitted.parameters(jnp.asarray(raw)))
+    needed = raw[:, : fitted.typical_outputs]
+    typical, in_jax = fitted.typical(needed.astype(np.float64)), fitted.typical(jnp.asarray(needed))
     assert typical.shape == (len(raw), columns), f"{name}: typical gives the shape {typical.shape}"
     assert np.isfinite(typical).all(), f"{name}: typical is not finite"
+    assert np.allclose(typical, in_jax, rtol=1e-3), f"{name}: typical differs between NumPy and JAX arrays"
     marginal = fitted.parameters(jnp.broadcast_to(jnp.asarray(fitted.initial(), jnp.float32), (len(t), fitted.outputs)))
     log_prob = np.asarray(fitted.log_prob(marginal, values))[10:]
     assert log_prob.shape == values[10:].shape, f"{name}: log_prob must have one number per cell"

@@ -1,11 +1,13 @@
 """Densities of columns, one small file each; add your own with `register`."""
 
 from attain.density.likelihoods.base import (
+    Array,
     Likelihood,
     Parameters,
     Standardised,
     Support,
     likelihood_of,
+    namespace,
     register,
     registered,
 )
@@ -19,6 +21,7 @@ from attain.density.likelihoods.poisson import Poisson
 from attain.density.likelihoods.truncated_normal import TruncatedNormal
 
 __all__ = [
+    "Array",
     "Beta",
     "Categorical",
     "Gaussian",
@@ -33,6 +36,7 @@ __all__ = [
     "Support",
     "TruncatedNormal",
     "likelihood_of",
+    "namespace",
     "register",
     "registered",
 ]

@@ -4,8 +4,9 @@ A likelihood is independent of the network. The work is done in two places:
 
 - on the host, in float64: `fit` (constants from the training data), `normalise` (original units to the internal scale)
   and `log_base` (every term of the log-density that depends on the data alone, Jacobian included);
-- in the compiled graph: `parameters` (raw network outputs to parameters), `log_density` (the rest of the log-density),
-  `typical`, `sample` and `encode`.
+- in the compiled graph: `parameters` (raw network outputs to parameters), `log_density` (the rest of the log-density)
+  and `sample`;
+- in both: `encode` and `typical`, which take NumPy or JAX arrays and return the same; `namespace` gives the library.
 
 So training never recomputes a log-factorial or a Jacobian, and large offsets cost no float32 digits.
 `log_prob = log_density(parameters, normalise(x)) + log_base(x)` is the log-density in original units.
@@ -20,14 +21,16 @@ import abc
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from attain.core.errors import DataError, SchemaError, listed
+from attain.density.likelihoods.tree import Tree
 from attain.schema import Feature
 
+Array: TypeAlias = Any
+"""An array of NumPy, or of JAX."""
 Parameters: TypeAlias = Any
 """What `parameters` returns: a named tuple of arrays, each with the columns of the block on one axis."""
 
@@ -40,7 +43,12 @@ class Support(NamedTuple):
     discrete: bool
 
 
-class Likelihood(eqx.Module):
+def namespace(array: Array) -> Any:
+    """The library of an array: NumPy, or else `jax.numpy`."""
+    return np if isinstance(array, np.ndarray) else jnp
+
+
+class Likelihood(Tree, abc.ABC):
     """The density of a block of columns that share one kind of distribution.
 
     Constants are plain arrays with one entry per column on the first axis, learned by `fit` from training data alone.
@@ -87,7 +95,7 @@ class Likelihood(eqx.Module):
     def log_base(self, x: np.ndarray) -> np.ndarray:
         """The part of the log-density (n, columns) that depends on the data alone, Jacobian included, in float64."""
 
-    def encode(self, t: jax.Array) -> jax.Array:
+    def encode(self, t: Array) -> Array:
         """Network inputs (..., inputs) for values on the internal scale; 0 is neutral."""
         return t
 
@@ -99,9 +107,17 @@ class Likelihood(eqx.Module):
     def log_density(self, parameters: Parameters, t: jax.Array) -> jax.Array:
         """The part of the log-density (..., columns) that depends on the parameters, on the internal scale."""
 
+    @property
+    def typical_outputs(self) -> int:
+        """How many of the raw outputs, counted from the first, `typical` needs: by default all."""
+        return self.outputs
+
     @abc.abstractmethod
-    def typical(self, parameters: Parameters) -> jax.Array:
-        """One value (..., columns) in original units that stands for the density: the deterministic decode."""
+    def typical(self, raw: Array) -> Array:
+        """One value (..., columns) in original units that stands for the density: the deterministic decode.
+
+        `raw` are the first `typical_outputs` of the raw network outputs, (..., typical_outputs).
+        """
 
     @abc.abstractmethod
     def sample(self, key: jax.Array, parameters: Parameters) -> jax.Array:
@@ -137,7 +153,7 @@ class Standardised(Likelihood):
     def log_base(self, x: np.ndarray) -> np.ndarray:
         return np.where(np.isnan(x), np.nan, -np.log(self.deviation))
 
-    def original(self, t: jax.Array) -> jax.Array:
+    def original(self, t: Array) -> Array:
         """Standardised values in original units."""
         return self.mean + self.deviation * t
 

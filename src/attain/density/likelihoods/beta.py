@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import register
+from attain.density.likelihoods.base import Array, namespace, register
 from attain.density.likelihoods.numerics import HALF_LOG_TWO_PI, deviance_term, inverse_softplus, stirling_error
 from attain.density.likelihoods.truncated_normal import IntervalLikelihood, interval_constants
 from attain.schema import Feature
+
+_SMALLEST_MEAN = 1e-4
 
 
 class MeanAndConcentration(NamedTuple):
@@ -52,7 +54,7 @@ class Beta(IntervalLikelihood):
 
     def parameters(self, raw: jax.Array) -> MeanAndConcentration:
         mean, concentration = jnp.split(raw, 2, axis=-1)
-        mean = 1e-4 + (1 - 2e-4) * jax.nn.sigmoid(mean)
+        mean = _SMALLEST_MEAN + (1 - 2 * _SMALLEST_MEAN) * jax.nn.sigmoid(mean)
         largest = jnp.maximum(mean * (1 - mean) / self.floor**2, 0.2)
         return MeanAndConcentration(mean, jnp.minimum(0.1 + jax.nn.softplus(concentration), largest))
 
@@ -64,9 +66,14 @@ class Beta(IntervalLikelihood):
         errors = stirling_error(total) - stirling_error(a) - stirling_error(b)
         return errors - fit + 0.5 * jnp.log(a * (1 - mean)) - HALF_LOG_TWO_PI
 
-    def typical(self, parameters: MeanAndConcentration) -> jax.Array:
-        value = self.low + self.width * parameters.mean
-        return jnp.clip(value, self.low + self.margin, self.low + self.width - self.margin)
+    @property
+    def typical_outputs(self) -> int:
+        return self.columns
+
+    def typical(self, raw: Array) -> Array:
+        xp = namespace(raw)
+        share = _SMALLEST_MEAN + (1 - 2 * _SMALLEST_MEAN) * (0.5 + 0.5 * xp.tanh(0.5 * raw))
+        return xp.clip(self.low + self.width * share, self.low + self.margin, self.low + self.width - self.margin)
 
     def sample(self, key: jax.Array, parameters: MeanAndConcentration) -> jax.Array:
         mean, total = parameters

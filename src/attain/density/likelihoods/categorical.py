@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import ClassVar, NamedTuple, Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import Likelihood, Support, register
+from attain.density.likelihoods.base import Array, Likelihood, Support, namespace, register
+from attain.density.likelihoods.tree import static
 from attain.schema import Feature
 
 IMPOSSIBLE = -1e9
@@ -27,7 +27,7 @@ class LevelLikelihood(Likelihood):
     log_share: np.ndarray
     seen: np.ndarray
     exists: np.ndarray
-    levels: int = eqx.field(static=True)
+    levels: int = static()
 
     @classmethod
     def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:
@@ -61,15 +61,15 @@ class LevelLikelihood(Likelihood):
     def log_base(self, x: np.ndarray) -> np.ndarray:
         return np.where(np.isnan(x), np.nan, 0.0)
 
-    def encode(self, t: jax.Array) -> jax.Array:
+    def encode(self, t: Array) -> Array:
         chosen = self._one_hot(t) & (self.seen > 0)
         return chosen.reshape(*t.shape[:-1], self.inputs).astype(t.dtype)
 
     def support(self) -> Support:
         return Support(np.zeros(self.columns), self.exists.sum(axis=1) - 1.0, True)
 
-    def _one_hot(self, t: jax.Array) -> jax.Array:
-        return t[..., None] == jnp.arange(self.levels, dtype=t.dtype)
+    def _one_hot(self, t: Array) -> Array:
+        return t[..., None] == namespace(t).arange(self.levels, dtype=t.dtype)
 
     def _chosen(self, log_probabilities: jax.Array, t: jax.Array) -> jax.Array:
         return jnp.where(self._one_hot(t), log_probabilities, 0.0).sum(axis=-1)
@@ -93,16 +93,21 @@ class Categorical(LevelLikelihood):
         return np.where(self.exists, relative, 0.0)[:, 1:].ravel()
 
     def parameters(self, raw: jax.Array) -> Logits:
+        return Logits(self._logits(raw))
+
+    def _logits(self, raw: Array) -> Array:
+        xp = namespace(raw)
         raw = raw.reshape(*raw.shape[:-1], self.columns, self.levels - 1)
-        first = jnp.zeros((*raw.shape[:-1], 1), raw.dtype)
-        return Logits(jnp.where(self.exists > 0, jnp.concatenate([first, raw], axis=-1), IMPOSSIBLE))
+        first = xp.zeros((*raw.shape[:-1], 1), raw.dtype)
+        return xp.where(self.exists > 0, xp.concatenate([first, raw], axis=-1), IMPOSSIBLE)
 
     def log_density(self, parameters: Logits, t: jax.Array) -> jax.Array:
         return self._chosen(jax.nn.log_softmax(parameters.logits, axis=-1), t)
 
-    def typical(self, parameters: Logits) -> jax.Array:
-        likely = jnp.where(self.seen > 0, parameters.logits, 2 * IMPOSSIBLE)
-        return jnp.argmax(likely, axis=-1).astype(parameters.logits.dtype)
+    def typical(self, raw: Array) -> Array:
+        xp = namespace(raw)
+        likely = xp.where(self.seen > 0, self._logits(raw), 2 * IMPOSSIBLE)
+        return xp.argmax(likely, axis=-1).astype(raw.dtype)
 
     def sample(self, key: jax.Array, parameters: Logits) -> jax.Array:
         return jax.random.categorical(key, parameters.logits, axis=-1).astype(parameters.logits.dtype)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import Standardised, column_constants, register
+from attain.density.likelihoods.base import Array, Standardised, column_constants, register
 from attain.density.likelihoods.numerics import HALF_LOG_TWO_PI, inverse_softplus
 from attain.schema import Feature
 
@@ -49,8 +49,12 @@ class Gaussian(Standardised):
     def log_density(self, parameters: Normal, t: jax.Array) -> jax.Array:
         return normal_log_density(parameters, t)
 
-    def typical(self, parameters: Normal) -> jax.Array:
-        return self.original(parameters.location)
+    @property
+    def typical_outputs(self) -> int:
+        return self.columns
+
+    def typical(self, raw: Array) -> Array:
+        return self.original(raw)
 
     def sample(self, key: jax.Array, parameters: Normal) -> jax.Array:
         return self.original(normal_sample(key, parameters))

@@ -9,7 +9,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import Likelihood, Support, column_constants, refuse_outside, register
+from attain.density.likelihoods.base import (
+    Array,
+    Likelihood,
+    Support,
+    column_constants,
+    namespace,
+    refuse_outside,
+    register,
+)
 from attain.density.likelihoods.gaussian import Normal, normal_log_density, normal_sample
 from attain.density.likelihoods.numerics import inverse_softplus
 from attain.schema import Feature
@@ -71,14 +79,19 @@ class LogNormal(Likelihood):
     def log_density(self, parameters: Normal, t: jax.Array) -> jax.Array:
         return normal_log_density(parameters, t)
 
-    def typical(self, parameters: Normal) -> jax.Array:
-        return self._value(parameters.location)
+    @property
+    def typical_outputs(self) -> int:
+        return self.columns
+
+    def typical(self, raw: Array) -> Array:
+        return self._value(raw)
 
     def sample(self, key: jax.Array, parameters: Normal) -> jax.Array:
         return self._value(normal_sample(key, parameters))
 
-    def _value(self, t: jax.Array) -> jax.Array:
-        return jnp.exp(jnp.minimum(self.mean + self.deviation * t, self.largest + 20.0)) - self.shift
+    def _value(self, t: Array) -> Array:
+        xp = namespace(t)
+        return xp.exp(xp.minimum(self.mean + self.deviation * t, self.largest + 20.0)) - self.shift
 
     def support(self) -> Support:
         return Support(-self.shift, np.full(self.columns, np.inf), False)

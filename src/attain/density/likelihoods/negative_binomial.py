@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import register
+from attain.density.likelihoods.base import Array, register
 from attain.density.likelihoods.numerics import deviance_term, inverse_softplus, stirling_error
 from attain.density.likelihoods.poisson import CountLikelihood, count_constants
 from attain.schema import Feature
@@ -54,8 +54,12 @@ class NegativeBinomial(CountLikelihood):
         of_count = jnp.where(t > 0, of_count, size * mean / total)
         return stirling_error(size + t) - stirling_error(size) - 0.5 * jnp.log1p(t / size) - of_size - of_count
 
-    def typical(self, parameters: MeanAndSize) -> jax.Array:
-        return parameters.mean
+    @property
+    def typical_outputs(self) -> int:
+        return self.columns
+
+    def typical(self, raw: Array) -> Array:
+        return self.expected(raw)
 
     def sample(self, key: jax.Array, parameters: MeanAndSize) -> jax.Array:
         rate_key, count_key = jax.random.split(key)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import register
+from attain.density.likelihoods.base import Array, namespace, register
 from attain.density.likelihoods.categorical import IMPOSSIBLE, LevelLikelihood
 from attain.density.likelihoods.numerics import inverse_softplus
 
@@ -47,13 +47,16 @@ class Ordinal(LevelLikelihood):
     def log_density(self, parameters: Thresholds, t: jax.Array) -> jax.Array:
         return self._chosen(self._log_probabilities(parameters), t)
 
-    def typical(self, parameters: Thresholds) -> jax.Array:
-        below = (self._thresholds(parameters) < 0) & (self.exists[:, 1:] > 0)
-        median = below.sum(axis=-1)
-        levels = jnp.arange(self.seen.shape[1])
-        apart = jnp.abs(levels[:, None] - levels) + jnp.where(self.seen > 0, 0, levels.size)[:, None, :]
-        nearest_seen = jnp.argmin(apart, axis=-1)
-        return nearest_seen[jnp.arange(self.columns), median].astype(parameters.first.dtype)
+    def typical(self, raw: Array) -> Array:
+        xp = namespace(raw)
+        raw = raw.reshape(*raw.shape[:-1], self.columns, self.levels - 1)
+        gaps = SMALLEST_GAP + xp.maximum(raw[..., 1:], 0.0) + xp.log(1.0 + xp.exp(-xp.abs(raw[..., 1:])))
+        thresholds = xp.cumsum(xp.concatenate([raw[..., :1], gaps], axis=-1), axis=-1)
+        median = ((thresholds < 0) & (self.exists[:, 1:] > 0)).sum(axis=-1)
+        levels = xp.arange(self.seen.shape[1])
+        apart = xp.abs(levels[:, None] - levels) + xp.where(self.seen > 0, 0, levels.size)[:, None, :]
+        nearest_seen = xp.argmin(apart, axis=-1)
+        return nearest_seen[xp.arange(self.columns), median].astype(raw.dtype)
 
     def sample(self, key: jax.Array, parameters: Thresholds) -> jax.Array:
         level = jax.random.categorical(key, self._log_probabilities(parameters), axis=-1)

@@ -9,7 +9,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import Likelihood, Support, column_constants, refuse_outside, register
+from attain.density.likelihoods.base import (
+    Array,
+    Likelihood,
+    Support,
+    column_constants,
+    namespace,
+    refuse_outside,
+    register,
+)
 from attain.density.likelihoods.numerics import count_log_base, deviance_term
 from attain.schema import Feature
 
@@ -34,12 +42,13 @@ class CountLikelihood(Likelihood):
     def log_base(self, x: np.ndarray) -> np.ndarray:
         return count_log_base(x)
 
-    def encode(self, t: jax.Array) -> jax.Array:
-        return (jnp.log1p(t) - self.mean) / self.deviation
+    def encode(self, t: Array) -> Array:
+        return (namespace(t).log1p(t) - self.mean) / self.deviation
 
-    def expected(self, raw: jax.Array) -> jax.Array:
+    def expected(self, raw: Array) -> Array:
         """The rate for raw outputs around the column's log mean, kept within a thousandfold of what was seen."""
-        return jnp.exp(jnp.clip(raw, -20.0, self.largest_log_rate))
+        xp = namespace(raw)
+        return xp.exp(xp.clip(raw, -20.0, self.largest_log_rate))
 
     def support(self) -> Support:
         return Support(np.zeros(self.columns), np.full(self.columns, np.inf), True)
@@ -83,8 +92,8 @@ class Poisson(CountLikelihood):
     def log_density(self, parameters: Rate, t: jax.Array) -> jax.Array:
         return -count_deviance(t, parameters.rate)
 
-    def typical(self, parameters: Rate) -> jax.Array:
-        return parameters.rate
+    def typical(self, raw: Array) -> Array:
+        return self.expected(raw)
 
     def sample(self, key: jax.Array, parameters: Rate) -> jax.Array:
         return jax.random.poisson(key, parameters.rate, dtype=jnp.int32).astype(parameters.rate.dtype)

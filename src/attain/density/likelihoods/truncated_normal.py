@@ -9,7 +9,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.likelihoods.base import Likelihood, Support, column_constants, refuse_outside, register
+from attain.density.likelihoods.base import (
+    Array,
+    Likelihood,
+    Support,
+    column_constants,
+    namespace,
+    refuse_outside,
+    register,
+)
 from attain.density.likelihoods.gaussian import Normal
 from attain.density.likelihoods.numerics import (
     HALF_LOG_TWO_PI,
@@ -34,7 +42,7 @@ class IntervalLikelihood(Likelihood):
     def normalise(self, x: np.ndarray) -> np.ndarray:
         return (x - self.low) / self.width
 
-    def encode(self, t: jax.Array) -> jax.Array:
+    def encode(self, t: Array) -> Array:
         return (t - self.mean) / self.deviation
 
     def support(self) -> Support:
@@ -99,8 +107,12 @@ class TruncatedNormal(IntervalLikelihood):
         square = jnp.where(tails.near < 0, from_bound * (from_bound - 2 * tails.near), z * z)
         return -0.5 * square - jnp.log(scale) - HALF_LOG_TWO_PI - scaled_log_ndtr(tails.near) - tails.log_share
 
-    def typical(self, parameters: Normal) -> jax.Array:
-        return self.low + self.width * jnp.clip(parameters.location, 0.0, 1.0)
+    @property
+    def typical_outputs(self) -> int:
+        return self.columns
+
+    def typical(self, raw: Array) -> Array:
+        return self.low + self.width * namespace(raw).clip(self.mean + self.deviation * raw, 0.0, 1.0)
 
     def sample(self, key: jax.Array, parameters: Normal) -> jax.Array:
         location, scale = parameters
