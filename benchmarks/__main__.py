@@ -14,6 +14,7 @@ MODULES = (
     "laws",
     "faithfulness",
     "search",
+    "latent_rules",
     "methods",
     "knapsack",
     "months",

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from attain.methods.cchvae.cchvae import CCHVAE
+from attain.methods.latent import Component
 from attain.methods.search.latent_space import Latent
 from attain.results.counterfactuals import Counterfactuals
 from attain.tables import Region
@@ -15,12 +16,12 @@ from attain.tables import Region
 class TracedCCHVAE(CCHVAE):
     """C-CHVAE that remembers every code it decodes, for few people at a time."""
 
-    def _latent(self, region: Region) -> Latent:
-        latent = super()._latent(region)
+    def _latent(self, region: Region, rule: Component = "frozen") -> Latent:
+        latent = super()._latent(region, rule)
         self.decoded_: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
-        def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
-            rows = latent.decode(z, owners)
+        def decode(z: np.ndarray, owners: np.ndarray, component: np.ndarray | None = None) -> np.ndarray:
+            rows = latent.decode(z, owners, component)
             self.decoded_.append((z.copy(), owners.copy(), rows.copy()))
             return rows
 

@@ -5,10 +5,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from attain import CCHVAE, AttainError, Feature, GrowingSpheres, Model, Schema, Status
+from attain import CCHVAE, AttainError, Constraints, Feature, GrowingSpheres, Model, Schema, Status
 from attain.datasets import make_blobs
-from attain.density import CHVAE, CVAE, VAE
+from attain.density import CHVAE, CVAE, VAE, Codes
+from attain.methods.latent import _chosen
+from attain.tables import Region, Table
 
 BOUNDARY = 6.0
 
@@ -157,11 +160,119 @@ def test_options_are_different_and_ordered_by_latent_distance(blobs, fitted):
     assert (result.figures["diversity"] > 0).all()
 
 
+@pytest.fixture(scope="module")
+def credit():
+    """Two correlated numbers, a linear classifier, and an autoencoder that decodes z to them without loss."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(800, 2)) @ [[1.0, 0.3], [0.0, 1.0]], columns=["a", "b"])
+    model = LogisticRegression().fit(frame, frame["a"] + frame["b"] > 1.5)
+    schema = Schema((Feature("a", "real"), Feature("b", "real")))
+    autoencoder = CHVAE(schema, latent_dim=2, components=1, epochs=40, verbose=False).fit(frame)
+    return schema, frame, model, autoencoder
+
+
+def searched(credit, people, **settings):
+    schema, frame, model, autoencoder = credit
+    explainer = CCHVAE(schema, autoencoder=autoencoder, figures=False, **settings).fit(frame)
+    return explainer, explainer.explain(model, people, target=True)
+
+
+def refused(credit, number=60):
+    _, frame, model, _ = credit
+    return frame[~model.predict(frame)].iloc[:number]
+
+
+def test_geometric_growth_finds_the_nearest_place_of_a_linear_boundary(credit):
+    """Decoder and model are linear: the boundary is a line in latent space, whose distance is known."""
+    _, _, model, autoencoder = credit
+    people = refused(credit, 200)
+    explainer, result = searched(credit, people, growth="geometric")
+    codes = autoencoder.encode(people)
+    ends = [autoencoder.decode(Codes(codes.z + step, codes.context)) for step in ([0.0, 0.0], [1.0, 0.0], [0.0, 1.0])]
+    own, *others = (frame @ model.coef_[0] + model.intercept_ for frame in ends)
+    nearest = np.maximum(-own, 0) / np.hypot(*(other - own for other in others))
+    low, high = explainer.box_
+    inside = ((codes.z > low + nearest[:, None]) & (codes.z < high - nearest[:, None])).all(axis=1)
+    found = result.figures["latent_distance"].to_numpy()
+    assert inside.sum() > 20
+    assert (found >= nearest - 1e-3).all()
+    assert (found[inside] <= 1.05 * nearest[inside] + 0.02).all()
+
+
+def test_geometric_growth_asks_fewer_rows_and_ends_no_farther_than_shells(credit):
+    people = refused(credit)
+    (_, shells), (_, rays) = (searched(credit, people, growth=growth) for growth in ("linear", "auto"))
+    assert shells.found.all()
+    assert rays.found.all()
+    assert rays.person_figures["rows_scored"].mean() < shells.person_figures["rows_scored"].mean() / 5
+    assert (rays.figures["latent_distance"] - shells.figures["latent_distance"]).mean() < 0.01
+
+
+@pytest.mark.parametrize("growth", ["geometric", "linear"])
+def test_answers_depend_on_the_row_and_the_seed_alone(credit, growth):
+    people = refused(credit, 30)
+    _, whole = searched(credit, people, growth=growth, component="sampled")
+    _, part = searched(credit, people.iloc[[17, 3]], growth=growth, component="sampled")
+    assert part.answers.tobytes() == whole.answers[[17, 3]].tobytes()
+    _, other = searched(credit, people, growth=growth, random_state=1)
+    assert other.answers.tobytes() != whole.answers.tobytes()
+
+
+@pytest.mark.parametrize("growth", ["geometric", "linear"])
+def test_stopping_earlier_answers_fewer_and_no_farther(credit, growth):
+    people = refused(credit, 200)
+    results = [searched(credit, people, growth=growth, stop=stop)[1] for stop in ("first", "half", "all")]
+    shares = [result.found.mean() for result in results]
+    assert shares[0] < shares[1] < shares[2] == 1
+    farthest = [result.figures["latent_distance"].max() for result in results]
+    assert farthest[0] < farthest[2]
+
+
+def test_every_norm_is_searched_geometrically(credit):
+    people = refused(credit, 20)
+    mean = [searched(credit, people, norm=norm)[1].figures["latent_distance"].mean() for norm in (math.inf, 2, 1)]
+    assert mean[0] < mean[1] < mean[2]
+
+
+def test_options_are_found_geometrically_too(credit):
+    schema, frame, model, autoencoder = credit
+    explainer = CCHVAE(schema, autoencoder=autoencoder, figures=False).fit(frame)
+    result = explainer.explain(model, refused(credit, 10), target=True, n=3)
+    assert (np.bincount(result.owners) == 3).all()
+
+
+@pytest.mark.parametrize("component", ["frozen", "argmax", "sampled", "all"])
+def test_the_component_follows_the_rule(blobs, fitted, component):
+    data, refused = blobs
+    explainer = CCHVAE(data.schema, autoencoder=fitted.autoencoder_, component=component, figures=False).fit(data.X)
+    latent = explainer._latent(Region.of(Table.read(refused, data.schema), Constraints()), component)
+    z, owners = latent.codes + 0.5, np.arange(len(refused))
+    own = fitted.autoencoder_.encode(refused)
+    near = fitted.autoencoder_.log_components(z).argmax(axis=1)
+    assert latent.components == (3 if component == "all" else 1)
+    if component in ("frozen", "argmax"):
+        context = own.context.copy()
+        if component == "argmax":
+            context[:, 0] = near
+        assert np.array_equal(latent.decode(z, owners), fitted.autoencoder_.decode(Codes(z, context)))
+    assert explainer.explain(accept, refused.iloc[:20], target=1).found.mean() > 0.9
+
+
+def test_a_sampled_component_is_as_frequent_as_it_is_probable():
+    log = np.log(np.array([0.2, 0.5, 0.3]))
+    z = np.random.default_rng(0).normal(size=(20_000, 2))
+    drawn = _chosen(np.repeat(log[None], len(z), axis=0), z, "sampled", 0)
+    assert np.allclose(np.bincount(drawn) / len(z), [0.2, 0.5, 0.3], atol=0.015)
+
+
 def test_wrong_parameters_are_answered_in_words(blobs):
     data, _ = blobs
     for wrong, words in (
         ({"norm": 3}, "norm must be"),
         ({"radius": "cubic"}, "radius must be"),
+        ({"growth": "cubic"}, "growth must be"),
+        ({"component": "any"}, "component must be"),
+        ({"stop": "never"}, "stop must be"),
         ({"step": 0}, "step must be a number > 0, got 0"),
         ({"samples": 0}, "samples must be an integer ≥ 1, got 0"),
         ({"max_shells": 0}, "max_shells must be"),

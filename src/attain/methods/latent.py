@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from attain.core.errors import AttainError, FileError
 from attain.density.autoencoder import Autoencoder, Codes
+from attain.density.uniforms import row_keys, uniforms
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
 from attain.methods.densities import check_same_columns
@@ -24,6 +25,8 @@ from attain.tables import Region, without_unseen
 
 AutoencoderChoice: TypeAlias = Autoencoder | Literal["chvae"]
 """An autoencoder, fitted or not; or `"chvae"`, a `CHVAE` with default parameters."""
+Component: TypeAlias = Literal["frozen", "argmax", "sampled", "all"]
+"""Which mixture component a code is decoded with: the row's own, the most probable one there, a drawn one, each."""
 _RANK_SAMPLES = 20
 """With how many draws the density of each answer is bounded, where it is ranked."""
 
@@ -109,18 +112,29 @@ class LatentExplainer(Explainer):
         self._log_density(row, _RANK_SAMPLES)
         return self
 
-    def _latent(self, region: Region) -> Latent:
-        """The rows' codes and the decoder: typical cells beside each row's own immutable ones."""
+    def _latent(self, region: Region, rule: Component = "frozen") -> Latent:
+        """The rows' codes and the decoder: typical cells beside each row's own immutable ones.
+
+        The `rule` says which mixture component a code is decoded with, where the autoencoder has several.
+        """
         autoencoder: Autoencoder = self.autoencoder_
         own = autoencoder.encode(without_unseen(self.schema_, region.factuals))
+        log_components: Callable[[np.ndarray], np.ndarray] | None = getattr(autoencoder, "log_components", None)
+        several = 1 if log_components is None else log_components(own.z[:1]).shape[1]
 
-        def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
-            return self._rows(region, owners, autoencoder.decode(Codes(z, own.context[owners])))
+        def decode(z: np.ndarray, owners: np.ndarray, component: np.ndarray | None = None) -> np.ndarray:
+            context = own.context[owners]
+            if component is None and log_components is not None and several > 1 and rule in ("argmax", "sampled"):
+                component = _chosen(log_components(z), z, rule, self._seed)
+            if component is not None:
+                context[:, 0] = component
+            return self._rows(region, owners, autoencoder.decode(Codes(z, context)))
 
         units = np.asarray(autoencoder.active_units, dtype=bool)
         active = units if units.any() else np.ones_like(units)
         vjp = self._decode_vjp(own) if hasattr(autoencoder, "decode_vjp") else None
-        return Latent(own.z.astype(np.float64), *self.box_, active, decode, decode_vjp=vjp)
+        components = several if rule == "all" else 1
+        return Latent(own.z.astype(np.float64), *self.box_, active, decode, decode_vjp=vjp, components=components)
 
     def _decode_vjp(self, own: Codes) -> DecodeVjp:
         free, decode_vjp = self.schema_.free_columns, self.autoencoder_.decode_vjp
@@ -163,3 +177,13 @@ class LatentExplainer(Explainer):
         """The log-density (n,) of the rows' free features given their immutable ones."""
         known = without_unseen(self.schema_, rows)
         return np.asarray(self.autoencoder_.log_density(known, samples)) if len(rows) else np.empty(0)
+
+
+def _chosen(log_probability: np.ndarray, z: np.ndarray, rule: Component, seed: int) -> np.ndarray:
+    """The component (n,) of each code, by log p(c | z) but for a constant, (n, L); a draw depends on z and the seed."""
+    if rule == "argmax":
+        return np.asarray(log_probability.argmax(axis=1))
+    share = np.exp(log_probability - log_probability.max(axis=1, keepdims=True))
+    reached = np.cumsum(share, axis=1)
+    drawn = uniforms(row_keys(np.ascontiguousarray(z, dtype=np.float64), seed), 0) * reached[:, -1]
+    return np.asarray((reached <= drawn[:, None]).sum(axis=1))

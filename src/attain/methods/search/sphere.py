@@ -21,32 +21,38 @@ def check_norm(norm: object) -> None:
 
 def directions(normal: np.ndarray) -> np.ndarray:
     """Standard normal vectors (last axis) scaled to length 1: uniform on the unit sphere of the l₂ norm."""
-    length = np.linalg.norm(normal, axis=-1, keepdims=True)
-    return np.divide(normal, length, out=np.zeros_like(normal), where=length > 0)
+    return on_sphere(normal, 2)
 
 
 def sphere(generators: Sequence[np.random.Generator], samples: int, dimensions: int, norm: float) -> np.ndarray:
-    """Points uniform on the surface of the unit sphere, (n, samples, dimensions), one stream per row.
+    """Points uniform on the surface of the unit sphere, (n, samples, dimensions), one stream per row."""
+    out = np.empty((len(generators), samples, dimensions))
+    for i, generator in enumerate(generators):
+        draw_on_sphere(generator, out[i], norm)
+    return on_sphere(out, norm)
+
+
+def draw_on_sphere(generator: np.random.Generator, out: np.ndarray, norm: float) -> None:
+    """Fills `out` (samples, dimensions) with vectors that `on_sphere` makes uniform on the surface of the sphere.
 
     A Gaussian scaled to length 1 is uniform for l₂ only. l₁: exponential magnitudes scaled to sum 1, with random signs.
     l∞: a random face of the cube, uniform on it.
     """
-    shape = (samples, dimensions)
-    out = np.empty((len(generators), *shape))
     if norm == 2:
-        for i, generator in enumerate(generators):
-            generator.standard_normal(out=out[i])
-        return directions(out)
-    if norm == 1:
-        for i, generator in enumerate(generators):
-            magnitudes = generator.standard_exponential(shape)
-            out[i] = np.where(generator.random(shape) < 0.5, -magnitudes, magnitudes)
-        return out / np.abs(out).sum(axis=-1, keepdims=True)
-    for i, generator in enumerate(generators):
-        out[i] = 2 * generator.random(shape) - 1
-        face = generator.integers(dimensions, size=samples)
-        out[i, np.arange(samples), face] = np.where(generator.random(samples) < 0.5, -1.0, 1.0)
-    return out
+        generator.standard_normal(out=out)
+    elif norm == 1:
+        magnitudes = generator.standard_exponential(out.shape)
+        out[:] = np.where(generator.random(out.shape) < 0.5, -magnitudes, magnitudes)
+    else:
+        out[:] = 2 * generator.random(out.shape) - 1
+        face = generator.integers(out.shape[1], size=len(out))
+        out[np.arange(len(out)), face] = np.where(generator.random(len(out)) < 0.5, -1.0, 1.0)
+
+
+def on_sphere(vectors: np.ndarray, norm: float) -> np.ndarray:
+    """Vectors (last axis) scaled to length 1; those of length 0 stay as they are."""
+    length = norm_of(vectors, norm)[..., None]
+    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
 
 
 def radii(
