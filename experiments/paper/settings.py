@@ -209,7 +209,7 @@ def _methods(
         GS_DENSE: Method("spheres", {"step": 0.1, "growth": 0.0, "sparsity": False}),
         HCLS: hcls(10.0, directions),
         HCLS_LEAST: hcls(None, directions),
-        CCHVAE: Method("cchvae"),
+        CCHVAE: Method("cchvae", {"growth": "linear"}),
         RELEASED: Method("released", few=True),
         GUARDED: Method("guarded", few=True),
     }

@@ -152,8 +152,8 @@ class Laplace(Standardised):
     def log_density(self, parameters: Laplacian, t: jax.Array) -> jax.Array:
         return -jnp.abs(t - parameters.location) / parameters.scale - jnp.log(2 * parameters.scale)
 
-    def typical(self, parameters: Laplacian) -> jax.Array:
-        return self.original(parameters.location)
+    def typical(self, raw: Any) -> Any:
+        return self.original(raw[..., : self.columns])
 
     def sample(self, key: jax.Array, parameters: Laplacian) -> jax.Array:
         noise = jax.random.laplace(key, parameters.location.shape, parameters.location.dtype)
