@@ -1,14 +1,14 @@
 """The guard: whether a record is one that real rows of the desired class could have.
 
 A record x has several measurements among the n real rows: its local outlier factor for each number of neighbours, its
-density under an autoencoder, if there is one, and, for the setting `connected`, its distance to the nearest of them.
+density, if there is one, and, for the setting `connected`, its distance to the nearest of them.
 Each measurement m gives a rank, the share of real rows that are as unusual or more,
 
     r_m(x) = #{i : m(x_i) ≥ m(x)} / n        (distance: r_m / closeness),
 
 and the score of x is its smallest rank, s(x) = min_m r_m(x).
 
-Which scores are too small is decided conformally, with m calibration rows that neither the guard nor the autoencoder
+Which scores are too small is decided conformally, with m calibration rows that neither the guard nor the density
 was fitted on. The p-value (1 + #{j : s(c_j) ≤ s(x)}) / (m + 1) of a new real row is at most α with a probability of at
 most α. Separate limits with a rate of α each would not have that rate together; one limit on the smallest rank has.
 """
@@ -70,13 +70,13 @@ class Guard:
     crowd
         Those among which outlier factors are taken: all, or a fixed sample of them.
     density
-        The log-density of rows; None without an autoencoder.
+        The log-density of rows; None without.
     own_factors, own_distances, own_densities
         The measurements of the real rows, sorted.
     calibration
         The sorted scores of the rows that the guard was calibrated on.
     held_out
-        Whether these were held out from guard and autoencoder; if not, there were too few of them.
+        Whether these were held out from guard and density; if not, there were too few of them.
     """
 
     setting: Setting

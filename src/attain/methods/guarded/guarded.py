@@ -46,8 +46,8 @@ class Guarded(Explainer):
     """The easiest change that flips the decision, among records that real rows of the desired class could have.
 
     A guard is fitted on real rows of the desired class: a record passes if it is no more unusual than they are, by
-    local outlier factors, density and distance, calibrated so that a new real row is refused with a known
-    probability. The search starts near real rows, in latent space and by following the model's score, and then makes
+    local outlier factors, distance and, where there is one, a density, calibrated so that a new real row is refused
+    with a known probability. The search starts near real rows and by following the model's score, and then makes
     answers as easy as they can be while they flip the decision and pass the guard. Where no answer passes, the guard
     is relaxed step by step, and the answer's level says so.
 
@@ -64,9 +64,9 @@ class Guarded(Explainer):
         those of the training rows; None keeps none; a list of rules is kept as it is.
     density
         A density model of real rows, which becomes a part of the guard, and which starts are drawn from: `"trees"`, a
-        `TreeDensity`; or any density or autoencoder that passes `attain.testing.check_density` or
-        `check_autoencoder`. It is cloned and fitted with the schema, unless it is fitted already. None, the default:
-        the guard is made of outlier factors and distance only.
+        `TreeDensity`; any density that passes `attain.testing.check_density`; or an autoencoder with `sample`, such as
+        a `CHVAE`. It is cloned and fitted with the schema, unless it is fitted already. None, the default: the guard is
+        made of outlier factors and distance only.
     guard
         `"connected"`: answers are not outliers among real rows, and close to one of them. `"typical"`: not outliers.
     rate
@@ -97,7 +97,7 @@ class Guarded(Explainer):
 
     References
     ----------
-    The density model and the measures are those of M. Pawelczyk, K. Broelemann, G. Kasneci: Learning Model-Agnostic
+    The measures are those of M. Pawelczyk, K. Broelemann, G. Kasneci: Learning Model-Agnostic
     Counterfactual Explanations for Tabular Data, The Web Conference 2020; the search is this package's own.
     """
 
