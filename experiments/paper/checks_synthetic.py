@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from experiments.paper.findings import Finding, Part, Verdict, judged
 from experiments.paper.measures import averaged
 from experiments.paper.settings import AR, CCHVAE, GS, GS_DENSE
 from experiments.paper.synthetic import Synthetic
-from experiments.paper.synthetic_figures import densities
+from experiments.paper.synthetic_figures import along, densities
 
 UPPER, MIDDLE, LOWER_RIGHT = 0, 1, 2
 """The clusters of the blobs; the first alone has the desired label."""
@@ -24,11 +25,28 @@ _DENSE: Final = 0.1
 """The region of high density leaves out this share of the data: where the true density is least."""
 
 Seeds = Sequence[Synthetic]
+Networks = Mapping[str, Seeds]
+"""The blobs by the autoencoder's network: linear as in the released code, or with a hidden layer as in the text."""
 
 
 def _part(seeds: Seeds, what: str, test: Callable[..., object], *given: object) -> Part:
     """A test of each seed's example, with these arguments beside it."""
     return Part("", what, tuple(bool(test(example, *given)) for example in seeds))
+
+
+def _parts(blobs: Networks, what: str, test: Callable[..., object], *given: object) -> list[Part]:
+    """The same for each network."""
+    return [replace(_part(seeds, what, test, *given), where=network) for network, seeds in blobs.items()]
+
+
+def _any(blobs: Networks) -> Seeds:
+    """What does not depend on the autoencoder: the data, and the answers of AR and GS."""
+    return next(iter(blobs.values()))
+
+
+def _each(blobs: Networks, text: Callable[[Seeds], str]) -> str:
+    """A sentence for each network."""
+    return " ".join(f"{network[0].upper()}{network[1:]}: {text(seeds)}." for network, seeds in blobs.items())
 
 
 def _most(example: Synthetic, values: Callable[[Synthetic, str], np.ndarray], method: str, than: float = 0.5) -> bool:
@@ -83,61 +101,68 @@ def _upper_right(blobs: Synthetic, rows: np.ndarray) -> np.ndarray:
     return np.asarray((rows[:, 0] > _CORNER) & (rows[:, 1] > blobs.kind.boundary))
 
 
-def corner_and_density(seeds: Seeds) -> Finding:
+def corner_and_density(blobs: Networks) -> Finding:
     """GS and AR send the lower right cluster where nobody lives; C-CHVAE's answers are where data are dense."""
+    seeds = _any(blobs)
     return judged(
         (
             *(_part(seeds, f"{m} in the empty corner", _most, in_corner, m, 0.9) for m in (AR, GS)),
-            _part(seeds, "most of C-CHVAE's in the region of high density", _most, dense, CCHVAE),
-            _part(
-                seeds, "more of C-CHVAE's in it than of GS's", lambda b: _mean(dense(b, CCHVAE)) > _mean(dense(b, GS))
-            ),
+            *_parts(blobs, "none of C-CHVAE's there", lambda b: _mean(in_corner(b, CCHVAE)) == 0),
+            *_parts(blobs, "most of C-CHVAE's in the region of high density", _most, dense, CCHVAE),
+            *_parts(blobs, "more of them than of GS's", lambda b: _mean(dense(b, CCHVAE)) > _mean(dense(b, GS))),
         ),
         "Of the lower right cluster's answers "
-        + ", ".join(f"{_told([in_corner(b, m) for b in seeds])} of {m}'s" for m in (AR, GS, CCHVAE))
+        + ", ".join(f"{_told([in_corner(b, m) for b in seeds])} of {m}'s" for m in (AR, GS))
         + " end in the upper right corner, where "
         + f"{np.mean([_upper_right(b, b.train).mean() for b in seeds]):.2%} of the data are. "
-        + _density_told(seeds),
+        + _density_told(blobs),
     )
 
 
-def _density_told(seeds: Seeds) -> str:
-    inside = ", ".join(f"{m} {_told([dense(b, m) for b in seeds])}" for m in (CCHVAE, GS, AR))
-    ranks = ", ".join(f"{m} {np.nanmean([_mean(rank(b, m)) for b in seeds]):.2f}" for m in (CCHVAE, GS, AR))
+def _density_told(blobs: Networks) -> str:
+    def text(seeds: Seeds, methods: Sequence[str]) -> str:
+        return ", ".join(
+            f"{m} {_told([dense(b, m) for b in seeds])}, rank {np.nanmean([_mean(rank(b, m)) for b in seeds]):.2f}"
+            for m in methods
+        )
+
     return (
-        f"In the region that holds 90 % of the data, by the true density: {inside}. Mean rank of the answers' true "
-        f"density among real people of class 1 (0.5 is as dense as they are): {ranks}."
+        "In the region that holds 90 % of the data, by the true density, and the mean rank of the answers' true "
+        f"density among real people of class 1: {text(_any(blobs), (GS, AR))}. "
+        + _each(blobs, lambda seeds: text(seeds, (CCHVAE,)))
     )
 
 
-def dense_and_connected(seeds: Seeds) -> Finding:
+def dense_and_connected(blobs: Networks) -> Finding:
     """Most of C-CHVAE's answers are dense, and connected."""
+
+    def text(seeds: Seeds, methods: Sequence[str]) -> str:
+        return ", ".join(f"{m} {_told([b.connected(m) for b in seeds])}" for m in methods)
+
     return judged(
         (
-            _part(seeds, "most in the region of high density", _most, dense, CCHVAE),
-            _part(seeds, "most connected", _most, Synthetic.connected, CCHVAE),
+            *_parts(blobs, "most in the region of high density", _most, dense, CCHVAE),
+            *_parts(blobs, "most connected", _most, Synthetic.connected, CCHVAE),
         ),
-        f"{_density_told(seeds)} Within ε.95, where 95 % of real desired people have another: "
-        + ", ".join(f"{m} {_told([b.connected(m) for b in seeds])}" for m in (CCHVAE, GS, AR))
-        + ".",
+        f"{_density_told(blobs)} Within ε.95, where 95 % of real desired people have another: "
+        f"{text(_any(blobs), (GS, AR))}. " + _each(blobs, lambda seeds: text(seeds, (CCHVAE,))),
     )
 
 
-def three_clusters(seeds: Seeds) -> Finding:
+def three_clusters(blobs: Networks) -> Finding:
     """Each cluster's reconstruction has its centre within one standard deviation of the cluster's."""
 
-    def apart(blobs: Synthetic) -> float:
-        cluster = blobs.extra("cluster", blobs.train_rows)
-        centres = [
-            blobs.reconstruction[cluster == c].mean(axis=0) - blobs.train[cluster == c].mean(axis=0) for c in range(3)
-        ]
-        return float(np.linalg.norm(centres, axis=1).max())
+    def apart(example: Synthetic) -> float:
+        cluster = example.extra("cluster", example.train_rows)
+        moved = example.reconstruction - example.train
+        return float(np.linalg.norm([moved[cluster == c].mean(axis=0) for c in range(3)], axis=1).max())
+
+    def text(seeds: Seeds) -> str:
+        return f"farthest centre from the true one, by seed {', '.join(f'{apart(example):.2f}' for example in seeds)}"
 
     return judged(
-        [_part(seeds, "centres of the three clusters within one standard deviation", lambda b: apart(b) < 1)],
-        "Farthest centre of a reconstructed cluster from the true one, by seed: "
-        + ", ".join(f"{apart(blobs):.2f}" for blobs in seeds)
-        + "; a cluster's standard deviation is 1.",
+        _parts(blobs, "centres of the three clusters within one standard deviation", lambda b: apart(b) < 1),
+        _each(blobs, text) + " A cluster's standard deviation is 1.",
     )
 
 
@@ -148,49 +173,54 @@ def modes(blobs: Synthetic) -> tuple[np.ndarray, float]:
     peaks, _ = find_peaks(np.concatenate(([0.0], whole, [0.0])), prominence=0.1 * whole.max())
     places = curves["z"].to_numpy()[peaks - 1]
     cluster = blobs.extra("cluster", blobs.train_rows)
-    nearest = np.abs(blobs.codes[:, :1] - places).argmin(axis=1)
+    nearest = np.abs(along(blobs)[0][:, None] - places).argmin(axis=1)
     pure = [np.bincount(cluster[nearest == peak]).max() / (nearest == peak).sum() for peak in range(len(places))]
     return places, float(min(pure))
 
 
 def on_modes(blobs: Synthetic) -> np.ndarray:
     """The share (3,) of the z̃* that are nearest to the median code of each cluster; NaN without answers."""
-    cluster, codes = blobs.extra("cluster", blobs.train_rows), blobs.codes[:, 0]
+    cluster, (codes, answers) = blobs.extra("cluster", blobs.train_rows), along(blobs)
     centres = np.array([np.median(codes[cluster == c]) for c in range(3)])
-    answers = blobs.answer_codes[~np.isnan(blobs.answer_codes[:, 0]), 0]
     if not len(answers):
         return np.full(3, np.nan)
     return np.asarray(np.bincount(np.abs(answers[:, None] - centres).argmin(axis=1), minlength=3) / len(answers))
 
 
-def two_of_three_modes(seeds: Seeds) -> Finding:
+def two_of_three_modes(blobs: Networks) -> Finding:
     """The density of ẑ has three modes, and z̃* lie on the two next to the boundary, and on both."""
 
-    def three(blobs: Synthetic) -> bool:
-        places, pure = modes(blobs)
+    def three(example: Synthetic) -> bool:
+        places, pure = modes(example)
         return len(places) == 3 and pure > 0.9
 
-    def on_two(blobs: Synthetic) -> bool:
-        share = on_modes(blobs)
+    def on_two(example: Synthetic) -> bool:
+        share = on_modes(example)
         return bool(share[LOWER_RIGHT] < 0.05 and min(share[UPPER], share[MIDDLE]) > 0.05)
 
-    share = np.nanmean([on_modes(blobs) for blobs in seeds], axis=0)
+    def text(seeds: Seeds) -> str:
+        share = np.nanmean([on_modes(example) for example in seeds], axis=0)
+        return (
+            f"modes of ẑ, by seed {', '.join(str(len(modes(example)[0])) for example in seeds)}; nearest to the codes "
+            f"of the upper left cluster {share[UPPER]:.0%} of the z̃*, of the middle one {share[MIDDLE]:.0%}, of the "
+            f"lower right one {share[LOWER_RIGHT]:.0%}"
+        )
+
     return judged(
         (
-            _part(seeds, "three modes of ẑ, one for each cluster", three),
-            _part(seeds, "z̃* on the two modes next to the boundary, and on both", on_two),
+            *_parts(blobs, "three modes of ẑ, one for each cluster", three),
+            *_parts(blobs, "z̃* on the two modes next to the boundary, and on both", on_two),
         ),
-        f"Modes of ẑ, by seed: {', '.join(str(len(modes(blobs)[0])) for blobs in seeds)}. Nearest to the code of the "
-        f"upper left cluster lie {share[UPPER]:.0%} of the z̃*, of the middle one {share[MIDDLE]:.0%}, of the lower "
-        f"right one {share[LOWER_RIGHT]:.0%}, in the mean over seeds.",
+        _each(blobs, text),
     )
 
 
-def nearest_methods_agree(seeds: Seeds) -> Finding:
+def nearest_methods_agree(blobs: Networks) -> Finding:
     """AR and GS give almost identical answers: 95 % within a quarter of a cluster's standard deviation."""
+    seeds = _any(blobs)
 
-    def apart(blobs: Synthetic, spheres: str) -> float:
-        distance = np.linalg.norm(blobs.answers[AR].rows - blobs.answers[spheres].rows, axis=1)
+    def apart(example: Synthetic, spheres: str) -> float:
+        distance = np.linalg.norm(example.answers[AR].rows - example.answers[spheres].rows, axis=1)
         return float(np.nanquantile(distance, 0.95))
 
     return judged(
@@ -201,11 +231,12 @@ def nearest_methods_agree(seeds: Seeds) -> Finding:
     )
 
 
-def nearest_methods_are_sparse(seeds: Seeds) -> Finding:
+def nearest_methods_are_sparse(blobs: Networks) -> Finding:
     """AR and GS change x₂ only."""
+    seeds = _any(blobs)
 
-    def kept(blobs: Synthetic, method: str) -> np.ndarray:
-        return np.asarray(blobs.answers[method].rows[:, 0] == blobs.people[:, 0], dtype=np.float64)
+    def kept(example: Synthetic, method: str) -> np.ndarray:
+        return np.asarray(example.answers[method].rows[:, 0] == example.people[:, 0], dtype=np.float64)
 
     methods = (AR, GS, GS_DENSE)
     return judged(
@@ -214,19 +245,16 @@ def nearest_methods_are_sparse(seeds: Seeds) -> Finding:
     )
 
 
-def any_classifier(blobs: Seeds, moons: Seeds) -> Finding:
+def any_classifier(blobs: Networks, moons: Seeds) -> Finding:
     """C-CHVAE was given a bare function that says 0 or 1, and nothing that measures distances between inputs."""
+    examples = {**{f"blobs, {network}": seeds for network, seeds in blobs.items()}, "moons": moons}
 
-    def answered(example: Synthetic) -> bool:
-        return float(example.answers[CCHVAE].found.mean()) > 0.99
+    def share(seeds: Seeds) -> str:
+        return f"answered {np.mean([example.answers[CCHVAE].found.mean() for example in seeds]):.0%}"
 
-    shares = [
-        f"{np.mean([example.answers[CCHVAE].found.mean() for example in seeds]):.0%} on the {seeds[0].kind.name}"
-        for seeds in (blobs, moons)
-    ]
     return judged(
-        [Part(seeds[0].kind.name, "everybody has an answer", tuple(map(answered, seeds))) for seeds in (blobs, moons)],
-        f"Given I(x > b) as a function that returns 0 or 1 and nothing else, C-CHVAE answers {' and '.join(shares)}.",
+        _parts(examples, "everybody has an answer", lambda example: example.answers[CCHVAE].found.mean() > 0.99),
+        "Given I(x > b) as a function that returns 0 or 1 and nothing else. " + _each(examples, share),
     )
 
 

@@ -22,7 +22,7 @@ class Outcome:
     """All that a run gave, by seed."""
 
     settings: Settings
-    blobs: Sequence[Synthetic]
+    blobs: synthetic.Networks
     moons: Sequence[Synthetic]
     studies: Mapping[str, Sequence[Results]]
 

@@ -17,6 +17,9 @@ from experiments.paper.settings import (
     AR_LOCAL,
     AR_TOTAL,
     CCHVAE,
+    CCHVAE_FIRST,
+    CCHVAE_FROZEN,
+    CCHVAE_HALF,
     GS,
     GS_DENSE,
     GUARDED,
@@ -41,6 +44,9 @@ STYLES: Final = {
     HCLS_LEAST_PRINTED: ("sky", ":", "v"),
     HCLS_LEAST_FREE: ("sky", "--", "<"),
     CCHVAE: ("vermilion", "-", "D"),
+    CCHVAE_HALF: ("black", "-.", "D"),
+    CCHVAE_FIRST: ("black", ":", "D"),
+    CCHVAE_FROZEN: ("vermilion", "--", "D"),
     RELEASED: ("vermilion", ":", "d"),
     GUARDED: ("purple", "-", "P"),
     REAL: ("black", "--", ""),
@@ -53,6 +59,8 @@ SCATTERED: Final = (AR, CCHVAE, GS, HCLS)
 """The panels of the paper's scatter plots, in its order."""
 
 _DENSE: Final = 60
+_SMALL: Final = 0.15
+"""A cloud of answers that is smaller than this share of the axis is enlarged beside it."""
 
 
 def dense_epsilons(seeds: Sequence[Results]) -> np.ndarray:
@@ -122,8 +130,19 @@ def difficulty(seeds: Sequence[Results], methods: Sequence[str] = SCATTERED) -> 
         axis.set(xlabel="total shift TS", ylabel="maximum shift MS")
         axis.set_xlim(-0.03 * widest, 1.05 * widest)
         axis.set_ylim(-0.03, 1.05)
+        if len(total) and total.max() < _SMALL * widest:
+            _enlarged(axis, line)
         numbers.append(pd.DataFrame({"method": line.method, "total_shift": total, "max_shift": largest}))
     for axis in axes.ravel()[len(lines) :]:
         axis.set_axis_off()
     figure.suptitle(seeds[0].study.title, fontsize=10)
     return figure, pd.concat(numbers, ignore_index=True)
+
+
+def _enlarged(axis: Any, line: Line) -> None:
+    """The same points on axes of their own, in the empty part of the panel."""
+    inset = axis.inset_axes((0.36, 0.3, 0.6, 0.62))
+    total, largest = line.total_shift[line.found], line.max_shift[line.found]
+    inset.plot(total, largest, ".", ms=5, alpha=0.45, color=COLOURS[STYLES[line.method][0]])
+    inset.set_title("enlarged", fontsize=8)
+    inset.tick_params(labelsize=7)

@@ -38,7 +38,7 @@ def diagram(results: Results, person: Person) -> tuple[Any, pd.DataFrame]:
     _box(axis, 42, 5, 36, 19, "latent space", "#f6f6f6")
     _codes(axis, person)
     _box(axis, 65, 29, 13, 14, "decoder g", "#fbeee6")
-    axis.text(71.5, 33.5, "given xᵖ and ĉ", ha="center", fontsize=8)
+    axis.text(71.5, 33.5, f"given xᵖ, c = {person.answer_component + 1}", ha="center", fontsize=8)
     _box(axis, 87, 17, 32, 30, "the counterfactual x̃ = (xᵖ, x̃ᶠ)", "#e8f4ef")
     after = [(_cell(results, j, person.answer[j]), not unchanged(person.factual[j], person.answer[j])) for j in free]
     _lines(
@@ -116,5 +116,5 @@ def _numbers(results: Results, person: Person) -> pd.DataFrame:
         }
     )
     rows.append({"what": "latent distance", "before": "0", "after": f"{person.distance:.6g}"})
-    rows.append({"what": "component", "before": str(person.component + 1), "after": str(person.component + 1)})
+    rows.append({"what": "component", "before": str(person.component + 1), "after": str(person.answer_component + 1)})
     return pd.DataFrame(rows)

@@ -31,8 +31,8 @@ class Person:
         Rows of the matrix.
     code, answer_code
         ẑ and z̃*.
-    component
-        The mixture component that ẑ and z̃* share.
+    component, answer_component
+        The mixture components of ẑ and of z̃*.
     probability_before, probability_after
         Of the desired class.
     shells
@@ -45,6 +45,7 @@ class Person:
     code: np.ndarray
     answer_code: np.ndarray
     component: int
+    answer_component: int
     probability_before: float
     probability_after: float
     shells: int
@@ -99,6 +100,7 @@ def shown(results: Results, position: int) -> Person:
         credit.test_values[position],
         **{name: arrays[name] for name in ("answer", "code", "answer_code")},
         component=facts["component"],
+        answer_component=facts["answer_component"],
         probability_before=facts["probability_before"],
         probability_after=facts["probability_after"],
         shells=facts["shells"],
@@ -120,6 +122,7 @@ def _searched(results: Results, position: int) -> Artifact:
     before, after = (float(credit.linear.predict_proba(frame)[0, column]) for frame in (one, result.frame))
     facts = {
         "component": int(search.autoencoder_.encode(one).context[0, 0]),
+        "answer_component": int(search.autoencoder_.log_components(best)[0].argmax()),
         "probability_before": round(before, 6),
         "probability_after": round(after, 6),
         "shells": int(result.figures["shells"].iloc[0]),

@@ -10,12 +10,12 @@ REMARKS: Final = (
         "Algorithm 1",
         "The box of training codes is tested before a sample exists, for a vector as if for a number, and what happens "
         "when the box is left without an answer is not said.",
-        "Samples outside the box in any dimension are discarded; the search ends when the shell has left it.",
+        "Samples outside the box in any dimension are discarded; the stop rule is a parameter, and three are run.",
     ),
     (
         "Algorithm 1",
-        "The p of the norm and the component that is kept while z moves are not given.",
-        "p = 2; the person's most probable component.",
+        "The p of the norm, and the component with which z̃ is decoded, are not given.",
+        "p = 2; the most probable component at z̃, and on a line of its own that of the person.",
     ),
     (
         "Section 4",
@@ -94,7 +94,13 @@ PRINTED: Final = (
     ("HCLS's budget", "10, all of it spent", "the least that flips the decision"),
     ("HCLS's directions on HELOC", "as printed", "corrected (its main line), and none"),
     ("distances", "not said; the released code leaves columns as they are", "z-scored (the main figures), and raw"),
-    ("C-CHVAE", "Algorithm 1", "the search of the released code"),
+    (
+        "C-CHVAE's stop rule",
+        "not clear: until the last sample has left the box of training codes (the main line)",
+        "until half of them have; until the first has",
+    ),
+    ("C-CHVAE's search", "Algorithm 1, shell after shell", "the search of the released code"),
+    ("the autoencoder of the blobs", "“outputs of a DNN”: one hidden layer", "linear, as in the released code"),
     ("the best that is known here", "–", "the guarded search of this package"),
 )
 """What is run as the paper has it, and what is run beside it."""

@@ -30,7 +30,8 @@ from experiments.store import Store
 
 _NUMBERS: Final = {"gmsc": (3, 5, 3), "gmsc-states": (3, 5, 3), "heloc": (4, 6, 4), "german": (3, 5, 3)}
 """The numbers of the paper: the figures of faithfulness and difficulty, and the table of features."""
-_KINDS: Final = {"blobs": synthetic.BLOBS, "moons": synthetic.MOONS}
+_KINDS: Final = {"blobs": synthetic.BLOBS, "blobs_hidden": synthetic.BLOBS, "moons": synthetic.MOONS}
+LINEAR_NETWORK, HIDDEN_LAYER = "linear network", "hidden layer"
 
 
 def run(
@@ -158,7 +159,8 @@ def _collected(settings: Settings, folder: Path, data: Path | None) -> Outcome:
     studies: dict[str, Any] = {
         study.name: [perform((study.name, seed)) for seed in seeds] for study in settings.studies
     }
-    return Outcome(settings, examples["blobs"], examples["moons"], studies)
+    blobs = {LINEAR_NETWORK: examples["blobs"], HIDDEN_LAYER: examples["blobs_hidden"]}
+    return Outcome(settings, blobs, examples["moons"], studies)
 
 
 class _Writer:
@@ -217,13 +219,15 @@ def _written(outcome: Outcome, folder: Path) -> pd.DataFrame:
     )
     page.heading("Synthetic examples")
     blobs, moons = outcome.settings.blobs, outcome.settings.moons
-    writer.figure(
-        "figure-2-blobs",
-        "Figure 2: blobs",
-        synthetic_figures.blobs(outcome.blobs[0]),
-        f"{blobs.rows:,} people, four in five for training, {blobs.people} held-out ones of class 0 explained; latent "
-        f"size {blobs.latent_dim}, {blobs.components} components; the first seed. Dashed: the boundary x₂ = 6.",
-    )
+    for network, ending in ((LINEAR_NETWORK, ""), (HIDDEN_LAYER, "-hidden-layer")):
+        writer.figure(
+            f"figure-2-blobs{ending}",
+            f"Figure 2: blobs, {network}",
+            synthetic_figures.blobs(outcome.blobs[network][0]),
+            f"{blobs.rows:,} people, four in five for training, {blobs.people} held-out ones of class 0 explained; an "
+            f"autoencoder with a {network}, {blobs.latent_dim} latent dimensions and {blobs.components} components; "
+            "the first seed. Densities are along the axis on which ẑ vary most. Dashed: the boundary x₂ = 6.",
+        )
     writer.figure(
         "figure-7-moons",
         "Figure 7: discretised moons",

@@ -42,6 +42,9 @@ HCLS_LEAST: Final = "HCLS (least budget)"
 HCLS_PRINTED: Final = "HCLS (printed directions)"
 HCLS_LEAST_PRINTED: Final = "HCLS (least budget, printed directions)"
 HCLS_LEAST_FREE: Final = "HCLS (least budget, no directions)"
+CCHVAE_FIRST: Final = "C-CHVAE (stops at first)"
+CCHVAE_HALF: Final = "C-CHVAE (stops at half)"
+CCHVAE_FROZEN: Final = "C-CHVAE (frozen component)"
 RELEASED: Final = "C-CHVAE (as released)"
 GUARDED: Final = "Guarded"
 
@@ -164,8 +167,8 @@ class Settings:
     ----------
     quick
         Whether this is the run that needs no data.
-    blobs, moons
-        The synthetic examples.
+    blobs, blobs_hidden, moons
+        The synthetic examples; the blobs with a linear autoencoder and with one that has a hidden layer.
     studies
         The credit data sets.
     seeds
@@ -176,6 +179,7 @@ class Settings:
 
     quick: bool
     blobs: Example
+    blobs_hidden: Example
     moons: Example
     studies: tuple[Study, ...]
     seeds: int = 5
@@ -192,11 +196,16 @@ def _methods(
     indirect: tuple[str, ...],
     directions: Mapping[str, Direction],
     printed: Mapping[str, Direction] | None = None,
+    *,
+    mixture: bool = False,
 ) -> dict[str, Method]:
     """Every line: the paper's four, their other settings, the released search, and this package's own."""
 
     def hcls(budget: float | None, given: Mapping[str, Direction]) -> Method:
         return Method("budgeted", {"cost_budget": budget, "indirect": indirect}, given, MACHINE)
+
+    def cchvae(**options: str) -> Method:
+        return Method("cchvae", {"growth": "linear", **options})
 
     def ar(cost: str) -> Method:
         return Method("recourse", {"cost": cost, "grid": 100}, recourse)
@@ -209,10 +218,14 @@ def _methods(
         GS_DENSE: Method("spheres", {"step": 0.1, "growth": 0.0, "sparsity": False}),
         HCLS: hcls(10.0, directions),
         HCLS_LEAST: hcls(None, directions),
-        CCHVAE: Method("cchvae", {"growth": "linear"}),
+        CCHVAE: cchvae(),
+        CCHVAE_HALF: cchvae(stop="half"),
+        CCHVAE_FIRST: cchvae(stop="first"),
         RELEASED: Method("released", few=True),
         GUARDED: Method("guarded", few=True),
     }
+    if mixture:
+        lines[CCHVAE_FROZEN] = cchvae(component="frozen")
     if printed is not None:
         lines[HCLS_PRINTED] = hcls(10.0, printed)
         lines[HCLS_LEAST_PRINTED] = hcls(None, printed)
@@ -228,14 +241,15 @@ def _gmsc(name: Literal["gmsc", "gmsc-states"]) -> Study:
         epochs=50,
         kernel="rbf",
         machine_rows=5_000,
-        methods=_methods({"DebtRatio": "decrease"}, ("NumberOfTimes90DaysLate",), GMSC_DIRECTIONS),
+        methods=_methods({"DebtRatio": "decrease"}, ("NumberOfTimes90DaysLate",), GMSC_DIRECTIONS, mixture=True),
         epsilons=(0.2, 0.3, 0.5, 0.75, 1.0, 2.0),
     )
 
 
 FULL: Final = Settings(
     quick=False,
-    blobs=Example(rows=10_000, people=200, latent_dim=1, components=1, hidden=(64,), epochs=100),
+    blobs=Example(rows=10_000, people=200, latent_dim=2, components=3, hidden=(), epochs=100),
+    blobs_hidden=Example(rows=10_000, people=200, latent_dim=2, components=3, hidden=(64,), epochs=100),
     moons=Example(rows=10_000, people=25, latent_dim=2, components=2, hidden=(64,), epochs=100),
     studies=(
         _gmsc("gmsc"),
@@ -255,7 +269,8 @@ FULL: Final = Settings(
 
 QUICK: Final = Settings(
     quick=True,
-    blobs=Example(rows=3_000, people=200, latent_dim=1, components=1, hidden=(64,), epochs=100),
+    blobs=Example(rows=3_000, people=200, latent_dim=2, components=3, hidden=(), epochs=100),
+    blobs_hidden=Example(rows=3_000, people=200, latent_dim=2, components=3, hidden=(64,), epochs=100),
     moons=Example(rows=3_000, people=25, latent_dim=2, components=2, hidden=(64,), epochs=100),
     studies=(
         Study(

@@ -120,7 +120,8 @@ def run(kind: Kind, example: Example, store: Store, seed: int) -> Synthetic:
         )
         answers[name] = Answers.of(part)
     learned = store.get(
-        f"{kind.name} {seed} {CCHVAE}", lambda: _learned(kind, example, data, train, y_train, people, chosen, seed)
+        f"{kind.name} {seed} {CCHVAE} {list(example.hidden)}",
+        lambda: _learned(kind, example, data, train, y_train, people, chosen, seed),
     )
     answers[CCHVAE] = Answers.of(learned)
     return Synthetic(

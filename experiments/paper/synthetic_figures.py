@@ -17,11 +17,19 @@ _GRID: Final = 200
 _HISTOGRAM: Final = 24
 
 
+def along(example: Synthetic) -> tuple[np.ndarray, np.ndarray]:
+    """The codes ẑ of the training people and z̃* of the answers, along the axis on which ẑ vary most."""
+    middle = example.codes.mean(axis=0)
+    axis = np.linalg.svd(example.codes - middle, full_matrices=False)[2][0]
+    axis = axis * np.sign(axis[np.abs(axis).argmax()])
+    found = ~np.isnan(example.answer_codes[:, 0])
+    return (example.codes - middle) @ axis, (example.answer_codes[found] - middle) @ axis
+
+
 def densities(example: Synthetic) -> pd.DataFrame:
     """The density of ẑ over a grid, by cluster and in all, and of z̃*; the parts by cluster add up to the whole."""
     cluster = example.extra("cluster", example.train_rows)
-    codes = example.codes[:, 0]
-    answers = example.answer_codes[~np.isnan(example.answer_codes[:, 0]), 0]
+    codes, answers = along(example)
     every = np.concatenate((codes, answers))
     grid = np.linspace(every.min() - 0.3, every.max() + 0.3, _GRID)
     # One bandwidth for all, or the parts would not add up.

@@ -32,7 +32,8 @@ paper_run = importlib.import_module("experiments.paper.run")
 
 TINY = replace(
     QUICK,
-    blobs=replace(QUICK.blobs, rows=300, people=20, hidden=(16,), epochs=60),
+    blobs=replace(QUICK.blobs, rows=300, people=20, epochs=60),
+    blobs_hidden=replace(QUICK.blobs_hidden, rows=300, people=20, hidden=(16,), epochs=60),
     moons=replace(QUICK.moons, rows=300, people=5, hidden=(16,), components=1, epochs=60),
     studies=(replace(QUICK.studies[0], latent_dim=2, epochs=2, people=4, few_people=1),),
 )
@@ -59,7 +60,14 @@ def whole(tmp_path_factory):
 def test_every_figure_and_table_is_there(whole):
     folder, claims = whole
     names = {path.stem for path in folder.iterdir() if path.suffix == ".csv"}
-    wanted = {"figure-1-search", "figure-2-blobs", "figure-7-moons", "table-1-counterfactuals", "table-2-related-work"}
+    wanted = {
+        "figure-1-search",
+        "figure-2-blobs",
+        "figure-2-blobs-hidden-layer",
+        "figure-7-moons",
+        "table-1-counterfactuals",
+        "table-2-related-work",
+    }
     wanted |= {f"figure-3-german-{ending}" for ending in ("faithfulness", "other-settings")}
     wanted |= {f"figure-5-german-{ending}" for ending in ("difficulty", "other-settings")}
     assert names == wanted | {"table-3-german-features", "results-german", "claims"}
@@ -73,7 +81,7 @@ def test_every_figure_and_table_is_there(whole):
 def test_the_page_has_every_claim_and_no_address_outside(whole):
     folder, claims = whole
     page = (folder / "index.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == 7
+    assert page.count("data:image/png;base64,") == 8
     assert page.count("cannot be checked") >= (claims["verdict"] == "cannot be checked").sum()
     assert page.index("The five claims") < page.index("Every other claim") < page.index("Properties")
     assert "immutable cells of C-CHVAE" in page
@@ -279,6 +287,7 @@ def test_a_killed_process_goes_on_and_ends_with_the_same_bytes(tmp_path):
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert not (killed / "index.html").exists()
-    for folder in (killed, whole):
-        subprocess.run([*command, str(folder)], env=environment, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    for folder, jobs in ((killed, "1"), (whole, "2")):
+        given = [*command, str(folder), "--jobs", jobs]
+        subprocess.run(given, env=environment, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     assert bytes_of(killed) == bytes_of(whole)

@@ -235,9 +235,13 @@ def test_density_is_the_true_one_and_the_corner_is_empty():
     assert synthetic.dense(made, GS).tolist() == [0, 0, 0, 0]
     assert synthetic.rank(made, CCHVAE)[0] == 1  # nobody is denser than the centre of the cluster
     assert synthetic.in_corner(made, GS).tolist() == [1, 1]
-    assert synthetic.corner_and_density([made]).verdict is HOLDS
+    assert synthetic.corner_and_density({"linear": [made]}).verdict is HOLDS
+    both = synthetic.corner_and_density(
+        {"linear": [made], "deep": [blobs(dict.fromkeys((CCHVAE, GS, AR), [corner] * 4))]}
+    )
+    assert {part.where for part in both.parts if not all(part.holds)} == {"deep"}
     turned = blobs({CCHVAE: [corner] * 4, GS: [centre] * 4, AR: [centre] * 4})
-    assert synthetic.corner_and_density([turned]).verdict is FAILS
+    assert synthetic.corner_and_density({"linear": [turned]}).verdict is FAILS
 
 
 def test_modes_and_the_codes_of_answers():
@@ -245,11 +249,11 @@ def test_modes_and_the_codes_of_answers():
     places, pure = synthetic.modes(made)
     assert len(places) == 3
     assert pure == 1
-    assert synthetic.three_clusters([made]).verdict is HOLDS
+    assert synthetic.three_clusters({"linear": [made]}).verdict is HOLDS
     assert synthetic.on_modes(made) == pytest.approx([2 / 3, 1 / 3, 0])
-    assert synthetic.two_of_three_modes([made]).verdict is HOLDS
+    assert synthetic.two_of_three_modes({"linear": [made]}).verdict is HOLDS
     made.answer_codes = np.array([[1.0], [1.0], [np.nan], [1.0]])
-    assert synthetic.two_of_three_modes([made]).verdict is PARTLY
+    assert synthetic.two_of_three_modes({"linear": [made]}).verdict is PARTLY
 
 
 def test_answers_that_agree_and_are_sparse():
@@ -257,20 +261,20 @@ def test_answers_that_agree_and_are_sparse():
     above = np.column_stack((made.people[:, 0], np.full(4, 6.01)))
     made.answers = {m: Answers(made.people_rows, rows, np.ones(4, bool)) for m, rows in
                     ((AR, above), (GS, above + 0.01 * np.array([0, 1])), (GS_DENSE, above + 1))}  # fmt: skip
-    assert holding(synthetic.nearest_methods_agree([made])) == {(f"AR and {GS}", "")}
-    assert holding(synthetic.nearest_methods_are_sparse([made])) == {(AR, ""), (GS, "")}
+    assert holding(synthetic.nearest_methods_agree({"linear": [made]})) == {(f"AR and {GS}", "")}
+    assert holding(synthetic.nearest_methods_are_sparse({"linear": [made]})) == {(AR, ""), (GS, "")}
 
 
 def test_a_claim_about_data_that_are_not_here_is_left_open_and_tells_the_others():
     study = [results({"outliers": 0.1}, {"outliers": 0.2})]
-    outcome = Outcome(FULL, [], [], {"german": study})
+    outcome = Outcome(FULL, {}, [], {"german": study})
     found = on(GMSC, credit.proximate)(outcome)
     assert found.verdict is Verdict.OPEN
     assert found.figures.startswith("It needs Give Me Some Credit, which a quick run does not have. A: outliers")
     assert "Holds: A: fewer outliers than AR (1/1)" in found.seeds
     nothing = on(HELOC, credit.directions_restrict, elsewhere=False)(outcome)
     assert nothing == Finding(Verdict.OPEN, "It needs HELOC, which a quick run does not have.")
-    here = Outcome(FULL, [], [], {"gmsc": study, "gmsc-states": study, "heloc": study})
+    here = Outcome(FULL, {}, [], {"gmsc": study, "gmsc-states": study, "heloc": study})
     assert on(GMSC, credit.proximate)(here).verdict is HOLDS
     assert len(on(GMSC, credit.proximate)(here).parts) == 2 * len(credit.OTHERS)
 
