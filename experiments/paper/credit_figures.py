@@ -146,3 +146,4 @@ def _enlarged(axis: Any, line: Line) -> None:
     inset.plot(total, largest, ".", ms=5, alpha=0.45, color=COLOURS[STYLES[line.method][0]])
     inset.set_title("enlarged", fontsize=8)
     inset.tick_params(labelsize=7)
+    inset.locator_params(nbins=4)
