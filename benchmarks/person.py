@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -141,31 +142,35 @@ def line(case: tuple[str, int | None], kind: str, old: dict[str, float], new: di
     return cells
 
 
-def compare(commit: str, only: str | None) -> None:
-    """Measures everything, and writes the table."""
+def compare(commit: str, keep: Path) -> None:
+    """Measures everything, but for what was kept by a run that was interrupted, and writes the table."""
     from benchmarks import report
 
-    lines = []
+    kept, lines = json.loads(keep.read_text()) if keep.exists() else {}, []
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         git = ["git", "-C", str(ROOT), "worktree"]
         subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
         try:
-            for case in CASES:
-                for kind in MODELS:
-                    if only in (None, case[0]):
-                        pair = [measured(source, *case, kind) for source in (tree / "src", ROOT / "src")]
-                        lines.append(line(case, kind, *pair))
-                        print(lines[-1], flush=True)
+            for case, kind in product(CASES, MODELS):
+                pair = []
+                for when, source in ((commit, tree / "src"), ("now", ROOT / "src")):
+                    name = f"{when} {case[0]} {case[1]} {kind}"
+                    kept[name] = kept.get(name) or measured(source, *case, kind)
+                    keep.write_text(json.dumps(kept, indent=1))
+                    pair.append(kept[name])
+                lines.append(line(case, kind, *pair))
+                print(lines[-1], flush=True)
         finally:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+    keep.unlink()
     header = (
         "data", "classifier", "real people", "found before", "found now",
         *(f"{part} {what}" for part in ("together", "alone") for what in ("before", "now", "factor", "target", "met")),
     )  # fmt: skip
     body = (
-        f"Before: commit {commit}. CPU milliseconds a person, one thread: {PEOPLE} people together in one call, and the "
-        f"median of {CALLS} people alone in a call each, after `warm_up`. Fitting is not counted.\n\n"
+        f"Before: commit {commit}. CPU milliseconds a person, one thread: {PEOPLE} people together in one call, and "
+        f"the median of {CALLS} people alone in a call each, after `warm_up`. Fitting is not counted.\n\n"
     )
     command = "python -m benchmarks.person"
     report.write("person", "CPU time of the guarded search", command, body + report.table(header, lines))
@@ -175,14 +180,15 @@ def main() -> None:
     """Measures one cell, or all of them beside the earlier commit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", default=COMMIT, help="the commit to compare with")
-    parser.add_argument("--only", help="one data set")
+    kept = Path(tempfile.gettempdir()) / "attain-person.json"
+    parser.add_argument("--keep", type=Path, default=kept, help="where cells are kept until all are measured")
     parser.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.cell:
         name, rows, kind = given.cell
         print(json.dumps(cell(name, int(rows) or None, kind)))
     else:
-        compare(given.commit, given.only)
+        compare(given.commit, given.keep)
 
 
 if __name__ == "__main__":

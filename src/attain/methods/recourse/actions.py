@@ -25,6 +25,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
+from attain.core.compiled import kernels
 from attain.methods.recourse.knapsack import rises
 from attain.methods.search.linear_rules import LinearRule, linear_rules
 from attain.models.structure.linear import LinearScore
@@ -139,6 +140,7 @@ class Actions:
         self._places = {j: on_grid(region.factuals[:, j], region.schema.features[j].step) for j in self._ends}
         self._known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._scored_by: LinearScore | None = None
+        self._pruned_already: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def _ends_of(self, j: int) -> np.ndarray:
         """The first and the last value of column j that each row may reach, (2, n)."""
@@ -148,9 +150,9 @@ class Actions:
     def program(self, i: int, score: LinearScore, need: float) -> Program:
         """The program of row i, which lacks `need` in score."""
         region = self._region
-        if self._scored_by is not score:
-            self._known, self._scored_by = {}, score
-        single = {int(j): self._single(i, int(j), score) for j in region.schema.free_columns if not region.frozen[i, j]}
+        self._take(score)
+        able = [int(j) for j in region.schema.free_columns if not region.frozen[i, j]]
+        single = {j: self._single(i, j, score) for j in able if j not in self._pruned_already}
         choices: list[Choices] = []
         reach: list[Choices] | None = []
         apart: list[_Tie] = []
@@ -176,12 +178,63 @@ class Actions:
                 choices += [self._with_derived(i, tie, single[j], score) for j in members]
         # a longer time may be worth nothing but the changes that it allows
         choices = [some if self._tells_time(some) else _pruned(some) for some in choices]
-        untied = [single[j] if self._tells_time(single[j]) else _pruned(single[j]) for j in single if j not in tied]
+        untied = [
+            self._known_best(i, j) if j in self._pruned_already
+            else single[j] if self._tells_time(single[j])
+            else _pruned(single[j])
+            for j in able if j not in tied
+        ]  # fmt: skip
         choices += untied
         rows = [row for tie in apart for row in self._rule_rows(i, tie, choices)]
         rows += self._time_rows(i, choices)
         reach = None if reach is None else [*reach, *untied]
         return Program(choices, rows, need, int(region.max_changes[i]), reach, not apart and not self._laws)
+
+    def prepare(self, score: LinearScore) -> None:
+        """Finds the best actions of all rows for a score at once, where kernels are in use.
+
+        That is for columns that no rule ties to others; `program` finds the others', row by row.
+        """
+        self._take(score)
+        compiled = kernels("attain.methods.recourse.action_kernels")
+        if compiled is None or self._kind == "local":
+            return
+        tied = {j for tie in self._ties for j in tie.columns}
+        for j in (int(j) for j in self._region.schema.free_columns):
+            if j not in tied and self._region.schema.features[j].clock is None:
+                self._pruned_already[j] = compiled.frontiers(*self._column(j, score), _PER_CHANGE)
+
+    def _take(self, score: LinearScore) -> None:
+        """Forgets what was found for another score."""
+        if self._scored_by is not score:
+            self._known, self._pruned_already, self._scored_by = {}, {}, score
+
+    def _column(self, j: int, score: LinearScore) -> tuple[np.ndarray, ...]:
+        """What the kernel needs to know about column j."""
+        region, feature, n = self._region, self._region.schema.features[j], len(self._region)
+
+        def placed(cells: np.ndarray) -> np.ndarray:
+            return np.stack(self._placed(j, cells.ravel(), score), axis=-1).reshape(*cells.shape, 3)
+
+        own = np.column_stack((placed(region.factuals[:, j]), region.cost[:, j]))
+        own[:, 1] = self._standing[:, j]
+        if not feature.numeric:
+            none, never = np.empty(0), np.zeros(n, dtype=bool)
+            levels = placed(np.arange(float(len(feature.levels))))
+            return own, np.zeros(n), placed(none), np.zeros((n, 2), np.int64), placed(np.zeros((n, 2))), levels, \
+                np.ascontiguousarray(region.levels(j)), never  # fmt: skip
+        points, states = self._grid.points[j], np.array(list(feature.special), dtype=np.float64)
+        limits = np.searchsorted(points, region.low[:, j], "left"), np.searchsorted(points, region.high[:, j], "right")
+        allowed = np.ascontiguousarray(region.states[j][:, : len(states)]) if len(states) else np.zeros((n, 0), bool)
+        numeric = np.ascontiguousarray(region.states[j][:, -1]) if len(states) else np.ones(n, dtype=bool)
+        ends = placed(np.sort(self._ends[j], axis=0).T)
+        return own, self._places[j], placed(points), np.column_stack(limits), ends, placed(states), allowed, numeric
+
+    def _known_best(self, i: int, j: int) -> Choices:
+        """The actions of row i and column j that `prepare` found."""
+        start, found = self._pruned_already[j]
+        cells, cost, gain = found[:, start[i] : start[i + 1]]
+        return Choices(np.array([j]), cells[:, None], np.arange(len(cells))[:, None] > 0, cost, gain)
 
     @cached_property
     def _ties(self) -> list[_Tie]:

@@ -40,6 +40,7 @@ class ExactRecourse:
         """The flip set of every row; an item refused because of rounding is asked for again with a little more gain."""
         ledger = problem.ledger
         own = factual_scores(problem, score)
+        actions.prepare(score)
         status = [Status.OUT_OF_REACH] * len(problem)
         items: list[tuple[int, Item]] = []
         waiting = np.arange(len(problem))

@@ -1,0 +1,69 @@
+"""The best actions of all rows at once, against those of one row after the other."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attain import Feature, Schema
+from attain.methods.recourse.actions import ActionGrid, Actions, _pruned
+from attain.models.structure.encoding import Encoding
+from attain.models.structure.linear import LinearScore
+from attain.population.percentiles import Percentiles
+from attain.schema import Constraints
+from attain.tables import Region, Table
+from tests.both_paths import by
+
+SCHEMA = Schema(
+    (
+        Feature("number", "real"),
+        Feature("stepped", "positive", step=0.5, bounds=(0, 40)),
+        Feature("up", "count", direction="increase"),
+        Feature("coded", "count", special={-1: "unknown", -2: "none"}),
+        Feature("grade", "ordinal", levels=("a", "b", "c", "d")),
+        Feature("house", "categorical", levels=("rents", "owns", "parents")),
+    )
+)
+
+
+def score_of(random: np.random.Generator) -> LinearScore:
+    """A linear score of each cell, with weights for levels and special codes."""
+    d = len(SCHEMA)
+    levels = tuple(random.normal(size=(len(feature.levels), 1)) for feature in SCHEMA)
+    special = tuple(random.normal(size=(len(feature.special), 1)) for feature in SCHEMA)
+    slopes = np.where([[feature.numeric] for feature in SCHEMA], random.normal(size=(d, 1)), 0.0)
+    encoding = Encoding(SCHEMA, np.zeros(1), slopes, levels, special, random.normal(size=(d, 1)))
+    return LinearScore(encoding, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("grid", ["observed", "exact", 10])
+def test_the_best_actions_are_those_of_one_row_after_the_other(seed, grid) -> None:
+    random = np.random.default_rng(seed)
+    coded = np.where(random.random(80) < 0.3, random.choice([-1, -2], 80), random.poisson(5, 80))
+    frame = pd.DataFrame(
+        {
+            "number": random.normal(size=80).round(int(random.integers(1, 4))),
+            "stepped": random.integers(0, 60, 80) / 2,
+            "up": random.poisson(4, 80),
+            "coded": coded,
+            "grade": random.choice(SCHEMA.features[4].levels, 80),
+            "house": random.choice(SCHEMA.features[5].levels, 80),
+        }
+    )
+    table, rows = Table.read(frame.iloc[:40], SCHEMA), Table.read(frame, SCHEMA).values
+    region = Region.of(table, Constraints.of({"range": {"number": (-1.0, 1.5)}}))
+    percentiles, score = Percentiles.fit(SCHEMA, rows), score_of(random)
+
+    def actions() -> Actions:
+        made = Actions(region, ActionGrid(SCHEMA, rows, grid), percentiles, "total")
+        made.prepare(score)
+        return made
+
+    plain, fast = by(False, actions), by(True, actions)
+    assert not plain._pruned_already
+    assert set(fast._pruned_already) == set(range(len(SCHEMA)))
+    for i in range(len(region)):
+        for j in range(len(SCHEMA)):
+            one, other = _pruned(plain._single(i, j, score)), fast._known_best(i, j)
+            for name in ("columns", "cells", "moved", "cost", "gain"):
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=f"{i} {j} {name}")
