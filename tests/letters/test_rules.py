@@ -15,6 +15,7 @@ SCHEMA = Schema(
         Feature("grade", "ordinal", levels=("low", "mid", "high")),
         Feature("age", "count", special={-9.0: "not asked"}),
         Feature("ratio", "real"),
+        Feature("phone", "categorical", levels=(False, True)),
     )
 )
 TEXTS = {
@@ -39,6 +40,7 @@ TEXTS = {
             "Mortgage + (2 × monthly income) ≤ 1,000,000.5.",
             "Mortgage + (2 × Einkommen im Monat) ≤ 1.000.000,5.",
         ),
+        ("phone = true", "Phone = “yes”.", "Phone = „ja“."),
         ("grade >= mid", "Grade ≥ “mid”.", "Note ≥ „mid“."),
         ("housing in (rents, free)", "Housing = “rents” or “free”.", "Wohnung = „zur Miete“ oder „free“."),
         ("not housing in (owns)", "Housing ≠ “owns”.", "Wohnung ≠ „owns“."),

@@ -269,6 +269,19 @@ def test_predictions_follow_what_is_computed_where_asked() -> None:
     assert stale["percentiles"]["debt_ratio"] != followed["percentiles"]["debt_ratio"]
 
 
+def test_what_cannot_be_computed_is_said() -> None:
+    own = record_of(refused()[1])
+    edited = {**own, "income": 0.0}  # of which nothing is a share
+    client = client_of(shared())
+    answer = client.post("/evaluate", json={"record": own, "answer": edited})
+    assert answer.status_code == 422
+    assert "cannot be computed" in answer.json()["error"]["message"]
+    (first, second) = client.post("/predict", json={"records": [edited, own], "edited_from": own}).json()["answers"]
+    assert "cannot be computed" in first["unreadable"]
+    assert first["unreadables"]["de"].endswith("nicht berechnen")
+    assert second["unreadable"] is None
+
+
 def test_edited_records_follow_what_is_computed() -> None:
     record = record_of(refused()[1])
     edited = {**record, "debt": 10.0}

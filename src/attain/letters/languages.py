@@ -41,6 +41,8 @@ class Language:
     missing: str
     month: str
     months: str
+    yes: str
+    no: str
 
     def said(self, template: str, *given: str) -> str:
         """A template of the package, filled in."""
@@ -103,8 +105,8 @@ class Language:
 
 
 LANGUAGES: Final = {
-    "en": Language("en", ".", ",", "", True, "no entry", "month", "months"),
-    "de": Language("de", ",", ".", " ", False, "keine Angabe", "Monat", "Monate"),
+    "en": Language("en", ".", ",", "", True, "no entry", "month", "months", "yes", "no"),
+    "de": Language("de", ",", ".", " ", False, "keine Angabe", "Monat", "Monate", "ja", "nein"),
 }
 
 

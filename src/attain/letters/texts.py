@@ -140,6 +140,8 @@ class Texts:
             return plain(own.levels[key])
         if cell is None:
             return self.language.missing
+        if isinstance(cell, bool):
+            return self.language.yes if cell else self.language.no
         if not feature.numeric:
             return plain(self.language.number(cell) if _is_number(cell) else cell)
         if float(cell) in feature.special:

@@ -147,9 +147,17 @@ class Assessment:
         ]
 
     def completed(self, person: Table, edited: Table) -> Table:
-        """The edited rows with what follows from others: computed columns, and clocks for the time it takes."""
+        """The edited rows with what follows from others: computed columns, and clocks for the time it takes.
+
+        A row with a value that cannot be computed, such as a share of nothing, cannot be read.
+        """
         region = Region.of(person, Constraints(), self._explainer.observed_, self._explainer.book_)
-        return replace(edited, values=region.derived(edited.values.copy(), person.values))
+        values = region.derived(edited.values.copy(), person.values)
+        refused, titles = dict(edited.refused), [feature.title for feature in self._explainer.schema_]
+        for i, j in np.argwhere(np.isinf(values)).tolist():
+            refused.setdefault(i, f"{titles[j]} cannot be computed from these values")
+            values[i, j] = math.nan
+        return replace(edited, values=values, refused=refused)
 
     def compare(
         self, person: Table, edited: Table, constraints: Constraints | Mapping[str, Any] | None = None

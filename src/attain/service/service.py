@@ -184,10 +184,9 @@ class Service:
     def evaluate(self, question: Evaluate) -> dict[str, Any]:
         """An edited record beside the original one."""
         person = self.table(question)
-        edited = table_of(self.explainer, [question.answer], "answer")
+        edited = self.assessment.completed(person, table_of(self.explainer, [question.answer], "answer"))
         if edited.refused:
             raise Refused(422, edited.refused[0], "answer")
-        edited = self.assessment.completed(person, edited)
         known = self.assessment.of(edited)[0]
         compared = self.assessment.compare(person, edited, question.constraints(self.explainer.schema_))
         return {

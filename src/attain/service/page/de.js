@@ -16,7 +16,7 @@ export default {
   peopleCount: (first, last, total) => `${first}–${last} von ${total} Personen`,
   typeInTitle: "Eine Person eingeben", typeInLead: "Das Formular beginnt mit den häufigsten Werten. Ändern Sie, was Sie wissen; dann sehen Sie die Entscheidung.",
   mayChange: "Was sich ändern darf", staysFixed: "Was bleibt, wie es ist", pleaseFill: "Bitte ausfüllen.", seeDecision: "Entscheidung ansehen",
-  quoted: (text) => `„${text}“`, unknown: "unbekannt", choose: "Bitte wählen", aNumber: "eine Zahl", orState: (name) => `${name}: eine Zahl oder ein Zustand`,
+  quoted: (text) => `„${text}“`, unknown: "unbekannt", yes: "ja", no: "nein", choose: "Bitte wählen", aNumber: "eine Zahl", orState: (name) => `${name}: eine Zahl oder ein Zustand`,
   andUp: (value) => `ab „${value}“`, fromTo: (low, high) => `von „${low}“ bis „${high}“`,
   upTo: (value) => `bis ${value}`, from: (value) => `ab ${value}`, between: (low, high) => `${low} bis ${high}`,
   atMost: (value) => `höchstens ${value}`, atLeast: (value) => `mindestens ${value}`,

@@ -16,7 +16,7 @@ export default {
   peopleCount: (first, last, total) => `${first}–${last} of ${total} people`,
   typeInTitle: "Type a person in", typeInLead: "The form starts with the most usual values. Change what you know, then see the decision.",
   mayChange: "What may change", staysFixed: "What stays as it is", pleaseFill: "Please fill this in.", seeDecision: "See the decision",
-  quoted: (text) => `“${text}”`, unknown: "unknown", choose: "Please choose", aNumber: "a number", orState: (name) => `${name}: a number or a state`,
+  quoted: (text) => `“${text}”`, unknown: "unknown", yes: "yes", no: "no", choose: "Please choose", aNumber: "a number", orState: (name) => `${name}: a number or a state`,
   andUp: (value) => `“${value}” and up`, fromTo: (low, high) => `from “${low}” to “${high}”`,
   upTo: (value) => `up to ${value}`, from: (value) => `${value} or more`, between: (low, high) => `${low} to ${high}`,
   atMost: (value) => `at most ${value}`, atLeast: (value) => `at least ${value}`,

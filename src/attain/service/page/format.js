@@ -60,6 +60,7 @@ export function bare(value, feature) {
   if (value === null || value === undefined) return t("unknown");
   if (!numeric(feature)) {
     const level = feature.levels.find((one) => one.value === value);
+    if (typeof value === "boolean" && !level?.labels?.[language]) return t(value ? "yes" : "no");
     return level ? String(own(level, "label")) : String(value);
   }
   const special = feature.special?.find((one) => one.code === value);

@@ -153,7 +153,7 @@ function importance(option, change) {
   return [
     share === null ? null : h("span.importance", { title: t("importance", share) }, h("span.track", { "aria-hidden": "true" }, bar), h("span.hint", {}, t("importanceShort", share))),
     change.needed_for_decision === false && change.needed_to_stay_typical ? h("span.hint", {}, t("staysTypical")) : null,
-    change.needed_by_law ? h("span.hint", {}, t("byLaw")) : null,
+    change.needed_by_law && !change.follows ? h("span.hint", {}, t("byLaw")) : null,
   ];
 }
 

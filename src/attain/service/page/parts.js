@@ -182,7 +182,7 @@ function numberField(feature, value, onchange, id, slider, own) {
     const state = states.findIndex(([code]) => code === held || (code === null && held === undefined));
     if (choice) choice.value = state < 0 ? "number" : state;
     box.hidden = state >= 0 && Boolean(choice);
-    box.value = state >= 0 || held === null || held === undefined ? UNKNOWN : Number(Number(held).toPrecision(10));
+    box.value = state >= 0 || held === null || held === undefined ? UNKNOWN : Number(Number(held).toPrecision(6));
     if (range) {
       range.value = state >= 0 || typeof held !== "number" ? low : held;
       range.setAttribute("aria-valuetext", shown(held, feature));
