@@ -34,7 +34,7 @@ def show(page: Any, view: str, german: Site, folder: Path) -> None:
     if view == "nothing":
         while page.locator(".lock[aria-pressed=false]").count():
             page.locator(".lock[aria-pressed=false]").first.click()
-        page.wait_for_selector(".panel .empty")
+        page.wait_for_selector(".panel .empty", timeout=60_000)
     if view in ("try", "map", "compare", "kept"):
         if view == "try":  # everything was locked
             page.locator(".panel .empty button").last.click()

@@ -123,8 +123,7 @@ export function person(app, details) {
   /** New options: first what they are, which is quick, then what else is known about them. */
   async function load() {
     if (gone) return;
-    parts.line.hidden = false;
-    node.classList.add("busy");
+    busy(true);
     const [asked, mine] = [wishes(), (turn += 1)];
     state.fills = [];
     try {
@@ -136,8 +135,7 @@ export function person(app, details) {
       state.answer = null;
       state.failed = error;
     }
-    parts.line.hidden = true;
-    node.classList.remove("busy");
+    busy(false);
     if (state.limits.tab === "options" || state.limits.tab === "map") parts.bar.show(state.limits.tab);
     const found = state.answer?.options ?? [];
     say(state.failed ? sentence(state.failed) : found.length ? t("optionsFound", found.length) : own(state.answer, "reason"));
@@ -168,17 +166,24 @@ export function person(app, details) {
     }
   }
 
+  /** Asks for new options, once for what is set within a moment. */
   function ask() {
-    waiting();
+    busy(true);
+    soon();
   }
-  const waiting = later(load, 250);
+  const soon = later(load, 150);
+
+  function busy(on) {
+    parts.line.hidden = !on;
+    node.classList.toggle("busy", on);
+  }
 
   /** Keeps a feature as it is, or lets it change again, and asks for new options. */
   function lock(name, on) {
     if (on) state.limits.locked.add(name);
     else state.limits.locked.delete(name);
     parts.side.update();
-    load();
+    ask();
   }
 
   /** Lets everything change again. */
