@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from scipy.special import expit
 
-from attain.core.compiled import kernels
+from attain.core.compiled import kernels, load_for
 from attain.core.errors import ModelError
 from attain.models.structure.compiled_trees import KERNELS, compile_trees
 from attain.models.structure.encoding import Encoding, Preprocessing
@@ -31,6 +31,8 @@ Judged: TypeAlias = Callable[[], tuple[np.ndarray, np.ndarray]]
 
 _LIBRARIES: Final = ("lightgbm", "sklearn", "xgboost")
 """The libraries whose models are compiled; a class that was defined elsewhere may do anything."""
+_ROWS_AS_ONE: Final = 300
+"""To score so many rows by trees without kernels takes as long as to explain one."""
 _METHODS: Final = ("predict", "predict_proba", "decision_function")
 
 
@@ -45,9 +47,9 @@ def compile_score(goal: Goal, values: np.ndarray, judged: Judged) -> CompiledSco
         return None
     try:
         compiled = _compiled(goal, values)
+        met, score = judged()
     except ModelError:
         return None
-    met, score = judged()
     own = compiled(values)
     known = ~np.isnan(own)
     close = np.abs(own - score)[known] <= goal.margin / 2
@@ -138,6 +140,7 @@ def _trees(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> Comp
     ensemble = unverified_ensemble(goal, values)
     nodes, target = ensemble.nodes, target_position(goal, preprocessing.estimator)
     sums = compile_trees(ensemble, values, target)
+    load_for(len(values) // _ROWS_AS_ONE)
     if nodes.votes:
         return lambda rows: _of_shares(sums(rows) / len(nodes.roots), target, goal.probability is None)
     link = _link(goal)
