@@ -21,6 +21,7 @@ MODULES = (
     "advice",
     "person",
     "classifiers",
+    "kernels",
     "fixed_costs",
     "slack",
     "importance",
