@@ -129,6 +129,7 @@ def measured(source: Path, *arguments: str) -> dict[str, Any]:
     """What a process prints that imports the package from this folder."""
     path = os.pathsep.join((str(source / "src"), str(source)))
     here = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", **dict.fromkeys(THREADS, "1")}
+    here.pop("JAX_COMPILATION_CACHE_DIR", None)  # nothing is compiled before
     command = [sys.executable, __file__, *arguments]
     done = subprocess.run(command, env=here, check=True, stdout=subprocess.PIPE, cwd=source)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

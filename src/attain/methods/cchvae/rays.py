@@ -35,13 +35,14 @@ _WAY: Final = np.array([1.0, 0.5, 0.25])
 """Where along a direction candidates are tried: as shares of the way that lies in the box."""
 _SECOND, _SHORTER = 8, 0.9
 """How many directions are tried again after the first hit, and at which radius, relative to its own."""
-_ROUNDS: Final = 8
+_ROUNDS: Final = 14
 _NEARER: Final = np.array([0.97, 0.93, 0.85, 0.7])
 """How often directions are drawn round the nearest hit, and the radii that they are tried at, relative to its own."""
 _WIDTH, _NARROWING = 0.5, 0.8
 """How far such directions are from that of the hit at first, and by how much closer after a round without a hit."""
-_SWEEP, _SWEPT_AT_ONCE, _SWEEP_STREAM = 10, 64, 0x5EEB
-"""How many times `samples` places in the box are drawn for rows without a hit, for how many rows at a time."""
+_SWEEP, _SWEPT, _SWEPT_AT_ONCE, _SWEEP_STREAM = 10, 4, 64, 0x5EEB
+"""How many times `samples` places in the box are drawn for rows without a hit, how many of them are tried, and for how
+many rows at a time."""
 _ROUNDING: Final = 1e-9
 _NUMBERS: Final = 4_000_000
 """The most random numbers held in memory at a time."""
@@ -244,7 +245,7 @@ class _Search:
             for i, generator in enumerate(each_stream(factuals, self._problem.seed ^ _SWEEP_STREAM)):
                 generator.random(out=places[i])
             gains = _gains(places, slopes * (self._high - self._low), some)
-            best = np.argpartition(-gains, samples - 1, axis=1)[:, :samples]
+            best = np.argpartition(-gains, _SWEPT * samples - 1, axis=1)[:, : _SWEPT * samples]
             moves = self._moves(some, np.take_along_axis(places, np.sort(best, axis=1)[:, :, None], axis=1))
             length = norm_of(moves, self._settings.norm)
             directions = on_sphere(moves, self._settings.norm)
