@@ -452,7 +452,7 @@ class Explainer(_Learned, ABC):
     def warm_up(self) -> Self:
         """Loads all that is compiled, so that the first answers of a process take no longer than later ones.
 
-        Kernels of Numba are read from its cache on disk in a second or, the first time, compiled in about twenty. They
+        Kernels of Numba are read from its cache on disk in a second or, the first time, compiled in half a minute. They
         are in use for the rest of the process, and give the same answers to the byte, only sooner. Without this call
         they are put to use by the first call of `Guarded.explain` for 100 rows or more, 3,000 where nothing is in the
         cache yet. The environment variable `ATTAIN_COMPILED=0` switches them off.
