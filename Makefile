@@ -14,11 +14,12 @@ SERVE := $(VENV)/.installed-serve
 
 EXPERIMENTS := $(VENV)/.installed-experiments
 BROWSER := $(VENV)/.installed-browser
+CLUSTER := $(VENV)/.installed-cluster
 LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest test-browser chromium coverage docs rooms schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest test-browser test-cluster chromium coverage docs rooms schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -37,7 +38,7 @@ paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets,
 
 # Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
 # fit, so a worker starts with half of them in order and takes over from the other when it is done.
-TESTS := test test-slow test-all test-lowest test-browser coverage
+TESTS := test test-slow test-all test-lowest test-browser test-cluster coverage
 $(TESTS): export JAX_PLATFORMS = cpu
 $(TESTS): export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
@@ -68,6 +69,10 @@ test-lowest: $(DEV) ## the fast tests with the lowest versions that pyproject.to
 test-browser: export ATTAIN_BROWSER = 1
 test-browser: $(BROWSER) | chromium ## the page in Chromium: the whole journey, accessibility, hostile names
 	$(BIN)/pytest tests/browser
+
+test-cluster: export ATTAIN_CLUSTER = 1
+test-cluster: $(CLUSTER) ## Ray and Spark on two cores: the same bytes as one process
+	$(BIN)/pytest tests/cluster
 
 # Playwright's own browsers are not needed: Debian's is driven.
 chromium:
@@ -141,6 +146,10 @@ $(EXPERIMENTS): $(RECIPE) | $(BIN)/python
 
 $(BROWSER): $(DEV)
 	$(PIP) --editable ".[dev,browser]"
+	@touch $@
+
+$(CLUSTER): $(DEV)
+	$(PIP) --editable ".[dev,cluster]"
 	@touch $@
 
 $(TORCH): $(DEV)

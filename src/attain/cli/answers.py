@@ -17,6 +17,7 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import heading, made
 from attain.results.status import Status
 from attain.schema import Schema
+from attain.schema.schema import without_bounds
 from attain.tables import Table
 from attain.tables.files import EXCEL, columns_of, read_any, read_people, written
 
@@ -88,7 +89,7 @@ def read_table(
     a missing row, and so does any status but FOUND where the file has statuses. Numbers outside the schema's bounds
     are read too, so that they can be counted as violations. Escaped texts of CSV files are read as they were.
     """
-    schema, loose = people.schema, _loosened(people.schema)
+    schema, loose = people.schema, without_bounds(people.schema)
     columns = columns_of(path, separator, escaped=True)
     absent = [name for name in schema.names if name not in columns]
     if absent and all(heading(schema[name]) in columns for name in absent):
@@ -152,9 +153,3 @@ def _statuses(
     if not all(isinstance(text, str) and text in Status.__members__ for text in texts):
         return None
     return tuple(Status.OUT_OF_REACH if row < 0 else Status[texts[row]] for row in rows.tolist())
-
-
-def _loosened(schema: Schema) -> Schema:
-    """The schema with every number allowed."""
-    numbers = [feature.name for feature in schema if feature.numeric]
-    return schema.change(numbers, kind="real", bounds=(None, None)) if numbers else schema

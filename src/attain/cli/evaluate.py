@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attain.cli.arguments import add_command, add_json, add_levels, add_model, add_reading
@@ -21,6 +22,12 @@ _HELP = "measure validity, difficulty and faithfulness of a result, and compare 
 _EPILOG = f"""RESULT is the .json file that `attain explain`
 wrote, or a table of answers by any other method;
 then --people, --schema and --target are needed.
+
+If RESULT is a folder that `attain explain` wrote,
+with --people and --schema, it is read slice after
+slice, so that memory does not grow. What compares
+all people at once needs a file: --against,
+--groups, --two-sample.
 
 {EXIT_CODES}
 example:
@@ -68,6 +75,7 @@ def run(given: argparse.Namespace) -> int:
     """Measures, writes and reports; returns the exit code."""
     from attain.cli.answers import is_json, read_whole
     from attain.cli.classifiers import read_model
+    from attain.cli.evaluate_many import evaluate_many
     from attain.cli.evaluation_report import Report, write
     from attain.core.errors import AttainError
     from attain.metrics import paired_comparison
@@ -75,11 +83,13 @@ def run(given: argparse.Namespace) -> int:
 
     if given.seed < 0:
         raise AttainError(f"--seed must be an integer ≥ 0, got {given.seed}")
+    if Path(given.result).is_dir():
+        return evaluate_many(given)
     if given.out is not None:
         check_ending(given.out, also=(".json",))
     whole = read_whole(given.result) if is_json(given.result) else None
     schema = _schema(given, whole)
-    train = _data(given, given.train, schema)
+    train = read_data(given, given.train, schema)
     model = read_model(given)
     result = whole if whole is not None else _answers(given, given.result, schema, model, train.frame)
     background = _background(given, result, model, train)
@@ -117,7 +127,7 @@ def _schema(given: argparse.Namespace, whole: Counterfactuals | None) -> Schema:
     return read_schema(given.schema)
 
 
-def _data(given: argparse.Namespace, path: str, schema: Schema) -> People:
+def read_data(given: argparse.Namespace, path: str, schema: Schema) -> People:
     """Training or held-out data, which need not have the column of --index."""
     from attain.tables.files import columns_of, read_people
 
@@ -160,7 +170,7 @@ def _background(given: argparse.Namespace, result: Any, model: Model, train: Peo
     from attain.metrics import Background
 
     schema = result.table.schema
-    test = None if given.test is None else _data(given, given.test, schema)
+    test = None if given.test is None else read_data(given, given.test, schema)
     return Background(
         schema,
         model,
@@ -175,15 +185,21 @@ def _background(given: argparse.Namespace, result: Any, model: Model, train: Peo
 
 def _evaluated(given: argparse.Namespace, result: Any, background: Background) -> Evaluation:
     from attain.cli.constraints import read_constraints
-    from attain.metrics import DEFAULT
 
-    also = {"justified": given.justified, "valid_after_inexact_execution": given.inexact}
     return background.evaluate(
         result,
-        measures=[*DEFAULT, *(name for name, wanted in also.items() if wanted)],
+        measures=wanted_measures(given),
         constraints=read_constraints(given.constraints, list(result.table.labels)),
         random_state=given.seed,
     )
+
+
+def wanted_measures(given: argparse.Namespace) -> list[Any]:
+    """The measures that are taken by default, and those that flags ask for."""
+    from attain.metrics import DEFAULT
+
+    also = {"justified": given.justified, "valid_after_inexact_execution": given.inexact}
+    return [*DEFAULT, *(name for name, wanted in also.items() if wanted)]
 
 
 def _named(method: str, path: str, taken: dict[str, Evaluation]) -> str:

@@ -69,16 +69,8 @@ class Report:
             f"{evaluation.asked.sum()} people who needed an answer have one. The reference is "
             f"{len(evaluation.reference):,} real people of the desired class."
         )
-        print(f"\n{summary_table(evaluation, width())}\n")
-        say(
-            "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer "
-            "counts as the worst case. In brackets: 95 % intervals over people."
-            + (
-                " real people: mean over real people whom the measure does not rest on."
-                if _has_real(evaluation)
-                else ""
-            )
-        )
+        print(f"\n{summary_table(evaluation.summary, width())}\n")
+        say(legend(evaluation.summary))
         if lines := law_lines(evaluation):
             say("\n".join(lines))
         if self.two_sample is not None:
@@ -109,22 +101,32 @@ def write(path: str | None, report: Report, people: Table, separator: str | None
     written(path, frame, separator)
 
 
-def summary_table(evaluation: Evaluation, limit: int) -> str:
+def summary_table(summary: pd.DataFrame, limit: int) -> str:
     """One line for each measure: both averages with their intervals, real people's, and which direction is better."""
     header, rows = ["measure", "answered", "charged", "better"], []
-    if _has_real(evaluation):
+    if _has_real(summary):
         header.insert(3, "real people")
-    for name, row in evaluation.summary.drop(index=_SAME, errors="ignore").iterrows():
+    for name, row in summary.drop(index=_SAME, errors="ignore").iterrows():
         measure = MEASURES[str(name)]
         answered = _estimate(row["mean"], row["low"], row["high"], measure.share)
         charged = _estimate(row["charged"], row["charged_low"], row["charged_high"], measure.share)
-        real = [_number(row["real"], measure.share)] if _has_real(evaluation) else []
+        real = [_number(row["real"], measure.share)] if _has_real(summary) else []
         rows.append((measure.title, answered, charged, *real, measure.better))
     return table(header, rows, width=limit, right=range(1, len(header) - 1))
 
 
-def _has_real(evaluation: Evaluation) -> bool:
-    return bool(evaluation.summary["real"].notna().any())
+def legend(summary: pd.DataFrame) -> str:
+    """What the columns of `summary_table` are."""
+    text = (
+        "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer "
+        "counts as the worst case. In brackets: 95 % intervals over people."
+    )
+    real = " real people: mean over real people whom the measure does not rest on."
+    return text + real if _has_real(summary) else text
+
+
+def _has_real(summary: pd.DataFrame) -> bool:
+    return bool(summary["real"].notna().any())
 
 
 def law_lines(evaluation: Evaluation) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -156,6 +156,15 @@ class Evaluation:
         return f"{table}\n\npossible is not measured: no laws were found in the held-out rows."
 
 
+class Measured(NamedTuple):
+    """One number per row for each measure, the measures, what they looked at, and which rows needed an answer (n,)."""
+
+    columns: dict[str, FloatArray]
+    measures: dict[str, Measure]
+    context: EvaluationContext
+    asked: BoolArray
+
+
 class Background:
     """A model, its training data and a request: what the answers of any number of methods are measured against.
 
@@ -241,16 +250,9 @@ class Background:
         random_state: int = 0,
     ) -> Evaluation:
         """The measures of a result: see `metrics.evaluate`."""
-        context = self._context(result, constraints, random_state)
-        wanted = as_measures(measures)
-        columns, kept = {}, {}
-        for name, measure in (wanted if "found" in wanted else {"found": MEASURES["found"], **wanted}).items():
-            try:
-                columns[name], kept[name] = _column(measure, context), measure
-            except Unavailable:
-                if not measure.optional:
-                    raise
-        asked = _asked(result, context.found)
+        columns, kept, context, asked = self.measured(
+            result, measures=measures, constraints=constraints, random_state=random_state
+        )
         summary = summarised(
             {name: column[asked] for name, column in columns.items()},
             kept,
@@ -260,9 +262,29 @@ class Background:
             resamples=resamples,
             random_state=random_state,
         )
-        summary["real"] = self._real_means(kept.values(), context)
+        summary["real"] = self.real_means(kept.values(), context)
         frame = pd.DataFrame({**columns, "found": context.found}, index=pd.Index(result.table.labels))
         return Evaluation(frame, summary, kept, context, asked)
+
+    def measured(
+        self,
+        result: Measurable,
+        *,
+        measures: Iterable[str | Measure | Compute] = DEFAULT,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        random_state: int = 0,
+    ) -> Measured:
+        """The measures of each row, without their averages."""
+        context = self._context(result, constraints, random_state)
+        wanted = as_measures(measures)
+        columns, kept = {}, {}
+        for name, measure in (wanted if "found" in wanted else {"found": MEASURES["found"], **wanted}).items():
+            try:
+                columns[name], kept[name] = _column(measure, context), measure
+            except Unavailable:
+                if not measure.optional:
+                    raise
+        return Measured(columns, kept, context, _asked(result, context.found))
 
     def _context(
         self, result: Measurable, constraints: Constraints | Mapping[str, Any] | None, random_state: int
@@ -293,7 +315,7 @@ class Background:
             find_laws=lambda: self.laws,
         )
 
-    def _real_means(self, measures: Iterable[Measure], context: EvaluationContext) -> list[float]:
+    def real_means(self, measures: Iterable[Measure], context: EvaluationContext) -> list[float]:
         """Each measure's mean over the real people it is compared with, NaN where there are none; found once."""
         missing = [measure for measure in measures if measure.compute not in self._real]
         for people in dict.fromkeys(measure.real for measure in missing):

