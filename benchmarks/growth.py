@@ -1,8 +1,8 @@
 """Time and memory of answers against what they grow with: `python -m benchmarks.growth`.
 
 Made-up people of mixed kinds, and a classifier trained on them. One thing varies at a time: people, features, levels,
-rows that the explainer was fitted on, latent dimensions (CCHVAE), trees of a forest. Each point runs in a process of its
-own, so that its peak memory is its own, with one thread; kernels are loaded before the clock starts.
+rows that the explainer was fitted on, latent dimensions (CCHVAE), trees of a forest. Each point runs in a process of
+its own, so that its peak memory is its own, with one thread; kernels are loaded before the clock starts.
 """
 
 from __future__ import annotations
