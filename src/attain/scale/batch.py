@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _NOT_HERE: Final = ("contributions", "errors")
 """Arguments of `explain` that batches do not have: a table of its own, and what is always "status"."""
+_MANY: Final = 3_000
+"""People from which on it pays to compile kernels."""
 _LEADING: Final = ("option", "status", "sentence", "level")
 
 
@@ -89,9 +91,12 @@ class ExplainBatch:
             ]
         )
 
-    def warm_up(self) -> None:
-        """Loads what is compiled and looks at the model, so that the first batch takes no longer than later ones."""
-        if self.explainer.kernels_pay:
+    def warm_up(self, people: int = _MANY) -> None:
+        """Looks at the model and, where so many people are worth it, loads what is compiled.
+
+        The first batch takes no longer than later ones then.
+        """
+        if self.explainer.kernels_pay and people >= _MANY:
             self.explainer.warm_up()
         _ = self.columns
 

@@ -100,9 +100,9 @@ def explain(
         if engine == "local":
             slices = stream.slices(people_per_file, lambda number: number not in done)
             number = max(min(workers or int(joblib.cpu_count()), len(left)), 1)
-            if len(left) > 1:
-                batch.warm_up()  # what this process compiles, its workers read from the cache
-            summaries: Iterable[Summary] = answered(slices, batch, shards, number, tell, note)
+            in_all = len(left) * people_per_file
+            batch.warm_up(in_all)  # what this process compiles, its workers read from the cache
+            summaries: Iterable[Summary] = answered(slices, batch, shards, number, in_all, tell, note)
         else:
             work = SliceWork(stream, batch, shards, people_per_file)
             summaries = import_module(f"attain.scale.{engine}").answered(work, left, address, workers) if left else ()

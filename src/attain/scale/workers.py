@@ -41,6 +41,7 @@ def answered(
     batch: ExplainBatch,
     shards: Shards,
     workers: int,
+    people_in_all: int,
     tell: Callable[[Counts], None],
     note: Callable[[str], None],
 ) -> Iterator[Summary]:
@@ -49,7 +50,7 @@ def answered(
     `tell` is called with what is known about slices that have been begun. With one worker, this process does the work.
     """
     if workers > 1:
-        yield from _by_processes(slices, batch, shards, workers, tell, note)
+        yield from _by_processes(slices, batch, shards, workers, people_in_all, tell, note)
         return
     for number, people in slices:
         yield answer_slice(batch, shards, number, people, tell)
@@ -70,11 +71,12 @@ def _by_processes(
     batch: ExplainBatch,
     shards: Shards,
     workers: int,
+    people_in_all: int,
     tell: Callable[[Counts], None],
     note: Callable[[str], None],
 ) -> Iterator[Summary]:
     with _board(shards.folder, 2 * workers) as (path, board):
-        start = (os.getpid(), _pickled(batch), str(shards.folder), path, len(board))
+        start = (os.getpid(), _pickled(batch), str(shards.folder), path, len(board), people_in_all)
         pool, waiting = _pool(workers, start), dict[Future[Summary], _Task]()
         slots, stop, silent = list(range(len(board))), None, _Silence(note)
 
@@ -191,14 +193,14 @@ _state: tuple[ExplainBatch, Shards, np.ndarray]
 """What a worker holds."""
 
 
-def _start(parent: int, pickled: bytes, folder: str, board: str, slots: int) -> None:
+def _start(parent: int, pickled: bytes, folder: str, board: str, slots: int, people: int) -> None:
     """Readies a worker."""
     global _state
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     batch: ExplainBatch = pickle.loads(pickled)
     _state = batch, Shards(folder), np.memmap(board, np.int64, "r+", shape=(slots, 3))
-    batch.warm_up()
+    batch.warm_up(people)
 
 
 def _end_with(parent: int) -> None:
