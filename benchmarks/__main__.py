@@ -7,6 +7,7 @@ import sys
 
 MODULES = (
     "training",
+    "training_bounds",
     "density",
     "densities",
     "recovery",
