@@ -241,6 +241,15 @@ def test_options_are_found_geometrically_too(credit):
     assert (np.bincount(result.owners) == 3).all()
 
 
+def test_nobody_is_answered_geometrically_where_nothing_flips(credit):
+    schema, frame, _, autoencoder = credit
+    explainer = CCHVAE(schema, autoencoder=autoencoder, growth="geometric", figures=False).fit(frame)
+    never = Model(lambda frame: np.zeros(len(frame), dtype=int), classes=[0, 1])
+    for number in (1, 3):
+        result = explainer.explain(never, frame.iloc[:number], target=1, n=number)
+        assert set(result.statuses) == {Status.OUT_OF_REACH}
+
+
 @pytest.mark.parametrize("component", ["frozen", "argmax", "sampled", "all"])
 def test_the_component_follows_the_rule(blobs, fitted, component):
     data, refused = blobs

@@ -232,7 +232,7 @@ class _Search:
         best = np.argsort(-gain, axis=1, kind="stable")[:, :_SECOND]
         radii = np.where(np.isinf(np.take_along_axis(gain, best, axis=1)), 0.0, shorter)
         at = np.repeat(at, best.shape[1])
-        along = np.take_along_axis(directions, best[:, :, None], axis=1).reshape(len(at), -1)
+        along = np.take_along_axis(directions, best[:, :, None], axis=1).reshape(-1, directions.shape[2])
         flips = self._along(at, along, radii.ravel())
         self._bisect(at[flips], along[flips])
 
