@@ -12,6 +12,8 @@ MODULES = (
     "densities",
     "recovery",
     "scaling",
+    "growth",
+    "scale",
     "laws",
     "faithfulness",
     "search",
