@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from attain.core import compiled
+from attain.tables import program
 
 _ASK = "from attain.core import compiled; print(compiled.kernels('math'), compiled.load(), compiled.kernels('math'))"
 
@@ -27,3 +31,12 @@ def test_kernels_are_none_until_they_are_loaded() -> None:
 
 def test_kernels_are_switched_off_by_the_environment() -> None:
     assert _answer(ATTAIN_COMPILED="0") == "None False None"
+
+
+def test_the_cache_knows_all_files_that_a_kernel_is_made_of() -> None:
+    constants = Path(program.__file__)
+    package = constants.parents[1]
+    of = compiled._sources(package / "methods" / "guarded" / "objective_kernels.py")
+    assert constants in of  # by way of the kernels of final form, too
+    assert package / "tables" / "region_kernels.py" in of
+    assert package / "methods" / "guarded" / "objective.py" not in of

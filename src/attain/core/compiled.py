@@ -7,15 +7,19 @@ process; so do `load_all`, which also compiles or reads all of them, for `Explai
 number of rows is worth it, for `explain`.
 
 Compiled code is cached by Numba, in `NUMBA_CACHE_DIR` or else beside the package's files or in the user's cache folder;
-it is safe to delete. `ATTAIN_COMPILED=0` switches kernels off.
+it is safe to delete. Numba compares the time stamp of a kernel's own file only, so names in the cache have a digest
+of all files that the kernel is made of. `ATTAIN_COMPILED=0` switches kernels off.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
+import re
 import threading
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -63,7 +67,7 @@ def load_for(rows: int) -> None:
 def _cached() -> bool:
     """Whether the cache on disk has compiled kernels, perhaps of another version."""
     named = os.environ.get("NUMBA_CACHE_DIR")
-    folders = [Path(named)] if named else [_PACKAGE, Path.home() / ".cache" / "numba"]
+    folders = [Path(named)] if named else [_PACKAGE, Path("~/.cache/numba").expanduser()]
     return any(next(folder.rglob("*_kernels.*.nbi"), None) is not None for folder in folders)
 
 
@@ -111,8 +115,31 @@ def _helper(function: Function, **options: bool) -> Function:
     return done
 
 
+@cache
+def _sources(file: Path) -> frozenset[Path]:
+    """A kernel module's file, and those of the package's modules that it takes constants and functions from."""
+    found = {file}
+    for package, names in re.findall(r"^from attain\.([\w.]+) import (.+)$", file.read_text("utf-8"), re.MULTILINE):
+        folder = _PACKAGE.joinpath(*package.split("."))
+        candidates = [folder.with_suffix(".py"), *(folder / f"{name}.py" for name in re.findall(r"\w+", names))]
+        found.update(
+            *(_sources(path) if path.stem.endswith("_kernels") else {path} for path in candidates if path.is_file())
+        )
+    return frozenset(found)
+
+
+def _digest(module: str) -> str:
+    """A digest of all files that the kernels of a module are made of."""
+    contents = [
+        path.read_bytes() for path in sorted(_sources(_PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py")))
+    ]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
+
+
 def _compiled(function: Function, signature: Any) -> Function:
     import numba
+
+    function.__qualname__ += f"-{_digest(function.__module__)}"
 
     def compiled(cache: bool) -> Function:
         compiler: Any = numba.njit
