@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from attain.core.errors import AttainError, MissingExtraError
 from attain.scale.batch import ExplainBatch, arrow
 from attain.scale.shards import Summary
 from attain.scale.slices import PEOPLE_PER_FILE, SliceWork
+from attain.scale.workers import pickled
 
 if TYPE_CHECKING:
     import pyarrow
@@ -62,7 +64,8 @@ def _mapped(dataset: Dataset, worker: type, state: Any, batch_size: int, pool: d
         worker,
         batch_size=batch_size,
         batch_format="pyarrow",
-        fn_constructor_args=(state,),
+        # as bytes: arrays that Ray itself sends are read-only, which compiled kernels do not take
+        fn_constructor_args=(pickled(state),),
         compute=_ray().data.ActorPoolStrategy(**pool),
         num_cpus=1,
     )
@@ -93,9 +96,9 @@ def _connected(address: str | None, workers: int | None) -> Any:
 class _Answers:
     """A worker that answers batches."""
 
-    def __init__(self, batch: ExplainBatch) -> None:
-        self.batch = batch
-        batch.warm_up()
+    def __init__(self, state: bytes) -> None:
+        self.batch: ExplainBatch = pickle.loads(state)
+        self.batch.warm_up()
 
     def __call__(self, people: pyarrow.Table) -> pyarrow.Table:
         answers: pyarrow.Table = self.batch(people)
@@ -105,9 +108,9 @@ class _Answers:
 class _Slices:
     """A worker that answers slices of files."""
 
-    def __init__(self, work: SliceWork) -> None:
-        self.work = work
-        work.batch.warm_up()
+    def __init__(self, state: bytes) -> None:
+        self.work: SliceWork = pickle.loads(state)
+        self.work.batch.warm_up()
 
     def __call__(self, slices: pyarrow.Table) -> pyarrow.Table:
         done = [self.work(number).text for number in slices["number"].to_pylist()]

@@ -76,7 +76,7 @@ def _by_processes(
     note: Callable[[str], None],
 ) -> Iterator[Summary]:
     with _board(shards.folder, 2 * workers) as (path, board):
-        start = (os.getpid(), _pickled(batch), str(shards.folder), path, len(board), people_in_all)
+        start = (os.getpid(), pickled(batch), str(shards.folder), path, len(board), people_in_all)
         pool, waiting = _pool(workers, start), dict[Future[Summary], _Task]()
         slots, stop, silent = list(range(len(board))), None, _Silence(note)
 
@@ -150,15 +150,16 @@ class _Silence:
             )
 
 
-def _pickled(batch: ExplainBatch) -> bytes:
+def pickled(state: Any) -> bytes:
+    """What workers are sent, functions and classes of a script included."""
     try:
-        pickled = bytes(dumps(batch))
+        content = bytes(dumps(state))
     except Exception as error:
         raise AttainError(
             f"the explainer or the model cannot be sent to other processes ({type(error).__name__}: {error}); use one "
             "worker"
         ) from None
-    return pickled
+    return content
 
 
 def _pool(workers: int, start: tuple[Any, ...]) -> Any:
@@ -193,12 +194,12 @@ _state: tuple[ExplainBatch, Shards, np.ndarray]
 """What a worker holds."""
 
 
-def _start(parent: int, pickled: bytes, folder: str, board: str, slots: int, people: int) -> None:
+def _start(parent: int, state: bytes, folder: str, board: str, slots: int, people: int) -> None:
     """Readies a worker."""
     global _state
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    batch: ExplainBatch = pickle.loads(pickled)
+    batch: ExplainBatch = pickle.loads(state)
     _state = batch, Shards(folder), np.memmap(board, np.int64, "r+", shape=(slots, 3))
     batch.warm_up(people)
 
