@@ -265,7 +265,7 @@ CLAIMS: Final = (
     ),
     Claim(
         "appendix A",
-        "one draws observations uniformly from U[r₁, r₂] […] Eventually, we arrive at observations z̃ that are "
+        "one draws observations uniformly from U[r₁, r₂] … Eventually, we arrive at observations z̃ that are "
         "uniformly distributed over S(ẑ, r₁, r₂)",
         "Radii uniform between r₁ and r₂ make samples uniform in the shell.",
         lambda run: theory.shells_are_sampled_evenly(),
