@@ -1,10 +1,12 @@
-"""What all tests share: where the real data sets are, JAX's compiled programs, and how Hypothesis behaves."""
+"""What all tests share: where the real data sets are, compiled programs, and how Hypothesis behaves."""
 
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from attain.core import compiled
 
 # JAX compiles each program once for all workers, and for the next run.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
@@ -16,6 +18,12 @@ examples = 200 if os.environ.get("ATTAIN_THOROUGH") else 40
 settings.register_profile("local", deadline=None, max_examples=examples)
 settings.register_profile("ci", deadline=None, max_examples=examples, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(autouse=True)
+def _kernels_not_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test has kernels in use only if it loads them itself, whatever ran before it."""
+    monkeypatch.setattr(compiled, "_in_use", False)
 
 
 @pytest.fixture(scope="session")
