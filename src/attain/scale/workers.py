@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,8 @@ _ATTEMPTS: Final = 3
 """How often a slice is begun if the process that answers it ends unexpectedly."""
 _LOOK: Final = 0.25
 """Seconds between two looks at what processes have done."""
+_PATIENCE: Final = 1.0
+"""Seconds that processes have to end by themselves."""
 _SILENT: Final = 60.0
 """After so many seconds without an answer, a note says that the model may hang."""
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -111,7 +113,7 @@ def _by_processes(
                 if lost:
                     lost += waiting.values()
                     waiting.clear()
-                    pool.shutdown(kill_workers=True)
+                    _end(pool)
                     pool = _pool(workers, start)
                     for task in lost:
                         submit(_again(task))
@@ -121,7 +123,7 @@ def _by_processes(
             if stop is not None:
                 raise stop
         finally:
-            pool.shutdown(kill_workers=True)
+            _end(pool)
 
 
 def _again(task: _Task) -> _Task:
@@ -164,6 +166,18 @@ def pickled(state: Any) -> bytes:
 
 def _pool(workers: int, start: tuple[Any, ...]) -> Any:
     return ProcessPoolExecutor(workers, initializer=_start, initargs=start, env=_ONE_THREAD)
+
+
+def _end(pool: Any) -> None:
+    """Ends a pool and its processes; one that is only starting may not hear of it, and is killed."""
+    ending = threading.Thread(target=pool.shutdown, kwargs={"kill_workers": True}, daemon=True)
+    ending.start()
+    ending.join(_PATIENCE)
+    if ending.is_alive():
+        for number in list(pool._processes or ()):
+            with suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+        ending.join(_PATIENCE)
 
 
 @contextmanager
