@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -29,13 +29,16 @@ def check_density_choice(given: Any) -> None:
         return
     if isinstance(given, str):
         raise AttainError(f"density must be a density, an autoencoder, 'trees' or None, got {given!r}")
-    lacking = [name for name in _CALLED if not hasattr(given, name)]
+    check_members("density", given, _CALLED, "attain.densities.Density")
+
+
+def check_members(name: str, given: Any, called: Sequence[str], contract: str) -> None:
+    """Refuses a model that lacks what is called, or that is neither fitted nor can be."""
+    lacking = [member for member in called if not hasattr(given, member)]
     if not hasattr(given, "schema_") and not hasattr(given, "fit"):
         lacking.append("fit")
     if lacking:
-        raise AttainError(
-            f"density is a {type(given).__name__}, which has no {', '.join(lacking)}; see attain.densities.Density"
-        )
+        raise AttainError(f"{name} is a {type(given).__name__}, which has no {', '.join(lacking)}; see {contract}")
 
 
 def unfitted_density(given: DensityChoice, schema: Schema, seed: int, samples: int) -> Density | None:

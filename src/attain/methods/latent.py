@@ -14,7 +14,7 @@ from attain.density.autoencoder import Autoencoder, Codes
 from attain.density.uniforms import row_keys, uniforms
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
-from attain.methods.densities import check_same_columns
+from attain.methods.densities import check_members, check_same_columns
 from attain.methods.density_rank import density_rank
 from attain.methods.plane import plane_of
 from attain.methods.search.latent_space import DecodeVjp, Latent
@@ -56,14 +56,7 @@ class LatentExplainer(Explainer):
             if given != "chvae":
                 raise AttainError(f"autoencoder must be an autoencoder or 'chvae', got {given!r}")
             return
-        lacking = [name for name in _CALLED if not hasattr(given, name)]
-        if not hasattr(given, "schema_") and not hasattr(given, "fit"):
-            lacking.append("fit")
-        if lacking:
-            raise AttainError(
-                f"autoencoder is a {type(given).__name__}, which has no {', '.join(lacking)}; "
-                "see attain.density.Autoencoder"
-            )
+        check_members("autoencoder", given, _CALLED, "attain.density.Autoencoder")
 
     def _prepare(self) -> None:
         rows = self.table_.values
