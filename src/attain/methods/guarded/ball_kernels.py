@@ -50,13 +50,23 @@ def least(
     centre: np.ndarray,
     price: np.ndarray,
     differs: np.ndarray,
-    switch: np.ndarray,
+    state_price: np.ndarray,
     gap: np.ndarray,
-    pull: np.ndarray,
+    gain: np.ndarray,
+    slope: np.ndarray,
     multipliers: np.ndarray,
+    score_weight: float,
     slack_sq: float,
+    pull: np.ndarray,
+    switch: np.ndarray,
 ) -> float:
-    """The least multiplier, by bisection, for which the minimum lies in the ball."""
+    """The least multiplier, by bisection, for which the minimum lies in the ball.
+
+    Puts what the weight of the score makes of slopes and prices into `pull` and `switch`, (f,) each.
+    """
+    for k in range(len(moves)):
+        pull[k] = score_weight * slope[k]
+        switch[k] = state_price[k] - score_weight * gain[k]
     low, high = 0, len(multipliers) - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -94,11 +104,21 @@ def cheapest(
     f = moves.shape[1]
     switch, pull = np.empty(f), np.empty(f)
     for i in range(len(moves)):
-        for k in range(f):
-            pull[k] = score_weight[i] * slope[k]
-            switch[k] = state_price[i, k] - score_weight[i] * gain[i, k]
         multiplier = least(
-            moves[i], own[i], centre[i], price[i], differs[i], switch, gap[i], pull, multipliers, slack_sq[i]
+            moves[i],
+            own[i],
+            centre[i],
+            price[i],
+            differs[i],
+            state_price[i],
+            gap[i],
+            gain[i],
+            slope,
+            multipliers,
+            score_weight[i],
+            slack_sq[i],
+            pull,
+            switch,
         )
         for k in range(f):
             numbers[i, k] = moved(own[i, k], centre[i, k], price[i, k], pull[k], 0.5 / multiplier)
@@ -130,11 +150,21 @@ def probed(
     switch, pull = np.empty(f), np.empty(f)
     for i in range(len(moves)):
         for w in range(len(score_weights)):
-            for k in range(f):
-                pull[k] = score_weights[w] * slope[k]
-                switch[k] = state_price[i, k] - score_weights[w] * gain[i, k]
             multiplier = least(
-                moves[i], own[i], centre[i], price[i], differs[i], switch, gap[i], pull, multipliers, slack_sq[i]
+                moves[i],
+                own[i],
+                centre[i],
+                price[i],
+                differs[i],
+                state_price[i],
+                gap[i],
+                gain[i],
+                slope,
+                multipliers,
+                score_weights[w],
+                slack_sq[i],
+                pull,
+                switch,
             )
             half, total, largest, changes, score = 0.5 / multiplier, 0.0, 0.0, 0, 0.0
             for k in range(f):
