@@ -189,7 +189,7 @@ class ExplainerSuite:
 
     # valid
 
-    def test_every_found_row_turns_the_decision_of_the_model_itself(self) -> None:
+    def test_every_found_row_flips_the_decision_of_the_model_itself(self) -> None:
         for model in self._classifiers():
             predict = getattr(model, "predict", model)
             X = people.frame(60, seed=9)
