@@ -276,7 +276,7 @@ def test_killed_with_its_workers_it_ends_with_the_same_bytes(others: Path, tmp_p
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_stops_all_processes_within_two_seconds(others: Path, tmp_path: Path) -> None:
+def test_ctrl_c_stops_all_processes_soon(others: Path, tmp_path: Path) -> None:
     script = Path(__file__).parent / "interrupted.py"
     command = [sys.executable, "-W", "ignore", str(script), str(others / "people.parquet"), str(tmp_path / "out")]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
@@ -291,7 +291,8 @@ def test_ctrl_c_stops_all_processes_within_two_seconds(others: Path, tmp_path: P
     os.killpg(process.pid, signal.SIGINT)
     started = time.monotonic()
     out, error = process.communicate(timeout=60)
-    assert time.monotonic() - started < (2 if os.environ.get("ATTAIN_THOROUGH") else 20)
+    # two seconds are promised; a machine that runs other tests beside this one may need a little more
+    assert time.monotonic() - started < (2 if os.environ.get("ATTAIN_THOROUGH") else 5)
     assert (out, error, process.returncode) == ("interrupted\n", "", 0)
     for _ in range(100):
         if not _alive(process.pid):
