@@ -37,10 +37,10 @@ def evaluate_many(given: argparse.Namespace) -> int:
     if given.out is not None:
         check_ending(given.out, ".json")
     train = read_data(given, given.train, read_schema(given.schema))
-    schema = Table.read(train.frame, read_schema(given.schema), "--train").schema
+    known = Table.read(train.frame, read_schema(given.schema), "--train")
+    schema = known.schema
     folder = AnswersFolder(given.result, given.people, schema, given.separator)
     model = read_model(given)
-    known = Table.read(train.frame, schema, "--train")
     classes = known_classes(model, known.layout, known.values)
     test = None if given.test is None else read_data(given, given.test, schema)
     background = Background(
