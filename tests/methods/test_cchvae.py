@@ -93,7 +93,7 @@ def test_the_three_ways_a_search_ends_without_an_answer(blobs, fitted):
         assert set(result.statuses) == {status}
 
 
-def test_a_reconstruction_that_turns_the_decision_is_flagged(blobs):
+def test_a_reconstruction_that_flips_the_decision_is_flagged(blobs):
     data, _ = blobs
     people = data.X[(data.X["x2"] > 5.0) & (data.X["x2"] <= 6.0)]
     narrow = CHVAE(data.schema, latent_dim=1, components=1, epochs=15)

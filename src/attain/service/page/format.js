@@ -88,7 +88,7 @@ export function range(low, high, feature) {
 export const list = (texts) => new Intl.ListFormat(language, { type: "conjunction" }).format(texts);
 export const either = (texts) => new Intl.ListFormat(language, { type: "disjunction" }).format(texts);
 
-/** A score from −1 to 1 as points of 100. The decision turns at 50, so nothing below is rounded up to it. */
+/** A score from −1 to 1 as points of 100. The decision flips at 50, so nothing below is rounded up to it. */
 export function points(score) {
   const exact = Math.round((Math.max(-1, Math.min(1, score)) + 1) * 50);
   return score < 0 ? Math.min(49, exact) : Math.max(50, exact);

@@ -11,7 +11,7 @@ export function decision(schema, accepted, label) {
   return h(accepted ? "span.decision.yes" : "span.decision.no", {}, icon(accepted ? "check" : "close"), data(verdict(schema, accepted, label)));
 }
 
-/** A bar from 0 to 100 points with a mark where the decision turns. Returns the element and `set(answer)`. */
+/** A bar from 0 to 100 points with a mark where the decision flips. Returns the element and `set(answer)`. */
 export function gauge(answer, { small = false } = {}) {
   const fill = h("span.fill");
   const value = h("strong");
