@@ -86,10 +86,10 @@ coverage: $(DEV) ## which lines the fast tests do not reach, into htmlcov/
 docs: $(DEV) ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-rooms: $(DEV) ## the table of rooms in docs/architecture.md, from the imports
+rooms: $(DEV) ## the table of rooms in docs/contribute/architecture.md, from the imports
 	$(BIN)/python -m tests.test_architecture --write
 
-schema-page: $(DEV) ## the tables of docs/schema.md, from the code
+schema-page: $(DEV) ## the tables of docs/use/schema.md, from the code
 	$(BIN)/python -m tests.test_schema_page --write
 
 build: $(DEV) ## the wheel, installed into an empty environment and tried there

@@ -1,4 +1,4 @@
-"""The pictures of docs/plots.md, from German credit: `python docs/pictures/make.py`, which takes about a minute."""
+"""The pictures of docs/use/plots.md, from German credit: `python docs/pictures/make.py`, which takes about a minute."""
 
 from pathlib import Path
 from typing import Any

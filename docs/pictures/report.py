@@ -1,4 +1,4 @@
-"""The pictures of docs/reports.md, from German credit: `python docs/pictures/report.py`; needs Chromium."""
+"""The pictures of docs/use/reports.md, from German credit: `python docs/pictures/report.py`; needs Chromium."""
 
 import io
 import os

@@ -35,9 +35,9 @@ _SHORT: Final = (
 
 _FUTURE: Final = (
     "Input importance, “none of these methods give associated input importance”: `result.importance()` says what each "
-    "change adds and which are needed; see docs/importance.md.",
+    "change adds and which are needed; see docs/use/reasons.md.",
     "Capacity, “the tradeoff between the autoencoder capacity and counterfactual faithfulness”: how well densities of "
-    "different kinds and sizes describe people is measured in docs/density.md.",
+    "different kinds and sizes describe people is measured in docs/research/density.md.",
 )
 """What the paper leaves for future work, and where it is done."""
 
