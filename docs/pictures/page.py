@@ -1,4 +1,4 @@
-"""The pictures of docs/use/page.md, from German credit: `python docs/pictures/page.py`; needs Chromium and Playwright."""
+"""The pictures of docs/use/page.md, from German credit: `python docs/pictures/page.py`; needs Chromium."""
 
 import io
 import os
