@@ -73,6 +73,14 @@ def test_predictions_are_those_of_the_model() -> None:
     assert predicted[0]["percentiles"]["income"] == pytest.approx(share, abs=1e-3)
 
 
+def test_somebody_of_the_people_is_predicted_as_their_record() -> None:
+    client = client_of(shared())
+    one = client.get("/people", params={"limit": 1}).json()["people"][0]
+    by_name = client.post("/predict", json={"person": one["id"]}).json()
+    assert by_name == client.post("/predict", json={"record": one["record"]}).json()
+    assert client.post("/predict", json={"person": one["id"], "record": one["record"]}).status_code == 422
+
+
 def test_predictions_name_what_is_broken_and_unreadable() -> None:
     record = record_of(refused()[0])
     broken = {**record, "housing": "rents", "mortgage": True}

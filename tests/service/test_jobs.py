@@ -120,6 +120,29 @@ def test_a_file_that_cannot_be_read_says_why(client: TestClient, body: bytes, to
     assert answer.json()["error"]["message"] == state["message"]
 
 
+def broken(number: int, of: int) -> bytes:
+    """A file whose first rows have a word where a number must be."""
+    _, _, others = trained()
+    chosen = others.loc[refused()[:of]].astype({"income": object})
+    chosen.iloc[:number, list(chosen.columns).index("income")] = "much"
+    return chosen.to_csv().encode()
+
+
+def test_a_file_with_nobody_readable_fails(client: TestClient) -> None:
+    state = ended(client, started(client, broken(5, 5), index="who"))
+    assert state["state"] == "failed"
+    assert "None of the 5 rows could be read" in state["message"]
+    assert "income" in state["message"]
+    assert "Keine der 5 Zeilen" in state["messages"]["de"]
+
+
+def test_a_file_with_some_unreadable_rows_says_how_many(client: TestClient) -> None:
+    state = ended(client, started(client, broken(2, 5), index="who"))
+    assert state["state"] == "done"
+    assert "2 of 5 rows could not be read" in state["message"]
+    assert state["found"] == 3
+
+
 def test_a_parquet_file_that_is_none_says_so(client: TestClient) -> None:
     assert "Parquet" in ended(client, started(client, b"no", format="parquet"))["message"]
 

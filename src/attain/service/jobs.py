@@ -19,6 +19,7 @@ from attain.core.errors import AttainError, Interrupted
 from attain.core.frames import Frame
 from attain.core.progress import listening
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.status import Status
 from attain.service.errors import Refused
 from attain.service.pools import one_thread_each
 from attain.service.wording import translations
@@ -162,7 +163,7 @@ def _work(job: Job, path: str, read: Callable[[str], Frame], explain: Callable[[
     job.state, job.total = "running", len(people)  # type: ignore[arg-type]
     try:
         with listening(job.told, _TOGETHER):
-            job.end("done", explain(people))
+            _finish(job, explain(people))
     except Interrupted as stop:
         assert isinstance(stop.result, Counterfactuals)
         job.end("cancelled", stop.result)
@@ -172,3 +173,17 @@ def _work(job: Job, path: str, read: Callable[[str], Frame], explain: Callable[[
         job.end("failed", message=str(error))
     except Exception as error:
         job.end("failed", message=f"The search failed: {type(error).__name__}.")
+
+
+def _finish(job: Job, result: Counterfactuals) -> None:
+    """Done, with a note where some people could not be read; failed where nobody could."""
+    unread = [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE]
+    if not unread:
+        job.end("done", result)
+        return
+    why = result.reason(unread[0])
+    if len(unread) == len(result):
+        job.end("failed", message=f"None of the {len(result):,} rows could be read. The first one: {why}")
+    else:
+        message = f"{len(unread):,} of {len(result):,} rows could not be read. The first one: {why}"
+        job.end("done", result, message)

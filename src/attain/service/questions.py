@@ -19,6 +19,7 @@ Cells: TypeAlias = Annotated[
 ]
 Answers: TypeAlias = Annotated[list[Cells], Field(min_length=1, max_length=MOST_OPTIONS)]
 Name: TypeAlias = Annotated[str, Field(max_length=1_000)]
+Person: TypeAlias = Annotated[str | int | None, Field(description="The id of somebody of `/people`.")]
 Ease: TypeAlias = Literal["very easy", "easy", "medium", "hard", "very hard", "impossible"]
 
 WEIGHTS: dict[Ease, float] = {"very easy": 0.25, "easy": 0.5, "medium": 1.0, "hard": 2.0, "very hard": 4.0}
@@ -33,7 +34,7 @@ class Subject(_Question):
     """Whom a question is about: a record, or somebody of `/people`."""
 
     record: Cells | None = None
-    person: Annotated[str | int | None, Field(description="The id of somebody of `/people`.")] = None
+    person: Person = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -111,12 +112,13 @@ class Predict(_Question):
 
     record: Cells | None = None
     records: Annotated[list[Cells], Field(min_length=1, max_length=100_000)] | None = None
+    person: Person = None
     edited_from: Cells | None = None
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
-        if (self.record is None) == (self.records is None):
-            raise ValueError("send either a record or records")
+    def _one_of_them(self) -> Self:
+        if [self.record, self.records, self.person].count(None) != 2:
+            raise ValueError("send either a record, records or a person")
         return self
 
 

@@ -117,12 +117,16 @@ class Service:
 
     def predict(self, question: Predict) -> dict[str, Any]:
         """What is known about records."""
-        records = [question.record] if question.record is not None else question.records or []
-        if len(records) > self.limits.rows:
-            raise Refused(413, f"records has {len(records):,} rows; at most {self.limits.rows:,} are taken.", "records")
-        table = table_of(self.explainer, records, "record" if question.records is None else "records")
+        if question.person is not None:
+            table = self.people.table_of(self.explainer, str(question.person))
+        else:
+            records = [question.record] if question.record is not None else question.records or []
+            if len(records) > self.limits.rows:
+                message = f"records has {len(records):,} rows; at most {self.limits.rows:,} are taken."
+                raise Refused(413, message, "records")
+            table = table_of(self.explainer, records, "record" if question.records is None else "records")
         if question.edited_from is not None:
-            own = table_of(self.explainer, [question.edited_from] * len(records), "edited_from")
+            own = table_of(self.explainer, [question.edited_from] * len(table), "edited_from")
             table = self.assessment.completed(own, table)
         return {
             "answers": [
