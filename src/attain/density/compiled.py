@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from attain.density.forked import elsewhere, forked
 from attain.density.mixture import Mixture
 
 
-@eqx.filter_jit
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiles a function of a model and arrays; a forked process has another one compute it."""
+    here = eqx.filter_jit(function)
+
+    @wraps(function)
+    def call(model: Mixture, *arrays: Any) -> Any:
+        return elsewhere(function.__name__, model, arrays) if forked() else here(model, *arrays)
+
+    return call
+
+
+@_compiled
 def sample(model: Mixture, rows: jax.Array, keys: jax.Array) -> jax.Array:
     """One draw of the free cells (n, f) for each row, by a key of its own: two 32-bit words, (n, 2)."""
 
@@ -24,12 +40,12 @@ def sample(model: Mixture, rows: jax.Array, keys: jax.Array) -> jax.Array:
     return jax.vmap(draw)(rows, keys)
 
 
-@eqx.filter_jit
+@_compiled
 def importance_bound(model: Mixture, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
     return model.importance_bound(rows, noise)
 
 
-@eqx.filter_jit
+@_compiled
 def decode_vjp(
     model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, gradient: jax.Array
 ) -> jax.Array:
@@ -44,8 +60,8 @@ def decode_vjp(
     return pulled
 
 
-@eqx.filter_jit
-def draw(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, key: jax.Array) -> jax.Array:
+@_compiled
+def draw(model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, seed: jax.Array) -> jax.Array:
     """One random draw of the free cells (n, f) in original units, for encoded conditions and component numbers (n,)."""
     weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
-    return model.columns.sample(key, model.decode(z, weights, conditions))
+    return model.columns.sample(jax.random.key(seed), model.decode(z, weights, conditions))

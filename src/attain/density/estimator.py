@@ -16,6 +16,7 @@ from attain.core.progress import track
 from attain.density import compiled, state
 from attain.density.autoencoder import Codes, State
 from attain.density.columns import Columns
+from attain.density.forked import check_not_forked
 from attain.density.mixture import Estimator, Mixture
 from attain.density.network import Network
 from attain.density.plots import DensityPlots
@@ -65,6 +66,7 @@ class MixtureEstimator(ReadsRows):
     def fit(self, X: Frame, y: object = None) -> Self:
         """Learns the density of the free features given the immutable ones; `y` is not used."""
         self._check()
+        check_not_forked("training an autoencoder")
         schema, values = self._read(X)
         check_enough(values, schema.free_columns)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -133,8 +135,7 @@ class MixtureEstimator(ReadsRows):
     def draw(self, codes: Codes, seed: int) -> np.ndarray:
         """One random draw of the free cells (n, f) for each code; it depends on the seed and the number of rows."""
         self._check_fitted()
-        z, conditions, component = (jax.numpy.asarray(array) for array in _network_inputs(codes))
-        return np.asarray(compiled.draw(self.model_, z, conditions, component, jax.random.key(seed)))
+        return np.asarray(compiled.draw(self.model_, *_network_inputs(codes), np.uint32(seed)))
 
     def sample(self, conditions: Frame, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         """`n` draws for each row of conditions, one after the other, as rows of the matrix within their bounds.

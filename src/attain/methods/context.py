@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -83,6 +84,10 @@ class ModelContext:
                 self._others[name] = compute()
             return self._others[name]
 
+    def busy(self) -> bool:
+        """Whether another thread holds the lock."""
+        return _held(self._lock)
+
     def same_answers(self, goal: GoalLike) -> bool:
         """Whether the model still decides alike about every training row."""
         return np.array_equal(goal.judge(self._training).met, self.met(goal))
@@ -98,6 +103,12 @@ class Contexts:
     def __init__(self) -> None:
         self._lock = RLock()
         self._known: OrderedDict[tuple[int, str], tuple[Any, ModelContext, Answers]] = OrderedDict()
+        _alive.add(self)
+
+    def after_fork(self) -> None:
+        """In a forked process, forgets what another thread was learning when it was forked: there it never ends."""
+        if _held(self._lock) or any(context.busy() for _, context, _ in self._known.values()):
+            self._lock, self._known = RLock(), OrderedDict()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -121,6 +132,26 @@ class Contexts:
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
             return context
+
+
+_alive: weakref.WeakSet[Contexts] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for contexts in list(_alive):
+        contexts.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _held(lock: Any) -> bool:
+    """Whether another thread holds a lock."""
+    if lock.acquire(blocking=False):
+        lock.release()
+        return False
+    return True
 
 
 def _reference_to(model: Any) -> Callable[[], Any]:

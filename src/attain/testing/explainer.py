@@ -306,8 +306,8 @@ class ExplainerSuite:
             return digest(explainer.explain(call[0], call[1], target=people.DESIRED))
 
         expected = [answered(call) for call in calls]
-        with ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(answered, calls)) == expected
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(answered, calls * 2)) == expected * 2
 
     def test_a_saved_explainer_gives_the_same_bytes(self) -> None:
         explainer, X = self._fitted(), _refused(self._model, 8)
