@@ -5,13 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from attain.core.errors import FileError
-from attain.core.files import file_digest, write_atomically
+from attain.core.files import file_digest, write_atomically, write_private
 
 
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
@@ -35,7 +36,40 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
             content = path.read_bytes()
             assert len(content) == 3_000_000
             assert len(set(content)) == 1
-    assert path.exists()
+    write_atomically(path, b"last")
+    assert [item.name for item in tmp_path.iterdir()] == ["file.bin"]
+
+
+def test_what_a_process_killed_between_two_calls_has_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".file.bin.part").write_bytes(b"old")
+    write_atomically(tmp_path / "file.bin", b"new")
+    assert [item.name for item in tmp_path.iterdir()] == ["file.bin"]
+
+
+@pytest.mark.parametrize("unnamed", [True, False])
+def test_with_and_without_files_that_have_no_name(
+    unnamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not unnamed:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    for content in (b"first", b"second"):
+        write_atomically(tmp_path / "file", content)
+        assert (tmp_path / "file").read_bytes() == content
+    write_private(tmp_path / "key", b"secret")
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileError, match="already exists"):
+        write_private(tmp_path / "key", b"other")
+    assert (tmp_path / "key").read_bytes() == b"secret"
+    assert {item.name for item in tmp_path.iterdir()} == {"file", "key"}
+
+
+def test_writers_of_one_file_take_turns(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    contents = [bytes([k]) * 100_000 for k in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda content: [write_atomically(path, content) for _ in range(20)], contents))
+    assert path.read_bytes() in contents
+    assert [item.name for item in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(

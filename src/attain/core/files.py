@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from attain.core.errors import FileError
+from attain.core.locks import lock
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -32,21 +36,71 @@ def check_ending(path: str | os.PathLike[str], *endings: str) -> None:
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Writes a file; if the process is killed at any moment, either the old or the new file is there, complete."""
+    """Writes a file; if the process is killed at any moment, either the old or the new file is there, complete.
+
+    On Linux the content goes into a file without a name, which a killed process does not leave behind. Where there are
+    no such files, a process that is killed while it writes leaves `.NAME.*.part`.
+    """
     target = check_writable(path)
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}.part"
     try:
-        try:
-            with open(temporary, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        if not _written_unnamed(target, content):
+            temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+            with _removed_unless_renamed(temporary), open(temporary, "xb") as file:
+                _write(file, content)
+                file.close()
+                os.replace(temporary, target)
     except OSError as error:
         raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
+
+
+def _written_unnamed(target: Path, content: bytes, mode: int = 0o666, replace: bool = True) -> bool:
+    """Writes into a file without a name, which gets its name when it is whole; False where there are none."""
+    with ExitStack() as closing:
+        try:
+            folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+            closing.callback(os.close, folder)
+            descriptor = os.open(".", os.O_TMPFILE | os.O_WRONLY, mode, dir_fd=folder)
+        except (AttributeError, OSError):  # only Linux has them, and not on every file system
+            return False
+        _write(closing.enter_context(open(descriptor, "wb")), content)
+        source = f"/proc/self/fd/{descriptor}"
+        return os.path.exists(source) and _named(source, target, folder, replace)
+
+
+def _named(source: str, target: Path, folder: int, replace: bool) -> bool:
+    """Gives an open file its name.
+
+    A link cannot replace a file: an existing one is replaced by renaming a second link, which exists for the time of
+    two system calls. One that was left by a process killed in between is removed by the next.
+    """
+    second = target.with_name(f".{target.name}.part")
+    lock(folder)  # until it is closed
+    second.unlink(missing_ok=True)
+    try:
+        # Python follows the link in /proc only where it is given the descriptor of a folder
+        os.link(source, target, src_dir_fd=folder, follow_symlinks=True)
+    except FileExistsError:
+        if not replace:
+            raise
+        with _removed_unless_renamed(second):
+            os.link(source, second, src_dir_fd=folder, follow_symlinks=True)
+            os.replace(second, target)
+    return True
+
+
+def _write(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+@contextmanager
+def _removed_unless_renamed(temporary: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def file_digest(file: str | bytes | os.PathLike[str]) -> str:
@@ -61,8 +115,9 @@ def write_private(path: str | os.PathLike[str], content: bytes) -> None:
     """Writes a new file that only its owner can read; one that exists is refused."""
     target = check_writable(path)
     try:
-        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
+        if not _written_unnamed(target, content, mode=0o600, replace=False):
+            with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                _write(file, content)
     except FileExistsError:
         raise FileError(f"{str(path)!r} already exists; name a new file") from None
     except OSError as error:

@@ -12,23 +12,23 @@ from attain.core.errors import FileError
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(descriptor: int) -> None:
+    def lock(descriptor: int) -> None:
         while True:
             try:
                 return msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
             except OSError:  # it gives up after ten seconds
                 continue
 
-    def _unlock(descriptor: int) -> None:
+    def unlock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
 else:
     import fcntl
 
-    def _lock(descriptor: int) -> None:
+    def lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
-    def _unlock(descriptor: int) -> None:
+    def unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
@@ -40,8 +40,8 @@ def locked(path: Path) -> Iterator[None]:
     except OSError as error:
         raise FileError(f"the lock file of {str(path)!r} could not be opened: {error.strerror or error}") from None
     with file:
-        _lock(file.fileno())
+        lock(file.fileno())
         try:
             yield
         finally:
-            _unlock(file.fileno())
+            unlock(file.fileno())

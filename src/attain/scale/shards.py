@@ -37,7 +37,7 @@ SUMMARY: Final = "_summary.json"
 _FORMAT: Final = "attain-answers-1"
 _NAME: Final = re.compile(r"part-(\d{8})\.parquet")
 _HALF: Final = re.compile(
-    r"\.(progress|(_run\.json|_summary\.json|_config\.toml|part-\d{8}\.parquet)\.[0-9a-f]+)\.part"
+    r"\.(progress|(_run\.json|_summary\.json|_config\.toml|part-\d{8}\.parquet)(\.[0-9a-f]+)?)\.part"
 )
 """Files of a run that was killed while it wrote."""
 _KEY: Final = b"attain"
