@@ -399,7 +399,7 @@ REFUSED = {
         "searches among its training rows",
     ),
     "no column to drop": (["schema", "infer", "train.csv", "--drop", "none"], "--drop: the file has no column 'none'"),
-    "no config": (["explain", "--config", "no.toml"], "'no.toml' does not exist or cannot be read"),
+    "no config": (["explain", "--config", "no.toml"], "'no.toml' could not be read: No such file"),
     "config of another command": (["explain", "--config", "schema.toml"], "was not written by attain"),
     "names for some classes": (
         [*EXPLAIN, "--out", "o.csv", "--class-names", "paid out"],

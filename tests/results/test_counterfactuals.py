@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
-from attain.core.errors import DataError
+from attain.core.errors import FileError
 
 EVIL = "<script>alert('x')</script>"
 SCHEMA = Schema(
@@ -237,12 +237,12 @@ def test_a_notebook_shows_only_changes_and_escapes_everything() -> None:
     ["", "[]", "{}", "nonsense", '{"format": "attain-counterfactuals-0"}', '{"format": "attain-counterfactuals-1"}'],
 )
 def test_text_that_is_not_a_result_is_refused(text: str) -> None:
-    with pytest.raises(DataError, match="to_json"):
+    with pytest.raises(FileError, match="to_json"):
         Counterfactuals.from_json(text)
 
 
 def test_a_result_that_was_tampered_with_is_refused() -> None:
     content = json.loads(explain(people()).to_json())
     for key, value in (("status", ["FOUNDED"]), ("library", "excel"), ("rows", [[1.0]]), ("columns", {})):
-        with pytest.raises(DataError):
+        with pytest.raises(FileError):
             Counterfactuals.from_json(json.dumps({**content, key: value}))

@@ -14,6 +14,8 @@ from attain.audit.lines import FORMAT, Head, parsed
 from attain.core.errors import AttainError, FileError
 
 _BLOCK: Final = 1 << 16
+_DIGITS: Final = 18
+"""Of the number of a line, at most."""
 _NO_LOG: Final = "is not an audit log: no line of it is one that `attain explain --audit` writes"
 
 
@@ -188,6 +190,6 @@ def known_head(path: str | os.PathLike[str]) -> Head | None:
 
 def _head(text: str, source: str) -> Head:
     number, colon, digits = text.strip().partition(":")
-    if not number.isdecimal() or not colon or (len(digits) != 64 and number != "0"):
-        raise AttainError(f"{source} must be the number of a line and its hash, NUMBER:HASH, got {text.strip()!r}")
+    if not number.isdecimal() or len(number) > _DIGITS or not colon or (len(digits) != 64 and number != "0"):
+        raise FileError(f"{source} must be the number of a line and its hash, NUMBER:HASH, got {text.strip()!r}")
     return Head(int(number), digits or None)

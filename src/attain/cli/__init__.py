@@ -2,66 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-import codecs
-import io
 import sys
 from collections.abc import Sequence
 
-import attain
-from attain.cli import audit, compare, demo, evaluate, explain, fit, inspect, laws, letter, menu, report, schema, serve
-from attain.cli.arguments import Formatter, Parser
-from attain.cli.config import expanded
-from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
-from attain.core.errors import AttainError
-
-_ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->", "“": '"', "”": '"'}
-_COMMANDS = (schema, laws, fit, explain, menu, serve, letter, report, evaluate, compare, audit, inspect, demo)
-
-
-def parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
-    top = Parser(
-        prog="attain",
-        description="Faithful counterfactuals for tabular data: what would have to change to flip a decision.",
-        epilog=EXIT_CODES,
-        formatter_class=Formatter,
-    )
-    top.add_argument("--version", action="version", version=f"attain {attain.__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.register(commands)
-    return top
+from attain.cli.stopping import SENTENCE, stoppable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
-    _never_fail_to_print()
-    try:
-        given = parser().parse_args(expanded(sys.argv[1:] if arguments is None else arguments))
-        code = given.run(given)
-    except AttainError as error:
-        print(f"attain: {error}", file=sys.stderr)
-        return MISUSE
-    except KeyboardInterrupt:
-        print("attain: interrupted; nothing was written", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
-        sys.stderr.close()
-        return 0
-    return code or 0
+    with stoppable() as stop:
+        try:
+            from attain.cli.program import run  # Ctrl-C while modules are loaded is answered, too
 
-
-def _never_fail_to_print() -> None:
-    """Replaces characters that the encoding of the terminal lacks."""
-    codecs.register_error("attain", _replaced)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="attain")
-
-
-def _replaced(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    lacking = error.object[error.start : error.end]
-    return "".join(_ASCII.get(character, "?") for character in lacking), error.end
+            return run(sys.argv[1:] if arguments is None else arguments, stop)
+        except KeyboardInterrupt:
+            print(SENTENCE, file=sys.stderr)
+            return stop.code
+        except BrokenPipeError:  # the reader of the output has closed it, as `head` does
+            sys.stderr.close()
+            return 0

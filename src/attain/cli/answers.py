@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attain.core.errors import AttainError, DataError, FileError, listed
+from attain.core.errors import AttainError, FileError, listed
 from attain.core.files import write_atomically
 from attain.core.names import free_name
+from attain.core.reading import read_text
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import heading, made
 from attain.results.status import Status
@@ -65,11 +66,7 @@ def read_whole(path: str) -> Counterfactuals:
             f"{path!r} is not a whole result, which is a .json file; `attain explain --out answers.json` writes one"
         )
     try:
-        return Counterfactuals.from_json(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(f"{path!r} could not be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path!r} is not UTF-8 text; `attain explain --out R.json` writes a result") from None
+        return Counterfactuals.from_json(read_text(path))
     except AttainError as error:
         raise FileError(f"{path!r}: {error}") from None
 
@@ -93,7 +90,7 @@ def read_table(
     columns = columns_of(path, separator, escaped=True)
     absent = [name for name in schema.names if name not in columns]
     if absent and all(heading(schema[name]) in columns for name in absent):
-        raise DataError(
+        raise FileError(
             f"{path!r} calls features by their labels, such as {heading(schema[absent[0]])!r} for {absent[0]!r}; "
             "write it without --labels"
         )
@@ -110,7 +107,7 @@ def read_table(
     answers = np.full(people.values.shape, np.nan)
     for row in rows[answered]:
         if row in read.refused:
-            raise DataError(f"{path!r}: {read.refused[row]}")
+            raise FileError(f"{path!r}: {read.refused[row]}")
     answers[answered] = read.values[rows[answered]]
     found = ~np.isnan(answers).all(axis=1)
     return TableOfAnswers(people, answers, found, target, probability, Path(path).stem, statuses)
@@ -119,14 +116,14 @@ def read_table(
 def _matched(path: str, names: Sequence[Any], people: Sequence[Any]) -> np.ndarray:
     """The first row of each person, −1 where there is none."""
     if len(set(people)) < len(people):
-        raise DataError("--people has several rows with the same name; choose another column with --index")
+        raise FileError("--people has several rows with the same name; choose another column with --index")
     first: dict[Any, int] = {}
     for row, name in enumerate(names):
         first.setdefault(name, row)
     known = set(people)
     unknown = [name for name in first if name not in known]
     if unknown:
-        raise DataError(
+        raise FileError(
             f"{path!r} has answers for people who are not in --people: {listed(unknown, _NAMES)}; pass the file that "
             "was explained, and the same --index"
         )
@@ -135,7 +132,7 @@ def _matched(path: str, names: Sequence[Any], people: Sequence[Any]) -> np.ndarr
 
 def _in_order(path: str, frame: pd.DataFrame, people: Table) -> np.ndarray:
     if len(frame) != len(people):
-        raise DataError(
+        raise FileError(
             f"{path!r} has {len(frame)} rows without names, but --people has {len(people)}; write one row per person "
             "in the same order, or name the people in both files and pass --index"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +11,7 @@ import tomlkit
 
 from attain.cli.terminal import note
 from attain.core.errors import FileError
+from attain.core.reading import read_toml
 
 POSITIONALS: Final[dict[str, tuple[str, ...]]] = {"fit": ("data",), "explain": ("explainer", "people")}
 """The commands that can run from a file, and their positional arguments."""
@@ -73,12 +73,7 @@ def _taken(given: list[str]) -> tuple[str | None, list[str]]:
 def _read(path: str, command: str) -> Mapping[str, Any]:
     from attain.methods.persistence import versions
 
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError:
-        raise FileError(f"--config: {path!r} does not exist or cannot be read") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"--config: {path!r} is not valid TOML: {error}") from None
+    content = read_toml(path, "--config:")
     if set(content) != _KEYS or not all(isinstance(content[key], dict) for key in _KEYS - {"command"}):
         raise FileError(
             f"--config: {path!r} was not written by attain; its keys are {', '.join(sorted(content)) or 'none'}"

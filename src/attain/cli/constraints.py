@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from attain.core.errors import ConstraintError, FileError, listed
+from attain.core.errors import FileError, listed
+from attain.core.reading import read_toml
 
 _SIDES: Final = {"range": ("down", "up"), "bounds": ("lower", "upper")}
 
@@ -19,13 +18,7 @@ def read_constraints(path: str | None, people: Sequence[Any]) -> dict[str, Any] 
     """
     if path is None:
         return None
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(f"--constraints: {path!r} could not be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"--constraints: {path!r} is not valid TOML: {error}") from None
-    given = _limits_read(content)
+    given = _limits_read(read_toml(path, "--constraints:"))
     if isinstance(given.get("people"), dict):
         labels = {str(label): label for label in people}
         given["people"] = {labels.get(name, name): _limits_read(own) for name, own in given["people"].items()}
@@ -47,7 +40,5 @@ def _pair(key: str, name: str, limits: Any, sides: tuple[str, str]) -> Any:
         return tuple(limits) if isinstance(limits, list) else limits
     unknown = [side for side in limits if side not in sides]
     if unknown:
-        raise ConstraintError(
-            f"constraints: {key} of {name!r} has unknown keys {listed(unknown)}; use {' and '.join(sides)}"
-        )
+        raise FileError(f"constraints: {key} of {name!r} has unknown keys {listed(unknown)}; use {' and '.join(sides)}")
     return tuple(limits.get(side) for side in sides)

@@ -20,6 +20,7 @@ EXIT_CODES: Final = """exit codes:
        explanation was not reproduced
   130  interrupted by Ctrl-C; `explain` writes the
        answers found until then
+  143  the same, by SIGTERM
 """
 
 RUNS_CODE: Final = "runs whatever code the file contains, with your permissions: only for files you trust like programs"

@@ -5,11 +5,40 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO, cast
 
-from attain.core.text import window, wrapped
+from attain.core.text import CONTROLS, disarmed, window, wrapped
 
 _WIDEST = 100
+
+
+class Printable:
+    """A stream whose control characters are replaced: those could disturb a terminal, or deceive its reader."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+        """The stream itself, on which rich draws progress bars."""
+
+    def write(self, text: str) -> int:
+        return self.rich_proxied_file.write(disarmed(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        self.write("".join(lines))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+@contextmanager
+def printable() -> Iterator[None]:
+    """Whatever is printed goes through `Printable`."""
+    with redirect_stdout(cast(TextIO, Printable(sys.stdout))), redirect_stderr(cast(TextIO, Printable(sys.stderr))):
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
 
 
 def width() -> int:
@@ -39,8 +68,9 @@ def say_json(value: Any) -> None:
 
 
 def as_json(value: Any) -> str:
-    """A JSON text; NaN and infinity, which JSON lacks, become null."""
-    return json.dumps(_plain(value), ensure_ascii=False, indent=2, default=str)
+    """A JSON text; NaN and infinity, which JSON lacks, become null, and control characters their codes."""
+    text = json.dumps(_plain(value), ensure_ascii=False, indent=2, default=str)
+    return CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:

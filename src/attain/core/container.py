@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from attain.core import reading
 from attain.core.errors import FileError
 from attain.core.files import write_atomically
 
@@ -91,7 +92,7 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, byt
             data = {info.filename: archive.read(info) for info in infos}
     except FileError:
         raise
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, MemoryError):
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError):
         raise _foreign(path) from None
     if len(data) != len(infos):
         raise refused(path, "it has two members of the same name")
@@ -141,22 +142,12 @@ def _check_members(path: str | os.PathLike[str], facts: dict[str, Any], data: Ma
 def parse_json(path: str | os.PathLike[str], name: str, content: bytes | str) -> dict[str, Any]:
     """A member as a JSON object."""
     try:
-        value = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_distinct_keys)
-    except (ValueError, RecursionError):
+        value = reading.parse_json(content)
+    except ValueError:
         raise refused(path, f"its member {name!r} is not JSON as `save` writes it") from None
     if not isinstance(value, dict):
         raise refused(path, f"its member {name!r} is not a JSON object")
     return value
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return dict(pairs)
 
 
 def check_keys(path: str | os.PathLike[str], where: str, value: Mapping[str, Any], keys: set[str]) -> None:

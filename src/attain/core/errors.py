@@ -11,6 +11,10 @@ _LONGEST_WORD = 100
 """Longer words are not compared with others, which takes time."""
 
 
+_LONGEST_MESSAGE = 1500
+"""Longer messages about files are cut in the middle."""
+
+
 class AttainError(ValueError):
     """The call was wrong; the message says what went wrong, where, and how to fix it."""
 
@@ -32,7 +36,12 @@ class ModelError(AttainError):
 
 
 class FileError(AttainError):
-    """A file is missing, or is not in the expected format."""
+    """A file is missing, cannot be written, or is not in the expected format: every file that is not read raises it."""
+
+    def __init__(self, message: str) -> None:
+        # a message may quote what is in the file, which may be of any length
+        half = _LONGEST_MESSAGE // 2
+        super().__init__(message if len(message) <= _LONGEST_MESSAGE else f"{message[:half]} … {message[-half:]}")
 
 
 class MissingDataSetError(AttainError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]")
+"""Control characters but tabs and line breaks, and those that change the direction of text."""
 _READABLE = 10
 """Cells of several words are wrapped, but a column does not get narrower than this."""
 
@@ -26,6 +29,11 @@ def plain(value: object) -> str:
     """The value on one line, without control characters that could disturb a terminal."""
     text = " ".join(str(value).split())
     return "".join(character if character.isprintable() else "�" for character in text)
+
+
+def disarmed(text: str) -> str:
+    """The text with all its lines, without characters that could disturb a terminal or reorder what it shows."""
+    return CONTROLS.sub("�", text)
 
 
 def wrapped(text: str, width: int | None = None, indent: str = "") -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attain.core.checks import check_integer
 from attain.core.errors import DataError, FileError, listed
 from attain.core.files import write_atomically
+from attain.core.reading import read_text
 from attain.core.text import plain
 from attain.letters.content import Content, contents
 from attain.letters.languages import language_of
@@ -149,10 +150,7 @@ def _template(path: str | os.PathLike[str] | None, known: Mapping[str, str], nam
     """The text of a template, and what messages call it."""
     if path is None:
         return known[name], name
-    try:
-        return Path(path).read_text(encoding="utf-8"), repr(str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{str(path)!r} could not be read: {getattr(error, 'strerror', None) or error}") from None
+    return read_text(path), repr(str(path))
 
 
 def html_page(letters: Sequence[Letter]) -> str:

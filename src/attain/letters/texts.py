@@ -28,16 +28,15 @@ from __future__ import annotations
 import csv
 import io
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Final
 
 import tomlkit
 
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, FileError, listed
+from attain.core.reading import read_text, read_toml
 from attain.core.text import number, plain
 from attain.letters.languages import LANGUAGES, Language
 from attain.schema import Feature, Schema
@@ -108,7 +107,15 @@ class Texts:
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any], language: Language, schema: Schema) -> Texts:
         """From a TOML or CSV file, or a dictionary like that of the TOML file; see the module's text."""
-        content, title = (source, "texts") if isinstance(source, Mapping) else (_content(source), repr(str(source)))
+        if isinstance(source, Mapping):
+            return cls._of(source, "texts", language, schema)
+        try:
+            return cls._of(_content(source), repr(str(source)), language, schema)
+        except AttainError as error:
+            raise FileError(str(error)) from None
+
+    @classmethod
+    def _of(cls, content: Mapping[str, Any], title: str, language: Language, schema: Schema) -> Texts:
         _known(title, content, _TABLES, "tables")
         words, inputs, classes = (_table(title, content.get(name, {}), name) for name in _TABLES)
         _known(f"{title}, letter", words, LANGUAGES, "languages")
@@ -186,13 +193,7 @@ def _is_number(cell: Any) -> bool:
 
 def _content(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     name = str(path)
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-        return _from_csv(name, text) if name.lower().endswith(".csv") else tomllib.loads(text)
-    except OSError as error:
-        raise FileError(f"{name!r} could not be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"{name!r} is not valid TOML: {error}") from None
+    return _from_csv(name, read_text(path)) if name.lower().endswith(".csv") else read_toml(path)
 
 
 def _from_csv(name: str, text: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from attain.core import container
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.frames import library_named
-from attain.schema import Schema
+from attain.schema import Schema, toml
 from attain.schema.laws import Law
 from attain.tables import Layout, Table
 
@@ -179,13 +179,13 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
         return _built(explainer_class, contents, state, known)
     except MissingExtraError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         reason = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
         raise container.refused(path, f"its parts do not fit together ({reason})") from None
 
 
 def _built(found: Any, contents: container.Contents, state: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    schema = Schema.from_toml(contents.texts[_SCHEMA])
+    schema = toml.read(contents.texts[_SCHEMA])
     table = _table(schema, state, contents.arrays)
     labels = _labels(state["labels"], len(table))
     real = contents.facts["training_rows"]
@@ -195,7 +195,7 @@ def _built(found: Any, contents: container.Contents, state: Mapping[str, Any], k
         schema=schema, **{key: _unpacked(value, schema, known) for key, value in state["parameters"].items()}
     )
     explainer._check_parameters()
-    explainer._remember(table, labels, tuple(_law(law) for law in state["laws"]), real=real)
+    explainer._remember(table, labels, tuple(map(Law.restored, state["laws"])), real=real)
     learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
     explainer._restore(state["learned"], learned)
     _check_restored(explainer, state["learned"], learned)
@@ -228,7 +228,7 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a saved explainer is, without building it; its first entry says whether it holds training rows."""
     contents, state = _opened(path)
     try:
-        schema = Schema.from_toml(contents.texts[_SCHEMA])
+        schema = toml.read(contents.texts[_SCHEMA])
         parameters = {key: _described(value) for key, value in state["parameters"].items()}
     except (TypeError, ValueError, RecursionError):
         raise container.refused(path, "its schema or its parameters cannot be read") from None
@@ -343,14 +343,6 @@ def _table(schema: Schema, state: Mapping[str, Any], arrays: Mapping[str, np.nda
     library = library_named(state["library"])
     layout = Layout(schema, library, tuple(columns), {name: library.dtype_named(texts[name]) for name in columns})
     return Table(schema, values, layout, range(len(values)), layout.frame(values))
-
-
-def _law(entry: Any) -> Law:
-    law = Law(**entry)
-    texts, numbers = (law.text, law.sentence), (law.applies, law.broken, law.expected, law.rate)
-    if not all(isinstance(text, str) for text in texts) or not all(isinstance(n, int | float | None) for n in numbers):
-        raise ValueError("a law has the wrong type")
-    return law
 
 
 def _labels(items: Any, rows: int) -> np.ndarray | None:

@@ -18,9 +18,10 @@ from attain.results.html import notebook
 from attain.results.importance import CONTRIBUTIONS, IMPORTANCE
 from attain.results.pictures import Plots
 from attain.results.ranges import RANGES
+from attain.results.reading import read_fields
 from attain.results.record import CHANGES, LAW_CHANGES, Record
 from attain.results.sentences import person_sentences
-from attain.results.serialise import read_fields, to_json
+from attain.results.serialise import to_json
 from attain.results.text import description, overview
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,13 +53,8 @@ class Importances:
     only_typical: np.ndarray
 
     def state(self) -> dict[str, Any]:
-        """For JSON; `restore` reads it."""
+        """For JSON."""
         return {name: [_plain(cell) for cell in value.tolist()] for name, value in vars(self).items()}
-
-    @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Importances:
-        integers = ("option", "column")
-        return cls(**{name: np.array(state[name], dtype=np.intp if name in integers else float) for name in state})
 
     def entries(self, record: Record) -> list[dict[str, Any]]:
         """One dictionary for each entry, with the columns of `importance`."""
@@ -116,18 +110,10 @@ class Attributions:
     free: np.ndarray
 
     def state(self) -> dict[str, Any]:
-        """For JSON; `restore` reads it."""
+        """For JSON."""
         listed = {name: getattr(self, name).tolist() for name in ("person", "column", "contribution", "free")}
         error = [[_plain(cell) for cell in row] for row in self.error.tolist()]
         return {"scale": self.scale, "people": self.people, **listed, "error": error}
-
-    @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Attributions:
-        person, column = (np.array(state[name], dtype=np.intp) for name in ("person", "column"))
-        shape = len(person), len(column)
-        contribution, error = (np.array(state[name], dtype=float).reshape(shape) for name in ("contribution", "error"))
-        free = np.array(state["free"], dtype=bool).reshape(shape)
-        return cls(state["scale"], state["people"], person, column, contribution, error, free)
 
     def against(self, p: int) -> list[int]:
         """The inputs, as places in `column`, that count most against the person at place p, the weightiest first.

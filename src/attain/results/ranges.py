@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,21 +62,11 @@ class Ranges:
         return cls(levels=tuple(level for part in parts for level in part.levels), **arrays)
 
     def state(self) -> dict[str, Any]:
-        """For JSON; `restore` reads it."""
+        """For JSON."""
         return {
             name: [[*level] for level in value] if name == "levels" else [_plain(cell) for cell in value.tolist()]
             for name, value in vars(self).items()
         }
-
-    @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Ranges:
-        integers = {name: np.array(state[name], dtype=np.intp) for name in ("option", "column")}
-        numbers = {
-            name: np.array(values, dtype=np.float64)
-            for name, values in state.items()
-            if name not in ("option", "column", "levels")
-        }
-        return cls(levels=tuple(tuple(level) for level in state["levels"]), **integers, **numbers)
 
 
 def _plain(cell: float) -> float | None:

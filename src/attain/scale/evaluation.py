@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import DataError, FileError
 from attain.core.names import free_name
 from attain.core.progress import track
+from attain.core.reading import parse_json, read_text
 from attain.metrics import DEFAULT, Background
 from attain.metrics.totals import Totals
 from attain.results.status import Status
@@ -56,8 +56,8 @@ class AnswersFolder:
     def __init__(self, folder: str, people: str, schema: Schema, separator: str | None = None) -> None:
         self._shards, self.schema = Shards(folder), schema
         try:
-            self._run = json.loads((self._shards.folder / RUN).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            self._run = _checked(parse_json(read_text(self._shards.folder / RUN)))
+        except (ValueError, LookupError, TypeError):
             raise FileError(
                 f"{folder!r} is not a folder of answers, which `attain explain --out FOLDER/` writes"
             ) from None
@@ -91,7 +91,8 @@ class AnswersFolder:
         last, bar = None, track(self.stream.rows, "measuring")
         try:
             for number, people in self.stream.slices(self._size):
-                answers = self._slice(number, people, background.goal.target)
+                with reading_parquet(str(self._shards.path(number))):
+                    answers = self._slice(number, people, background.goal.target)
                 found = background.measured(
                     answers, measures=wanted, constraints=constraints, random_state=random_state
                 )
@@ -110,8 +111,7 @@ class AnswersFolder:
 
     def _slice(self, number: int, people: pd.DataFrame, target: Any) -> SliceOfAnswers:
         path, table = str(self._shards.path(number)), Table.read(people, self.schema, "people", errors="status")
-        with reading_parquet(path):
-            frame = parquet_module().read_table(path).to_pandas()
+        frame = parquet_module().read_table(path).to_pandas()
         names = self.schema.names
         option, status, scored = (frame[free_name(name, names)] for name in ("option", "status", "rows_scored"))
         first = (option.isna() | (option == 1)).to_numpy()
@@ -133,3 +133,19 @@ class AnswersFolder:
             owners[given],
             {"rows_scored": scored[first].to_numpy(np.float64)},
         )
+
+
+def _checked(run: Any) -> dict[str, Any]:
+    """What `_run.json` says, as far as it is used here."""
+    size, settings = run["people_per_file"], run["settings"]
+    probability, texts = settings["probability"], (run["people_digest"], settings["method"])
+    if (
+        type(size) is not int
+        or size < 1
+        or not all(isinstance(text, str) for text in texts)
+        or "target" not in settings
+    ):
+        raise ValueError
+    if probability is not None and not 0 <= probability <= 1:
+        raise ValueError
+    return dict(run)

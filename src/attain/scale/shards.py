@@ -22,6 +22,7 @@ import numpy as np
 from attain.core.errors import FileError
 from attain.core.files import write_atomically
 from attain.core.locks import locked
+from attain.core.reading import parse_json, read_text
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import flattened
 from attain.results.status import Status
@@ -40,6 +41,7 @@ _HALF: Final = re.compile(
     r"\.(progress|(_run\.json|_summary\.json|_config\.toml|part-\d{8}\.parquet)(\.[0-9a-f]+)?)\.part"
 )
 """Files of a run that was killed while it wrote."""
+_STATUSES: Final = frozenset(Status.__members__)
 _KEY: Final = b"attain"
 """The summary of a file of answers, among the metadata of its schema."""
 
@@ -81,8 +83,15 @@ class Summary:
     @classmethod
     def read_text(cls, text: str | bytes) -> Summary:
         """The summary whose `text` this is."""
-        facts = json.loads(text)
-        return cls(**{**facts, "sums": {name: tuple(pair) for name, pair in facts["sums"].items()}})
+        facts = parse_json(text)
+        found = cls(
+            **{**facts, "sums": {name: (float(total), count) for name, (total, count) in facts["sums"].items()}}
+        )
+        counts = [found.people, found.options, *found.status.values(), *found.level.values()]
+        counts += [count for _, count in found.sums.values()]
+        if not all(type(count) is int and count >= 0 for count in counts) or not found.status.keys() <= _STATUSES:
+            raise ValueError("a summary has unknown statuses, or counts that are not integers")
+        return found
 
     @property
     def text(self) -> str:
@@ -142,8 +151,8 @@ class Shards:
             write_atomically(path, (json.dumps(run, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode())
             return
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            before = parse_json(read_text(path))
+        except ValueError:
             raise FileError(f"{str(path)!r} cannot be read; name a new folder for the answers") from None
         old, new = dict(flattened(before)), dict(flattened(json.loads(json.dumps(run))))
         other = [name for name in {**new, **old} if old.get(name) != new.get(name)]
@@ -172,7 +181,7 @@ class Shards:
         """The summary of a slice."""
         path = str(self.path(number))
         with reading_parquet(path):
-            return Summary.read_text(parquet_module().read_schema(path).metadata[_KEY])
+            return Summary.read_text((parquet_module().read_schema(path).metadata or {})[_KEY])
 
     def finish(self) -> Summary:
         """Writes the summary of all slices."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,15 @@ class Law:
     expected: float | None = field(default=None, compare=False)
     rate: float | None = field(default=None, compare=False)
 
+    @classmethod
+    def restored(cls, entry: Any) -> Law:
+        """The law whose fields these are, or a `TypeError` or `ValueError` where they are of other types."""
+        law = cls(**entry)
+        texts, numbers = (law.text, law.sentence), (law.applies, law.broken, law.expected, law.rate)
+        if not all(isinstance(one, str) for one in texts) or not all(_is_evidence(one) for one in numbers):
+            raise ValueError("a law has the wrong type")
+        return law
+
     def __str__(self) -> str:
         return f"{self.text} ({self.evidence})" if self.evidence else self.text
 
@@ -47,3 +58,7 @@ class Law:
             f"holds for {holds} people; by chance {self.expected:,.0f} would break it; "
             f"at most {100 * self.rate:.2g} % of new people do"
         )
+
+
+def _is_evidence(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))

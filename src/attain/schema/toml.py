@@ -16,6 +16,7 @@ from tomlkit.items import AoT, Array, Table
 
 from attain.core.errors import FileError, SchemaError, did_you_mean, listed
 from attain.core.files import write_atomically
+from attain.core.reading import parse_toml, read_text
 from attain.core.text import plain, wrapped
 from attain.schema.feature import Feature
 from attain.schema.law import Law
@@ -200,23 +201,18 @@ def _entries(text: str) -> Any:
 
 def read_file(path: str | os.PathLike[str]) -> Schema:
     """The schema in a TOML file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise FileError(f"the schema {str(path)!r} is not UTF-8 text; `attain schema infer` writes one") from None
-    except OSError as error:
-        raise FileError(f"the schema {str(path)!r} could not be read: {error.strerror or error}") from None
+    text = read_text(path, "the schema")
     try:
         return read(text)
     except SchemaError as error:
-        raise SchemaError(f"{path}: {error}") from None
+        raise FileError(f"{path}: {error}") from None
 
 
 def read(text: str) -> Schema:
     """The schema that a TOML text describes, or a `SchemaError` that names the feature and the key."""
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = parse_toml(text)
+    except ValueError as error:
         raise SchemaError(f"the schema is not valid TOML: {error}{_quotes(text, str(error))}") from None
     if content.pop("format", FORMAT) != FORMAT:
         raise SchemaError(f"the text is not a schema of this version; its first line should be: format = {FORMAT!r}")

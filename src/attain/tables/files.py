@@ -106,7 +106,7 @@ def chosen_columns(
             raise FileError(f"{flag} names {name!r}, which {path!r} does not have; it has {listed(columns, 40)}")
     absent = [name for name in schema.names if name not in columns]
     if absent:
-        raise DataError(
+        raise FileError(
             f"{path!r} lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns, 40)}"
         )
     return "" if index is None and columns[0] == "" else index, [name for name in columns if name in schema]
@@ -251,12 +251,12 @@ def reading_csv(path: str) -> Iterator[None]:
 
 @contextmanager
 def reading_parquet(path: str) -> Iterator[None]:
-    """Turns pyarrow's errors about a Parquet file into sentences."""
+    """Turns errors about the content of a Parquet file into sentences."""
     try:
         yield
     except AttainError:
         raise
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, LookupError, TypeError) as error:
         raise FileError(f"{path!r} cannot be read as Parquet: {' '.join(str(error).split())}") from None
 
 

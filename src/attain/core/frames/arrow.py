@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from attain.core.errors import DataError
 from attain.core.frames.base import Library
 
 
@@ -65,4 +66,16 @@ class Arrow(Library):
         if not text:
             return None
         pa = self._installed()
-        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))).field(0).type
+        try:
+            dtype = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True))).field(0).type
+        except (ValueError, LookupError, OSError) as error:
+            raise DataError(f"a pyarrow dtype cannot be read: {error}") from None
+        if not _is_scalar(pa.types, dtype.value_type if pa.types.is_dictionary(dtype) else dtype):
+            raise DataError(f"a column cannot have the pyarrow dtype {dtype}")
+        return dtype
+
+
+def _is_scalar(types: Any, dtype: Any) -> bool:
+    """Whether cells of an Arrow type are single values, without a size that the type could claim."""
+    kinds = ("integer", "floating", "boolean", "decimal", "string", "large_string", "string_view", "temporal", "null")
+    return any(getattr(types, f"is_{kind}", lambda _: False)(dtype) for kind in kinds)

@@ -18,10 +18,18 @@ import narwhals as nw
 import numpy as np
 
 from attain.core.errors import DataError, MissingExtraError
+from attain.core.reading import parse_json
 
 _LARGEST_FLOATS = {"float32": 3.4e38, "float": 3.4e38, "float16": 65504.0, "halffloat": 65504.0}
 """The largest value of each short float dtype, by the names that the libraries use."""
 _INTEGER = re.compile(r"(u?)int(\d+)", re.IGNORECASE)
+_DTYPES = frozenset(
+    [
+        *("Int8", "Int16", "Int32", "Int64", "Int128", "UInt8", "UInt16", "UInt32", "UInt64", "UInt128"),
+        *("Float32", "Float64", "Boolean", "String", "Categorical", "Date", "Datetime", "Duration", "Time"),
+    ]
+)
+"""The dtypes without arguments that a file may name."""
 
 
 class Domain(Protocol):
@@ -203,11 +211,13 @@ class Library:
         if not text:
             return None
         name, _, arguments = text.partition(": ")
-        known = getattr(nw, name, None)
-        if not isinstance(known, type) or not issubclass(known, nw.dtypes.DType):  # a file may name anything
-            raise DataError(f"there is no {self.name} dtype {name!r}")
-        parsed = json.loads(arguments) if arguments else []
-        return known(parsed) if known is nw.Enum else known(*parsed)
+        if name == "Enum":
+            return nw.Enum(parse_json(arguments))
+        if name == "Decimal":
+            return nw.Decimal(*parse_json(arguments))
+        if name not in _DTYPES:
+            raise DataError(f"there is no {self.name} dtype {name[:100]!r}")
+        return getattr(nw, name)()
 
     def restored(self, columns: Mapping[str, tuple[Sequence[Any], Any]], index: Any) -> Any:
         """A native frame from the Python values (None: missing) and the dtype of each column."""

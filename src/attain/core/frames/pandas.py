@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Number
@@ -14,10 +15,19 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from attain.core.errors import DataError
 from attain.core.frames.arrow import Arrow
 from attain.core.frames.base import Cells, Domain, Edit, Library, codes
+from attain.core.reading import parse_json
 
 _OBJECT = np.dtype(object)
+_NUMBER = r"(bool|u?int(8|16|32|64)|float(16|32|64|96|128))"
+_DTYPE = re.compile(
+    rf"{_NUMBER}|boolean|U?Int(8|16|32|64)|Float(32|64)|object|str|string(\[(python|pyarrow|pyarrow_numpy)\])?"
+    rf"|Sparse\[{_NUMBER}, [\w.<>-]{{1,20}}\]|(datetime|timedelta)64\[(s|ms|us|ns)\]|period\[[\w-]{{1,10}}\]"
+    r"|datetime64\[(s|ms|us|ns), (?!dateutil|tzfile)[\w+:-]{1,30}(/[\w+-]{1,30}){0,2}\]"
+)
+"""The dtypes that a file may name: none whose cells have a size of their own, none that opens a file."""
 _MARKERS = {type(marker): marker for marker in (None, pd.NA, pd.NaT)}
 """Markers of a missing cell in a column of objects, besides NaN."""
 
@@ -196,14 +206,16 @@ class Pandas(Library):
     def dtype_named(self, text: str) -> Any:
         kind, _, arguments = text.partition(": ")
         if kind == "objects":
-            marker, decimals, integers = json.loads(arguments)
+            marker, decimals, integers = parse_json(arguments)
             na_value = {str(known): known for known in _MARKERS.values()}.get(marker, math.nan)
             return Objects(na_value, bool(decimals), bool(integers))
         if kind == "category":
-            categories, ordered = json.loads(arguments)
+            categories, ordered = parse_json(arguments)
             return pd.CategoricalDtype(categories, ordered)
         if kind == "arrow":
             return pd.ArrowDtype(Arrow().dtype_named(arguments))
+        if not _DTYPE.fullmatch(text):
+            raise DataError(f"there is no pandas dtype {text[:100]!r}")
         return pd.api.types.pandas_dtype(text)
 
     def restored(self, columns: Mapping[str, tuple[Sequence[Any], Any]], index: Any) -> Any:

@@ -1,0 +1,70 @@
+"""Ctrl-C and SIGTERM: a command ends within two seconds, with a sentence and an exit code of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+SENTENCE: Final = "attain: interrupted before it was done; every file is complete, as it was before or as it should be"
+_PATIENCE: Final = 1.5
+"""Seconds that the code of a library may go on without looking at signals."""
+_DEFAULT: Final = (signal.SIG_DFL, signal.default_int_handler)
+
+
+class Stop:
+    """Raises KeyboardInterrupt at a signal, and remembers which it was.
+
+    Python looks at signals between two of its instructions. A call into compiled code may take minutes, so a thread
+    ends the process if Python has not looked soon. No file can be half written then (`core.files`).
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._seen = threading.Event()
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.number = number
+        self._seen.set()
+        raise KeyboardInterrupt
+
+    @property
+    def code(self) -> int:
+        """The exit code: 130 for Ctrl-C, 143 for SIGTERM."""
+        return 128 + (self.number or signal.SIGINT)
+
+    def watch(self, arrived: socket.socket) -> None:
+        """Reads the numbers of signals as they arrive, until the other end is closed."""
+        with arrived:
+            while numbers := arrived.recv(1):
+                ours = signal.getsignal(numbers[0]) is self  # a server takes over with handlers of its own
+                if ours and not self._seen.wait(_PATIENCE):
+                    os.write(2, f"{SENTENCE}\n".encode())
+                    os._exit(128 + numbers[0])
+
+
+@contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Answers SIGINT and SIGTERM, unless they are ignored or handled already, or this is not the main thread."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    numbers = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) in _DEFAULT]
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    threading.Thread(target=stop.watch, args=(theirs,), daemon=True).start()
+    with ours:
+        awake = signal.set_wakeup_fd(ours.fileno(), warn_on_full_buffer=False)
+        handlers = {number: signal.signal(number, stop) for number in numbers}
+        try:
+            yield stop
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(awake)

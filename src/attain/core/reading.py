@@ -1,0 +1,69 @@
+"""Texts of files, JSON and TOML: read whole, or refused with a `FileError`, before anything is built from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from attain.core.errors import FileError
+
+_LONGEST_KEY: Final = 200
+"""Parsing `a.b.c` takes memory that grows with the square of its parts."""
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""The code of a character that only a pair can stand for."""
+
+
+def read_text(path: str | os.PathLike[str], what: str = "") -> str:
+    """The text of a file in UTF-8, with or without a byte order mark; `what` precedes the name in messages."""
+    named = f"{what} {str(path)!r}".lstrip()
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise FileError(f"{named} could not be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{named} is not UTF-8 text") from None
+
+
+def read_toml(path: str | os.PathLike[str], what: str = "") -> dict[str, Any]:
+    """The content of a TOML file."""
+    try:
+        return parse_toml(read_text(path, what))
+    except ValueError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{what} {str(path)!r} is not valid TOML: {error}".lstrip()) from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The content of a TOML text, or a `ValueError`."""
+    if any(part.count(".") > _LONGEST_KEY for part in re.split(r"[\n={,]", text)):
+        raise ValueError(f"a key has more than {_LONGEST_KEY} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def parse_json(content: str | bytes) -> Any:
+    """The value of a JSON text, or a `ValueError`: without NaN, keys that occur twice, and halves of characters."""
+    try:
+        value = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_distinct_keys)
+        if _SURROGATE.search(content if isinstance(content, str) else content.decode()):
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return dict(pairs)

@@ -1,0 +1,47 @@
+"""Every kind of attack in the corpus is refused with a `FileError`, in less than a second and 100 MB."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.attack.corpus import ATTACKS
+from tests.attack.fuzz import case, outcome
+from tests.attack.world import FORMATS, write_all
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of every format, each of which is read once, so that nothing is imported later."""
+    place = tmp_path_factory.mktemp("attacked")
+    (place / "base").mkdir()
+    write_all(place / "base")
+    for kind, format in FORMATS.items():
+        for name in format.files:
+            (place / name).write_bytes((place / "base" / name).read_bytes())
+            assert outcome(kind, place / name) == "read"
+    return place
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_is_refused(name: str, folder: Path) -> None:
+    kind, file, change = ATTACKS[name]
+    path = folder / file
+    path.write_bytes(change((folder / "base" / file).read_bytes()))
+    assert outcome(kind, path) == "refused"
+
+
+def test_the_corpus_has_at_least_sixty_kinds() -> None:
+    assert len(ATTACKS) >= 60
+    assert {kind for kind, _, _ in ATTACKS.values()} >= FORMATS.keys() - {"table of answers"}
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_mutated_files_are_read_and_usable_or_refused(number: int, folder: Path) -> None:
+    kind, path = case(number, 7, folder)
+    assert not outcome(kind, path).startswith("FAILED")
+
+
+def test_the_same_number_is_the_same_file(folder: Path) -> None:
+    assert case(3, 7, folder)[1].read_bytes() == case(3, 7, folder)[1].read_bytes()
