@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
 from attain.cli.answers import read_table
-from attain.core.errors import AttainError, DataError, FileError
+from attain.core.errors import AttainError, FileError
 from attain.results.exports import flattened
 from attain.results.ranges import Ranges
 from attain.tables import Table
@@ -102,7 +102,7 @@ def test_a_file_is_what_its_name_says(tmp_path: Path) -> None:
         assert not (tmp_path / name).exists()
     with pytest.raises(AttainError, match="labels must be True or False, got 'yes'"):
         RESULT.to_csv(tmp_path / "x.csv", labels="yes")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"takes the text of a file, got its name; pass Path\('a.json'\).read_text"):
+    with pytest.raises(FileError, match=r"takes the text of a file, got its name; pass Path\('a.json'\).read_text"):
         Counterfactuals.from_json("a.json")
 
 

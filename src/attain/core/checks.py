@@ -17,7 +17,7 @@ def check_integer(name: str, value: object, least: int) -> None:
     """Raises unless `value` is an integer ≥ `least` of at most 63 bits."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise AttainError(f"{name} must be an integer ≥ {least}, got {value!r}")
-    if value > _LARGEST:
+    if int(value) > _LARGEST:
         raise AttainError(f"{name} must be an integer ≤ {_LARGEST}, got one of {int(value).bit_length()} bits")
 
 
