@@ -19,7 +19,7 @@ LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest test-browser test-cluster chromium coverage docs rooms schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest test-pythons licences test-browser test-cluster chromium coverage docs rooms schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -38,7 +38,7 @@ paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets,
 
 # Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
 # fit, so a worker starts with half of them in order and takes over from the other when it is done.
-TESTS := test test-slow test-all test-lowest test-browser test-cluster coverage
+TESTS := test test-slow test-all test-lowest test-pythons test-browser test-cluster coverage
 $(TESTS): export JAX_PLATFORMS = cpu
 $(TESTS): export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
@@ -66,6 +66,22 @@ test-lowest: $(DEV) ## the fast tests with the lowest versions that pyproject.to
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable ".[test]"
 	$(LOWEST)/bin/$(PYTEST) -m "not slow"
 
+# Looks for interpreters of uv, on the path and of pyenv; one that is missing is named, and fails with STRICT=1.
+PYTHONS ?= 3.11 3.12 3.13
+test-pythons: $(DEV) ## the fast tests with each Python that is supported and installed
+	@missing=0; for version in $(PYTHONS); do \
+		found=$$($(BIN)/uv python find --no-python-downloads --no-project "$$version" 2>/dev/null || \
+			ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$version.*/bin/python 2>/dev/null | tail -n 1); \
+		if [ -z "$$found" ]; then echo "Python $$version is not installed, so it is not tested."; missing=1; continue; fi; \
+		echo "Python $$version: $$found"; \
+		$(BIN)/uv venv --quiet --clear --python "$$found" $(VENV)-$$version && \
+		$(BIN)/uv pip install --quiet --python $(VENV)-$$version/bin/python --constraint constraints.txt --editable ".[test]" && \
+		$(VENV)-$$version/bin/$(PYTEST) $(PYTESTARGS) -m "not slow" || exit 1; \
+	done; [ -z "$(STRICT)" ] || exit $$missing
+
+licences: $(DEV) ## the licences of all that attain requires, against those that an MIT package may depend on
+	$(BIN)/python .ci/supply_chain.py licences
+
 test-browser: export ATTAIN_BROWSER = 1
 test-browser: $(BROWSER) | chromium ## the page in Chromium: the whole journey, accessibility, hostile names
 	$(BIN)/pytest tests/browser
@@ -92,9 +108,10 @@ rooms: $(DEV) ## the table of rooms in docs/contribute/architecture.md, from the
 schema-page: $(DEV) ## the tables of docs/use/schema.md, from the code
 	$(BIN)/python -m tests.test_schema_page --write
 
-build: $(DEV) ## the wheel, installed into an empty environment and tried there
+build: $(DEV) ## the wheel and its bill of materials, installed into an empty environment and tried there
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python .ci/supply_chain.py sbom dist/*.whl
 	@set -e; place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; wheel=$$(ls "$(CURDIR)"/dist/*.whl); \
 	$(PYTHON) -m venv "$$place/venv"; \
 	for extra in "" "[autoencoders]"; do \
@@ -116,7 +133,7 @@ benchmarks: $(DEV) $(TORCH) ## speed and quality of single parts, into benchmark
 	$(BIN)/python -m benchmarks
 
 clean: ## remove the environment and everything that was built
-	rm -rf $(VENV) $(LOWEST) build dist site htmlcov .coverage paper paper-quick bench-quick .benchmarks .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=$(VENV)-%) build dist site htmlcov .coverage paper paper-quick bench-quick .benchmarks .hypothesis
 	rm -rf .jax_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

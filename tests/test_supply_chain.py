@@ -1,0 +1,65 @@
+"""What attain brings with it: licences that an MIT package may depend on, and a bill of materials."""
+
+import hashlib
+import json
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / ".ci" / "supply_chain.py"
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+
+
+def test_every_licence_is_allowed_or_an_exception_with_a_reason(chain):
+    parts, _ = chain.closure()
+    refused = {name: part.licence for name, part in parts.items() if not chain.allowed(part.licence)}
+    assert refused.keys() <= chain.EXCEPTIONS.keys(), refused
+    assert {"numpy", "scipy", "scikit-learn", "pandas", "narwhals"} <= parts.keys()
+
+
+def test_exceptions_are_never_required_by_the_core(chain):
+    parts, _ = chain.closure()
+    assert not [name for name in chain.EXCEPTIONS if name in parts and parts[name].required]
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    [
+        ("MIT", True),
+        ("Apache-2.0 OR GPL-3.0-only", True),
+        ("Apache-2.0 AND GPL-3.0-only", False),
+        ("BSD-2-Clause AND Apache-2.0 WITH LLVM-exception", True),
+        ("(MIT OR Apache-2.0) AND BSD-3-Clause", True),
+        ("MIT AND (GPL-2.0-only OR BSD-3-Clause)", False),  # it stays on the safe side inside parentheses
+        ("not declared", False),
+        ("", False),
+    ],
+)
+def test_spdx_expressions_are_read_by_their_operators(chain, expression, allowed):
+    assert chain.allowed(expression) is allowed
+
+
+def test_the_bill_of_materials_lists_each_part_once_with_a_licence_and_has_no_time(chain, tmp_path):
+    wheel = tmp_path / "attain-0.1.0-py3-none-any.whl"
+    wheel.write_bytes(b"a wheel")
+    bill = chain.sbom(wheel)
+    assert json.dumps(bill) == json.dumps(chain.sbom(wheel))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    own = bill["metadata"]["component"]
+    assert own["name"] == "attain"
+    assert own["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(b"a wheel").hexdigest()}]
+    references = [part["bom-ref"] for part in bill["components"]]
+    assert len(set(references)) == len(references) > 10
+    assert all(part["licenses"] and part["version"] for part in bill["components"])
+    known = {own["bom-ref"], *references}
+    assert {line["ref"] for line in bill["dependencies"]} == known
+    assert all(set(line["dependsOn"]) <= known for line in bill["dependencies"])
+    required = {part["name"] for part in bill["components"] if part["scope"] == "required"}
+    assert {"numpy", "pandas", "llvmlite"} <= required
+    assert not {"jax", "fastapi", "polars"} & required
