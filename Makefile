@@ -100,12 +100,12 @@ coverage: $(DEV) ## which lines the fast tests do not reach, into htmlcov/
 	$(BIN)/$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
 
 docs: $(DEV) ## the documentation, into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-rooms: $(DEV) ## the table of rooms in docs/contribute/architecture.md, from the imports
+rooms: $(DEV) ## the table and the picture of rooms in docs/contribute/architecture.md, from the imports
 	$(BIN)/python -m tests.test_architecture --write
 
-schema-page: $(DEV) ## the tables of docs/use/schema.md, from the code
+schema-page: $(DEV) ## the tables of docs/use/schema.md and rules.md, from the code
 	$(BIN)/python -m tests.test_schema_page --write
 
 build: $(DEV) ## the wheel and its bill of materials, installed into an empty environment and tried there

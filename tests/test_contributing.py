@@ -1,4 +1,4 @@
-"""What CONTRIBUTING shows is what runs: its examples as modules of their own, and the numbers of lines it states."""
+"""What the page on adding parts shows is what runs: its examples as modules, and the numbers of lines it states."""
 
 import ast
 import importlib
@@ -23,8 +23,8 @@ from attain.schema import Feature, Schema
 from attain.testing import check_explainer, check_likelihood, people
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-MODULES = dict(re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+PAGE = (ROOT / "docs" / "contribute" / "adding.md").read_text(encoding="utf-8")
+MODULES = dict(re.findall(r"^```py\n# (\w+)\.py\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,18 @@ def test_a_frame_of_a_registered_library_comes_back(example: Any) -> None:
     assert isinstance(result.frame, records)
 
 
+def test_a_section_of_a_report_is_written(example: Any, tmp_path: Path) -> None:
+    X = people.frame(60)
+    y = people.labels(X)
+    result = (
+        attain.GrowingSpheres(people.schema()).fit(X, y).explain(people.tree_model(X, y), X[:10], target=people.DESIRED)
+    )
+    example("levers_page").levers_page(result, tmp_path / "levers.html")
+    page = (tmp_path / "levers.html").read_text(encoding="utf-8")
+    label, count = next(iter(result.changes["label"].value_counts().items()))
+    assert re.search(rf"{label}</td>\s*<td[^>]*>{count} of 10</td>", page)
+
+
 def part(text: str, name: str) -> str:
     """The source of one class or function."""
     definitions = (ast.ClassDef, ast.FunctionDef)
@@ -119,9 +131,10 @@ def file(path: str) -> str:
         (r"without an answer: (\d+) lines", part(MODULES["income"], "income")),
         (r"which classes it has\. It takes (\d+) lines", MODULES["abacus"]),
         (r"Otherwise (\d+) lines", part(MODULES["records"], "RecordLibrary") + "\n\nregister(RecordLibrary())"),
+        (r"This page takes (\d+) lines", MODULES["levers_page"]),
         (r"`datasets/compas\.py` takes (\d+) lines", file("src/attain/datasets/compas.py")),
     ],
-    ids=["explainer", "likelihood", "autoencoder", "measure", "model library", "frame library", "data set"],
+    ids=["explainer", "likelihood", "autoencoder", "measure", "model library", "frame library", "page", "data set"],
 )
 def test_the_numbers_of_lines_are_right(words: str, text: str) -> None:
     stated = re.search(words, " ".join(PAGE.split()))

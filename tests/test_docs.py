@@ -1,34 +1,92 @@
-"""Every Python block of the README and the documentation runs."""
+"""Every block of the README and the documentation runs, by the runner that also builds the site."""
 
-import re
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from docs import runner
+
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
 
 
-def blocks(page: Path) -> list[str]:
-    return BLOCK.findall(page.read_text(encoding="utf-8"))
+def title(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if runner.blocks(runner.read(page))], ids=title)
 def test_the_blocks_of_a_page_run_one_after_the_other(
     page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("attain.density.estimator._STEPS", 1)  # train as short as possible: whether it runs is tested
-    names: dict[str, Any] = _readers_own_data() if page.name == "README.md" else {}
-    for number, block in enumerate(blocks(page), start=1):
-        exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+    names = _readers_own_data() if page.name == "README.md" else None
+    list(runner.run(runner.read(page), title(page), names))
 
 
 def _readers_own_data() -> dict[str, Any]:
     """What the README's reader is said to have: a model and frames."""
     names: dict[str, Any] = {}
-    first = blocks(ROOT / "docs" / "index.md")[0]
-    exec(first, names)
+    exec(runner.blocks(runner.read(ROOT / "docs" / "index.md"))[0][1], names)
     return {name: names[name] for name in ("train", "y_train", "model", "refused")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=title)
+def test_a_tutorial_runs(notebook: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = list(runner.run(runner.read(notebook), title(notebook)))
+    assert any("<img" in part for part in shown), "a tutorial has pictures"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=title)
+def test_a_tutorial_is_committed_without_output(notebook: Path) -> None:
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    assert content["nbformat"] == 4
+    for cell in content["cells"]:
+        assert cell["cell_type"] == "markdown" or (cell["outputs"], cell["execution_count"]) == ([], None)
+
+
+def test_a_block_shows_what_it_prints_its_last_value_and_its_figures() -> None:
+    page = """
+```python
+print("a < b")
+x = 2
+```
+
+    ```python
+    from matplotlib import pyplot
+
+    axes = pyplot.figure().add_subplot()
+    x + 40
+    ```
+
+```python
+import pandas as pd
+
+pd.DataFrame({"column": [x]})
+```
+
+```python
+axes
+```
+"""
+    first, second, third, fourth = runner.run(page, "a page")
+    assert first == '<div class="output"><pre>a &lt; b</pre></div>'
+    assert "<pre>42</pre>" in second
+    assert second.count("<img") == 1
+    assert "<th>column</th>" in third
+    assert fourth == ""
+
+
+def test_a_console_block_runs_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("age,income\n" + "".join(f"{20 + i},{i * 100}\n" for i in range(40)))
+    (shown,) = runner.run("```console\n$ attain schema infer people.csv \\\n    --out s.toml\n```\n", "a page")
+    assert "income" in shown
+    assert (tmp_path / "s.toml").exists()
+    with pytest.raises(AssertionError, match="exit code 1"):
+        list(runner.run("```console\n$ attain schema show nothing.toml\n```\n", "a page"))
