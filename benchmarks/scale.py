@@ -1,9 +1,7 @@
-"""Many people in slices, and engines beside plain Python: `python -m benchmarks.scale`.
+"""Many people in slices: `python -m benchmarks.scale`.
 
 Applicants of GMSC, drawn with replacement from the data set, of whom a logistic regression refuses some. Each run is a
-process of its own with one worker and one thread: CPU seconds, and the peak of its memory. `--engines` compares Ray and
-Spark, on two cores of this machine, with one process of plain Python: answers for each CPU second of all processes of
-an engine, from the moment at which its workers have answered their first batch.
+process of its own with one worker and one thread: CPU seconds, and the peak of its memory.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from typing import Any
 
 PEOPLE = (10**4, 10**5, 10**6)
 METHODS = ("Guarded", "CCHVAE")
-ENGINES = ("python", "ray", "spark")
 MOST_MEMORY = 1500
 """MB: the most that a million people may take."""
 
@@ -75,107 +72,39 @@ def one(method: str, people: int, folder: str) -> dict[str, float]:
     }
 
 
-def engine(name: str, people: int, folder: str) -> dict[str, float]:
-    """CPU seconds of all processes of an engine for so many people, after it has answered some."""
-    import pandas as pd
-
-    from attain import scale
-
-    path, batch = made(Path(folder), "Guarded", people)
-    few, _ = made(Path(folder), "Guarded", 4000)
-    if name == "python":
-
-        def run(path: Path) -> int:
-            frame = pd.read_parquet(path)
-            return sum(batch(frame.iloc[k : k + 2000])["id"].nunique() for k in range(0, len(frame), 2000))
-
-    elif name == "ray":
-        import ray
-
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-
-        def run(path: Path) -> int:
-            answers = scale.ray.explain(ray.data.read_parquet(str(path)), batch, workers=2)
-            return sum(table["id"].nunique() for table in answers.iter_batches(batch_size=None, batch_format="pandas"))
-
-    else:
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        from pyspark.sql import SparkSession
-
-        session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-
-        def run(path: Path) -> int:
-            frame = session.read.parquet(str(path)).repartition(8)
-            return int(scale.spark.explain(frame, batch).select("id").distinct().count())
-
-    run(few)
-    cpu, wall = _cpu_of_tree(), time.perf_counter()
-    done = run(path)
-    assert done == people, (done, people)
-    return {"cpu": _cpu_of_tree() - cpu, "wall": time.perf_counter() - wall}
-
-
-def _cpu_of_tree() -> float:
-    """CPU seconds of this process and all its descendants, also of those that have ended and were waited for."""
-    stats = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = stat.read_text()
-        except OSError:
-            continue
-        cells = text.rpartition(")")[2].split()
-        stats[int(stat.parent.name)] = (int(cells[1]), sum(map(int, cells[11:15])))
-    tree = {os.getpid()}
-    while more := {pid for pid, (parent, _) in stats.items() if parent in tree} - tree:
-        tree |= more
-    return sum(stats[pid][1] for pid in tree) / os.sysconf("SC_CLK_TCK")
-
-
 def main() -> None:
     """Measures and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, nargs="+", default=PEOPLE)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--engines", type=int, metavar="PEOPLE", help="compare engines on so many people")
-    parser.add_argument("--one", nargs=3, metavar=("WHAT", "PEOPLE", "FOLDER"))
+    parser.add_argument("--one", nargs=3, metavar=("METHOD", "PEOPLE", "FOLDER"))
     given = parser.parse_args()
     if given.one:
-        what, people, folder = given.one
-        print(json.dumps((engine if what in ENGINES else one)(what, int(people), folder)))
+        method, people, folder = given.one
+        print(json.dumps(one(method, int(people), folder)))
         return
     from benchmarks import report
 
+    header = ("method", "people", "needed an answer", "have one", "CPU s", "CPU ms for each answer", "peak, MB")
+    lines = []
     with tempfile.TemporaryDirectory() as folder:
-        if given.engines:
-            measured = {name: _run(name, given.engines, folder) for name in ENGINES}
-            plain = measured["python"]["cpu"]
-            lines: list[tuple[object, ...]] = [
-                (name, f"{m['cpu']:.1f}", f"{m['wall']:.1f}", f"{plain / m['cpu']:.2f}") for name, m in measured.items()
-            ]
-            header: tuple[str, ...] = ("engine", "CPU s", "wall s", "answers per CPU second over plain Python")
-            title, command = "engines", f"python -m benchmarks.scale --engines {given.engines}"
-            body = f"{given.engines:,} applicants of GMSC, Guarded.\n\n{report.table(header, lines)}"
-        else:
-            header = ("method", "people", "needed an answer", "have one", "CPU s", "CPU ms for each answer", "peak, MB")
-            lines = []
-            for method in given.methods:
-                for people in given.people:
-                    m = _run(method, people, folder)
-                    each = f"{1000 * m['cpu'] / max(m['asked'], 1):.2f}"
-                    counts = (f"{people:,}", f"{m['asked']:,.0f}", f"{m['found']:,.0f}")
-                    lines.append((method, *counts, f"{m['cpu']:.0f}", each, f"{m['memory']:.0f}"))
-            numbers = " ".join(map(str, given.people))
-            title, command = "scale", f"python -m benchmarks.scale --people {numbers}"
-            body = f"Target: at most {MOST_MEMORY:,} MB for a million.\n\n{report.table(header, lines)}"
-    report.write(title, "Many people in slices" if title == "scale" else "Engines beside plain Python", command, body)
+        for method in given.methods:
+            for people in given.people:
+                m = _run(method, people, folder)
+                each = f"{1000 * m['cpu'] / max(m['asked'], 1):.2f}"
+                counts = (f"{people:,}", f"{m['asked']:,.0f}", f"{m['found']:,.0f}")
+                lines.append((method, *counts, f"{m['cpu']:.0f}", each, f"{m['memory']:.0f}"))
+    command = f"python -m benchmarks.scale --people {' '.join(map(str, given.people))}"
+    body = f"Target: at most {MOST_MEMORY:,} MB for a million.\n\n{report.table(header, lines)}"
+    report.write("scale", "Many people in slices", command, body)
 
 
-def _run(what: str, people: int, folder: str) -> dict[str, float]:
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.scale", "--one", what, str(people), folder]
+def _run(method: str, people: int, folder: str) -> dict[str, float]:
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.scale", "--one", method, str(people), folder]
     alone = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=alone)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    print(what, people, found, flush=True)
+    print(method, people, found, flush=True)
     return found
 
 

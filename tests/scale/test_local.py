@@ -67,7 +67,9 @@ def test_what_is_there_is_not_answered_again(batch: ExplainBatch, others: Path, 
     explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=notes.append)
     assert contents(out) == contents(unbroken)
     assert all(path.stat().st_mtime_ns == before for path, before in kept.items())
-    assert notes == ["160 people are answered already; going on with the others"]
+    assert notes == ["160 people are answered already; 45 are left"]
+    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=notes.append)
+    assert notes[1:] == ["205 people are answered already; none is left"]
 
 
 def test_answers_of_another_run_are_not_mixed_in(
@@ -76,8 +78,9 @@ def test_answers_of_another_run_are_not_mixed_in(
     out, path = tmp_path / "out", others / "people.parquet"
     explain(path, out, batch, people_per_file=100, workers=1)
     before = contents(out)
+    people.frame(205, seed=8).rename_axis("who").to_parquet(tmp_path / "people.parquet")
     with pytest.raises(AttainError, match=r"of another run, which differs in people_digest; name a new folder"):
-        explain(others / "people.csv", out, batch, index="who", people_per_file=100)
+        explain(tmp_path / "people.parquet", out, batch, people_per_file=100)
     with pytest.raises(AttainError, match=r"differs in people_per_file;"):
         explain(path, out, batch, people_per_file=50)
     with pytest.raises(AttainError, match=r"differs in settings.n;"):
@@ -119,6 +122,49 @@ def test_input_that_cannot_be_read_costs_nothing_before_it(batch: ExplainBatch, 
     path.write_text("\n".join([*lines[:150], "p149,1", *lines[151:]]))
     with pytest.raises(AttainError, match=r"line 151: it has 2 cells, .*; what is answered so far is kept"):
         explain(path, tmp_path / "out", batch, index="who", people_per_file=20, workers=1)
+
+
+def test_answers_to_people_who_have_not_changed_are_kept(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
+    lines, path, notes = (others / "people.csv").read_text().splitlines(), tmp_path / "people.csv", list[str]()
+    path.write_text("\n".join(lines))
+    explain(path, tmp_path / "out", batch, index="who", people_per_file=50, workers=1)
+    path.write_text("\n".join([*lines[:60], lines[60].replace("p59", "p590"), *lines[61:]]))
+    explain(path, tmp_path / "out", batch, index="who", people_per_file=50, workers=1, note=notes.append)
+    assert notes == ["155 people are answered already; 50 are left"]
+    explain(path, tmp_path / "new", batch, index="who", people_per_file=50, workers=1)
+    assert contents(tmp_path / "out") == contents(tmp_path / "new")
+
+
+def test_only_one_process_writes_into_a_folder(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
+    real = ExplainBatch.explain
+    path, out, refused = others / "people.parquet", tmp_path / "out", list[str]()
+
+    class Greedy(ExplainBatch):
+        def explain(self, frame: pd.DataFrame) -> Any:
+            if len(frame) and not refused:
+                with pytest.raises(AttainError, match="another process is writing answers into") as error:
+                    explain(path, out, batch, people_per_file=100, workers=1)
+                refused.append(str(error.value))
+            return real(self, frame)
+
+        def named_by(self, index: str | None, *, integers: bool) -> ExplainBatch:
+            return Greedy(self.explainer, self.model, index=index, integers=integers, **self.request)
+
+    own = Greedy(batch.explainer, batch.model, **batch.request)
+    explain(path, out, own, people_per_file=100, workers=1)
+    assert len(refused) == 1
+
+
+def test_people_of_the_same_name_are_noted(batch: ExplainBatch, tmp_path: Path) -> None:
+    X = people.frame(6, seed=7)
+    X.index = pd.Index(["a", "b", "b", "c", "c", "d"], name="who")
+    X.to_parquet(tmp_path / "people.parquet")
+    notes = list[str]()
+    explain(tmp_path / "people.parquet", tmp_path / "out", batch, workers=1, note=notes.append)
+    assert notes == ["several people have the same name in 'who', such as 'b'; each has their own answer"]
+    assert pq.read_table(tmp_path / "out").to_pandas().query("option.isna() or option == 1")["who"].tolist() == list(
+        X.index
+    )
 
 
 def test_one_bad_record_is_one_status(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
@@ -186,7 +232,7 @@ def test_processes_give_the_same_bytes_also_where_one_dies(
     path, done = others / "people.parquet", []
     for name, workers in (("fine", 1), ("once", 2)):
         own = ExplainBatch(batch.explainer, getattr(module, name), target=people.DESIRED)
-        explain(path, tmp_path / name, own, people_per_file=50, workers=workers)
+        explain(path, tmp_path / name, own, people_per_file=50, workers=workers, note=str)
         done.append(contents(tmp_path / name))
     assert (tmp_path / "died").exists()
     assert done[0] == done[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from attain.cli.exits import INTERRUPTED, NOBODY
 if TYPE_CHECKING:
     from attain.scale import ExplainBatch, Summary
 
+_STOPPED = "interrupted; the same command goes on from here"
 _ONE_FILE = ("labels", "changes", "importance", "contributions", "audit")
 """Flags for an OUT that is one file."""
 
@@ -69,9 +71,11 @@ def explain_many(given: argparse.Namespace) -> int:
     except Interrupted as stop:
         summary, interrupted = stop.result, True  # type: ignore[assignment]
     config = write_config(given.out, given)
-    _report(given, batch, summary, time.perf_counter() - started, config)
     if interrupted:
-        note("interrupted; the same command goes on from here")
+        print(f"attain: {_STOPPED}; people answered so far: {summary.people:,}", file=sys.stderr)
+    if given.json or not interrupted:
+        _report(given, batch, summary, time.perf_counter() - started, config)
+    if interrupted:
         return INTERRUPTED
     return NOBODY if summary.asked and not summary.found else 0
 

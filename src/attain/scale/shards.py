@@ -7,17 +7,19 @@ not. `_summary.json` is written last. Names that begin with `_` are ignored by w
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pandas as pd
 
 from attain.core.errors import FileError
 from attain.core.files import write_atomically
@@ -38,12 +40,16 @@ SUMMARY: Final = "_summary.json"
 _FORMAT: Final = "attain-answers-1"
 _NAME: Final = re.compile(r"part-(\d{8})\.parquet")
 _HALF: Final = re.compile(
-    r"\.(progress|(_run\.json|_summary\.json|_config\.toml|part-\d{8}\.parquet)(\.[0-9a-f]+)?)\.part"
+    r"\.(progress|state|(_run\.json|_summary\.json|_config\.toml|part-\d{8}\.parquet)(\.[0-9a-f]+)?)\.part"
 )
 """Files of a run that was killed while it wrote."""
 _STATUSES: Final = frozenset(Status.__members__)
 _KEY: Final = b"attain"
 """The summary of a file of answers, among the metadata of its schema."""
+_PEOPLE: Final = b"people"
+"""The digest of the people whom a file answers, there too."""
+_DIGEST: Final = "people_digest"
+"""That of all people, in `_run.json`."""
 
 
 @dataclass
@@ -123,6 +129,10 @@ class Summary:
         return {name: total / number for name, (total, number) in self.sums.items()}
 
 
+People = Callable[[], Iterable[tuple[int, pd.DataFrame]]]
+"""Reads slices of people, each with its number."""
+
+
 class Shards:
     """The files of answers in a folder."""
 
@@ -130,25 +140,37 @@ class Shards:
         self.folder = Path(folder)
 
     @contextmanager
-    def opened(self, run: Mapping[str, Any]) -> Iterator[None]:
-        """Makes the folder, or goes on with the same run; only one process at a time does so."""
+    def opened(self, run: Mapping[str, Any], people: People) -> Iterator[None]:
+        """Makes the folder, or goes on with the same run; only one process at a time does so.
+
+        Where some people have changed since, answers to the slices of others are kept.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(f"the folder {str(self.folder)!r} cannot be made: {error.strerror or error}") from None
         if not (self.folder / RUN).exists() and not all(_is_ours(path) for path in self.folder.iterdir()):
             raise FileError(f"the folder {str(self.folder)!r} has files of something else; name a new folder")
-        with locked(self.folder / RUN):
-            for path in self.folder.iterdir():
-                if _HALF.fullmatch(path.name):
-                    path.unlink(missing_ok=True)
-            self._check({"format": _FORMAT, **run})
-            yield
+        busy = f"another process is writing answers into {str(self.folder)!r}; wait until it ends, or name a new folder"
+        with locked(self.folder / RUN, busy):
+            self._tidy()
+            try:
+                self._check({"format": _FORMAT, **run}, people)
+                yield
+            finally:
+                self._tidy()
 
-    def _check(self, run: Mapping[str, Any]) -> None:
+    def _tidy(self) -> None:
+        """Removes what a process left that was killed while it wrote."""
+        for path in self.folder.iterdir():
+            if _HALF.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+    def _check(self, run: Mapping[str, Any], people: People) -> None:
         path = self.folder / RUN
+        content = (json.dumps(run, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
         if not path.exists():
-            write_atomically(path, (json.dumps(run, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode())
+            write_atomically(path, content)
             return
         try:
             before = parse_json(read_text(path))
@@ -156,11 +178,32 @@ class Shards:
             raise FileError(f"{str(path)!r} cannot be read; name a new folder for the answers") from None
         old, new = dict(flattened(before)), dict(flattened(json.loads(json.dumps(run))))
         other = [name for name in {**new, **old} if old.get(name) != new.get(name)]
-        if other:
+        if other == [_DIGEST] and self._kept(people()):
+            write_atomically(path, content)
+        elif other:
             raise FileError(
                 f"the folder {str(self.folder)!r} has answers of another run, which differs in {', '.join(other[:5])}; "
                 "name a new folder, or delete this one to start again"
             )
+
+    def _kept(self, people: Iterable[tuple[int, pd.DataFrame]]) -> bool:
+        """Deletes answers to people who have changed since; false, and nothing is deleted, where all have."""
+        same = {number for number, frame in people if self._digest(number) == digest_of(frame)}
+        if same:
+            (self.folder / SUMMARY).unlink(missing_ok=True)
+            for number in self.done() - same:
+                self.path(number).unlink()
+        return bool(same)
+
+    def _digest(self, number: int) -> str | None:
+        """The digest of the people of a slice that is answered."""
+        return self._metadata(number)[_PEOPLE].decode() if self.path(number).exists() else None
+
+    def _metadata(self, number: int) -> Mapping[bytes, bytes]:
+        path = str(self.path(number))
+        with reading_parquet(path):
+            found: Mapping[bytes, bytes] = parquet_module().read_schema(path).metadata
+        return found
 
     def path(self, number: int) -> Path:
         """The file with the answers to the people of a slice."""
@@ -170,10 +213,10 @@ class Shards:
         """The numbers of the slices that are answered."""
         return {int(match[1]) for file in self.folder.iterdir() if (match := _NAME.fullmatch(file.name))}
 
-    def write(self, number: int, table: pyarrow.Table, summary: Summary) -> None:
-        """Writes the answers to a slice."""
+    def write(self, number: int, table: pyarrow.Table, summary: Summary, people: pd.DataFrame) -> None:
+        """Writes the answers to a slice of people."""
         buffer = io.BytesIO()
-        table = table.replace_schema_metadata({_KEY: summary.text.encode()})
+        table = table.replace_schema_metadata({_KEY: summary.text.encode(), _PEOPLE: digest_of(people).encode()})
         parquet_module().write_table(table, buffer, compression="zstd")
         write_atomically(self.path(number), buffer.getvalue())
 
@@ -191,6 +234,12 @@ class Shards:
         facts = {**asdict(total), "found": total.found, "asked": total.asked, "means": total.means}
         write_atomically(self.folder / SUMMARY, (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode())
         return total
+
+
+def digest_of(people: pd.DataFrame) -> str:
+    """A hash of the cells and names of people."""
+    cells = pd.util.hash_pandas_object(people, index=True).to_numpy()
+    return hashlib.sha256(cells.tobytes()).hexdigest()
 
 
 def _is_ours(path: Path) -> bool:

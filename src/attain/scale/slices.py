@@ -35,7 +35,7 @@ def answer_slice(
     with listening(told, max(len(people), 1)):
         result = batch.explain(people)
     summary = Summary.of(result)
-    shards.write(number, batch.table(result), summary)
+    shards.write(number, batch.table(result), summary, people)
     return summary
 
 

@@ -12,15 +12,18 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker as standard_tracker
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
+from joblib.externals.loky.backend import resource_tracker  # type: ignore[import-untyped]
 from joblib.externals.loky.backend.reduction import dumps  # type: ignore[import-untyped]
 
 from attain.core.errors import AttainError
+from attain.core.files import write_private
 from attain.scale.batch import ExplainBatch
 from attain.scale.shards import Shards, Summary
 from attain.scale.slices import Counts, answer_slice
@@ -29,7 +32,7 @@ _ATTEMPTS: Final = 3
 """How often a slice is begun if the process that answers it ends unexpectedly."""
 _LOOK: Final = 0.25
 """Seconds between two looks at what processes have done."""
-_PATIENCE: Final = 1.0
+_PATIENCE: Final = 0.5
 """Seconds that processes have to end by themselves."""
 _SILENT: Final = 60.0
 """After so many seconds without an answer, a note says that the model may hang."""
@@ -77,14 +80,14 @@ def _by_processes(
     tell: Callable[[Counts], None],
     note: Callable[[str], None],
 ) -> Iterator[Summary]:
-    with _board(shards.folder, 2 * workers) as (path, board):
-        start = (os.getpid(), pickled(batch), str(shards.folder), path, len(board), people_in_all)
+    with _sent(shards.folder, batch) as state, _board(shards.folder, 2 * workers) as (path, board):
+        start = (os.getpid(), state, str(shards.folder), path, len(board), people_in_all)
         pool, waiting = _pool(workers, start), dict[Future[Summary], _Task]()
         slots, stop, silent = list(range(len(board))), None, _Silence(note)
 
         def submit(task: _Task) -> None:
             board[task.slot] = 0
-            with _without_interrupts():
+            with _interrupts_kept():
                 waiting[pool.submit(_work, task.slot, task.number, task.people)] = task
 
         try:
@@ -181,16 +184,38 @@ def _end(pool: Any) -> None:
 
 
 @contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Ignores Ctrl-C for the moment, and in processes that are started meanwhile for good: this one stops them."""
-    if threading.current_thread() is not threading.main_thread():
+def _interrupts_kept() -> Iterator[None]:
+    """Keeps Ctrl-C until the block ends, and from the processes that are started in it for good: this one ends them.
+
+    A signal that is blocked stays pending, and processes inherit that it is blocked. Threads of libraries may take it
+    all the same: then its handler remembers it.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for tracker in (resource_tracker._resource_tracker, standard_tracker._resource_tracker):
+        tracker.ensure_running()  # starting it unblocks the signal
+    kept: list[bool] = []
+    before = signal.signal(signal.SIGINT, lambda *_: kept.append(True))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         signal.signal(signal.SIGINT, before)
+    if kept and callable(before):
+        before(signal.SIGINT, None)
+
+
+@contextmanager
+def _sent(folder: Path, batch: ExplainBatch) -> Iterator[str]:
+    """A file with what workers hold: it may be large, and starting a worker would wait until this was read."""
+    path = folder / ".state.part"
+    write_private(path, pickled(batch))
+    try:
+        yield str(path)
+    finally:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -208,12 +233,14 @@ _state: tuple[ExplainBatch, Shards, np.ndarray]
 """What a worker holds."""
 
 
-def _start(parent: int, state: bytes, folder: str, board: str, slots: int, people: int) -> None:
+def _start(parent: int, state: str, folder: str, board: str, slots: int, people: int) -> None:
     """Readies a worker."""
     global _state
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.getppid() != parent:
+        os._exit(1)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    batch: ExplainBatch = pickle.loads(state)
+    batch: ExplainBatch = pickle.loads(Path(state).read_bytes())
     _state = batch, Shards(folder), np.memmap(board, np.int64, "r+", shape=(slots, 3))
     batch.warm_up(people)
 

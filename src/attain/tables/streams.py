@@ -77,8 +77,11 @@ class PeopleStream:
     def rows(self) -> int:
         """The number of people; for CSV files that of lines, which is more if cells have several lines."""
         if self.is_csv:
+            lines, last = 0, b"\n"
             with open(self.path, "rb") as file:
-                return max(sum(block.count(b"\n") for block in iter(partial(file.read, _BLOCK), b"")) - 1, 0)
+                for block in iter(partial(file.read, _BLOCK), b""):
+                    lines, last = lines + block.count(b"\n"), block[-1:]
+            return max(lines - (last == b"\n"), 0)
         return sum(self._opened(path).metadata.num_rows for path in self.files)
 
     def digest(self) -> str:
