@@ -149,6 +149,18 @@ def test_fit_saves_what_the_library_saves(files: Path, capsys: Any) -> None:
     assert "holds no training rows" in capsys.readouterr().out
 
 
+def test_fit_calibrates_on_people_whom_the_model_did_not_see(files: Path, capsys: Any) -> None:
+    command = ["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--label", "decision"]
+    command += ["--calibration", "train.parquet", "--out", "new.attain"]
+    assert main(command) == 0
+    X = people.frame(150)
+    pair = (X, people.labels(X))
+    attain.Guarded(people.schema(), random_state=0).fit(*pair, calibration=pair).save("same.attain")
+    assert (files / "new.attain").read_bytes() == (files / "same.attain").read_bytes()
+    assert main([*command, "--method", "growing-spheres"]) == 1
+    assert "--calibration is for the method Guarded; GrowingSpheres does not use it" in capsys.readouterr().err
+
+
 def test_running_fit_again_from_its_config_gives_the_same_bytes(files: Path, capsys: Any) -> None:
     command = ["fit", "train.parquet", "--schema", "schema.toml", "--label", "decision", "--out", "new.attain"]
     assert main([*command, "--method", "Growing_Spheres", "--set", "budget=500", "--set", "step=0.2"]) == 0

@@ -23,11 +23,11 @@ print("done")
 """
 
 
-def in_terminal(delay: float) -> tuple[str, str]:
-    """Standard output, and what a terminal of 100 columns got on standard error."""
+def in_terminal(delay: float, columns: int = 100) -> tuple[str, str]:
+    """Standard output, and what a terminal of so many columns got on standard error."""
     pty = pytest.importorskip("pty")
     master, slave = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
     command = [sys.executable, "-c", SLOW, str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave, env=environment, text=True) as process:
         os.close(slave)
@@ -51,6 +51,18 @@ def test_a_terminal_shows_count_rate_and_share_found() -> None:
     for text in ("searching", "4/4", "people/s", "75% found"):
         assert text in shown
     assert "75% found" not in shown.rsplit("\x1b[2K", 1)[-1]
+
+
+def test_a_narrow_terminal_shows_all_figures() -> None:
+    shown = in_terminal(0.2, columns=60)[1]
+    for text in ("4/4", "people/s", "left", "75% found"):
+        assert text in shown
+
+
+def test_all_are_found_only_if_all_are() -> None:
+    assert progress._share(2000, 2000) == "100% found"
+    assert progress._share(1999, 2000) == "99.9% found"
+    assert progress._share(0, 0) == ""
 
 
 def test_nothing_is_shown_of_short_work() -> None:

@@ -19,7 +19,7 @@ def evaluate_many(given: argparse.Namespace) -> int:
     from attain.cli.schema import read_schema
     from attain.cli.terminal import as_json, say, say_json, width
     from attain.core.errors import AttainError
-    from attain.core.files import check_ending, write_atomically
+    from attain.core.files import write_atomically
     from attain.core.text import plain
     from attain.metrics import Background
     from attain.scale.evaluation import AnswersFolder
@@ -34,8 +34,10 @@ def evaluate_many(given: argparse.Namespace) -> int:
     needed = [f"--{name}" for name in ("people", "schema") if getattr(given, name) is None]
     if needed:
         raise AttainError(f"{given.result!r} is a folder of answers, which also needs {', '.join(needed)}")
-    if given.out is not None:
-        check_ending(given.out, ".json")
+    if given.out is not None and not given.out.lower().endswith(".json"):
+        raise AttainError(
+            f"--out: where {given.result!r} is a folder, the measures are written as .json, not per person"
+        )
     train = read_data(given, given.train, read_schema(given.schema))
     known = Table.read(train.frame, read_schema(given.schema), "--train")
     schema = known.schema

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attain.cli.arguments import add_command, add_config, add_json, add_levels, add_reading
 from attain.cli.methods import DEFAULT_METHOD, method_names
+
+if TYPE_CHECKING:
+    from attain.schema import Schema
+    from attain.tables.files import People
 
 _HELP = "fit an explainer on a table and save it in one file"
 _EPILOG = """methods: {methods}
@@ -33,6 +37,11 @@ def register(commands: Any) -> None:
     command.add_argument("--schema", required=True, metavar="S.toml", help="the schema of the columns")
     command.add_argument("--out", required=True, metavar="E.attain", help="output file")
     command.add_argument("--label", metavar="COLUMN", help="column with the true labels, as the model names them")
+    command.add_argument(
+        "--calibration",
+        metavar="DATA",
+        help="people whom the model was not trained on, with the same columns: what is typical rests on them (Guarded)",
+    )
     command.add_argument(
         "--method", default=DEFAULT_METHOD, metavar="NAME", help=f"the method (default {DEFAULT_METHOD})"
     )
@@ -63,9 +72,10 @@ def run(given: argparse.Namespace) -> None:
     from attain.cli.methods import find_method, make_explainer
     from attain.cli.schema import read_schema
     from attain.cli.terminal import note, say, say_json
+    from attain.core.errors import AttainError
     from attain.core.files import check_writable
+    from attain.methods import Guarded
     from attain.methods.persistence import HOLDS_NO_ROWS, HOLDS_ROWS, check_needs_no_rows
-    from attain.tables.files import read_people
 
     target = check_writable(given.out)
     method = find_method(given.method)
@@ -73,18 +83,17 @@ def run(given: argparse.Namespace) -> None:
     explainer = make_explainer(method, schema, given.seed, given.set)
     if given.reference == "none":
         check_needs_no_rows(explainer)
-    people = read_people(
-        given.data,
-        schema,
-        index=given.index,
-        label=given.label,
-        separator=given.separator,
-        categories=given.levels == "category",
-    )
+    people = _read(given, given.data, schema)
     if people.left_out:
         note(f"ignored columns that are not in the schema: {', '.join(people.left_out)}")
     started = time.perf_counter()
-    explainer.fit(people.frame, people.labels)
+    if given.calibration is None:
+        explainer.fit(people.frame, people.labels)
+    elif isinstance(explainer, Guarded):
+        held_out = _read(given, given.calibration, schema)
+        explainer.fit(people.frame, people.labels, calibration=(held_out.frame, held_out.labels))
+    else:
+        raise AttainError(f"--calibration is for the method Guarded; {method.__name__} does not use it")
     seconds = time.perf_counter() - started
     explainer.save(given.out, reference=given.reference)
     config = write_config(given.out, given)
@@ -110,3 +119,16 @@ def run(given: argparse.Namespace) -> None:
     )
     say(f"Written: {given.out} ({target.stat().st_size / 1e6:.1f} MB), {config}")
     say(HOLDS_ROWS if rows_kept else HOLDS_NO_ROWS)
+
+
+def _read(given: argparse.Namespace, path: str, schema: Schema) -> People:
+    from attain.tables.files import read_people
+
+    return read_people(
+        path,
+        schema,
+        index=given.index,
+        label=given.label,
+        separator=given.separator,
+        categories=given.levels == "category",
+    )

@@ -17,6 +17,8 @@ import hashlib
 import importlib
 import os
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -56,6 +58,13 @@ def load_all() -> bool:
         for file in sorted(_PACKAGE.rglob("*_kernels.py")):
             kernels(".".join((_PACKAGE.name, *file.relative_to(_PACKAGE).with_suffix("").parts)))
     return _in_use
+
+
+def compile_beside() -> None:
+    """Compiles all kernels into the cache, where they are not there, by another process: this one is not held up."""
+    if available() and not _in_use:
+        program = f"from {__name__} import load_all; load_all()"
+        subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, check=False)
 
 
 def load_for(rows: int) -> None:

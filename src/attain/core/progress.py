@@ -5,6 +5,7 @@ Whoever calls the work can listen instead, and stop it.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 DELAY = 2.0
+_FIGURES = 70
+"""The most characters that a label and figures take; what a terminal has beyond them is for the bar."""
 PEOPLE = "people"
 """The unit of work that can be listened to."""
 
@@ -67,9 +70,9 @@ class Tracker:
         self._bar.update(
             self._bar.task_ids[0],
             completed=self._done,
-            speed=f"{speed:.3g} {self._unit}/s",
+            speed=f"{speed:,.0f} {self._unit}/s" if speed >= 10 else f"{speed:.2g} {self._unit}/s",
             left="" if left is None else f"{timedelta(seconds=round(left))} left",
-            share="" if found is None else f"{found / max(done if asked is None else asked, 1):.0%} found",
+            share="" if found is None else _share(found, done if asked is None else asked),
         )
 
     def close(self) -> None:
@@ -89,10 +92,16 @@ def _console() -> Console:
     return Console(stderr=True, force_jupyter=False)
 
 
+def _share(found: int, asked: int) -> str:
+    """A share that says 100 % only if it is all of them."""
+    return f"{math.floor(1000 * found / asked) / 10:g}% found" if asked else ""
+
+
 def _bar() -> Progress:
+    room = min(_console().width - _FIGURES, 40)
+    wide = (TextColumn("{task.description}"), BarColumn(room)) if room > 0 else ()
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
+        *wide,
         MofNCompleteColumn(),
         TextColumn("{task.fields[speed]}"),
         TextColumn("{task.fields[left]}"),

@@ -46,7 +46,7 @@ _REMEDIES = {
     Status.SHELLS_SPENT: "Raise `max_shells` to search further.",
     Status.BUDGET_SPENT: "Raise `budget` to search longer.",
     Status.TIME_SPENT: "Raise `timeout` to wait longer.",
-    Status.UNREADABLE: "`reasons` says what is wrong with each record.",
+    Status.UNREADABLE: "The sentence of each says what is wrong with the record.",
 }
 
 

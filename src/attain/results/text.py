@@ -66,7 +66,12 @@ def summary_lines(
     asked = f"{request.method}, target {plain(repr(request.target))}{name}"
     if request.probability is not None:
         asked += f" with probability at least {number(request.probability)}"
-    lines = [f"{statuses.get(Status.FOUND, 0)} of {sum(statuses.values())} people have an answer ({asked})."]
+    people = sum(statuses.values())
+    lines = [
+        f"{statuses.get(Status.FOUND, 0)} of {people} people have an answer ({asked})."
+        if people
+        else f"There are no people to answer ({asked})."
+    ]
     for status, count in statuses.items():
         if status is not Status.FOUND:
             lines.append(

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from attain import letters
+from attain.core.compiled import compile_beside
 from attain.core.frames import Frame
+from attain.core.progress import track
 from attain.letters.languages import LANGUAGES
 from attain.methods import Explainer
 from attain.methods.assessment import Assessment
@@ -33,6 +35,8 @@ from attain.tables import Table
 
 _KNOWN = ("decision", "score", "probability", "level", "percentiles")
 """What of a record's assessment is told about an edited one."""
+_LOOK = 0.2
+"""Seconds between two looks at whether a job that waits is cancelled."""
 Texts = str | os.PathLike[str] | Mapping[str, Any]
 
 
@@ -76,6 +80,7 @@ class Service:
         self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.book_.rules}
         self._schema: dict[str, Any] | None = None
         self._lock = threading.Lock()
+        self._loading: threading.Thread | None = None
 
     def schema(self) -> dict[str, Any]:
         """What there is to ask about."""
@@ -154,7 +159,12 @@ class Service:
         return {"seconds": round(time.perf_counter() - started, 3), "decision": decision, **answer}
 
     def warm_up(self) -> None:
-        """Answers one question, so that what is learned about the model and compiled is ready for the next."""
+        """Answers one question, so that what is learned about the model and compiled is ready for the next.
+
+        Kernels are loaded by a thread of their own, after another process has compiled those that the cache lacks, so
+        that nobody waits for them.
+        """
+        self._kernels()
         refused = self.people.page("", "refused", 0, 1)["people"]
         if refused:
             self.explain(Explain(person=refused[0]["id"], n=MOST_OPTIONS, contributions=self.explainer.rows_are_real_))
@@ -181,8 +191,20 @@ class Service:
             raise Refused(422, next(iter(read.refused.values())), field)
         return read.values
 
+    def _kernels(self) -> threading.Thread:
+        """The thread that loads kernels, started once."""
+        with self._lock:
+            if self._loading is None:
+                self._loading = threading.Thread(target=_load_kernels, args=(self.explainer,), daemon=True)
+                self._loading.start()
+            return self._loading
+
     def explain_people(self, people: Frame, n: int) -> Counterfactuals:
-        """What would change the decisions about a whole table."""
+        """What would change the decisions about a whole table; it waits for kernels, and can be stopped meanwhile."""
+        waiting, kernels = track(len(people), "loading"), self._kernels()
+        while kernels.is_alive():
+            waiting.show(0)
+            kernels.join(_LOOK)
         return self.explainer.explain(self.model, people, target=self.target, n=n)
 
     def evaluate(self, question: Evaluate) -> dict[str, Any]:
@@ -250,3 +272,9 @@ class Service:
         if table.refused:
             raise Refused(422, table.refused[0], "record")
         return table
+
+
+def _load_kernels(explainer: Explainer) -> None:
+    if explainer.kernels_pay:
+        compile_beside()
+        explainer.warm_up()

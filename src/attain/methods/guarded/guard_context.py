@@ -23,8 +23,8 @@ from attain.schema import Schema
 from attain.tables import Table, desired_labels, read_labels
 
 OWN_ROWS = (
-    "Typicality was calibrated on the model's own training rows, which it may know better than new rows; pass "
-    "calibration= to fit for rows it never saw."
+    "Typicality was calibrated on the model's own training rows, which it may know better than new rows; rows "
+    "that it never saw can be given as `calibration` when fitting."
 )
 DENSITY_SAW = (
     "The density was fitted before, perhaps on rows that typicality was calibrated on, so that it is only "
