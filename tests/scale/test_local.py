@@ -99,15 +99,15 @@ def test_answers_of_another_run_are_not_mixed_in(
 def test_a_full_disk_costs_nothing_that_is_done(
     batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, replace = tmp_path / "out", os.replace
+    out, named = tmp_path / "out", files._named
 
-    def full(source: Any, target: Any) -> None:
+    def full(source: str, target: Path, *arguments: Any) -> bool:
         if "00000004" in str(target):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        replace(source, target)
+        return named(source, target, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "replace", full)
+        patch.setattr(files, "_named", full)
         with pytest.raises(AttainError, match=r"No space left on device; what is answered so far is kept"):
             explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
     assert len(list(out.glob("*.parquet"))) == 4
