@@ -1,6 +1,6 @@
 """What the site shows beyond its pages: tutorials from notebooks, and the output of every block, run in the build.
 
-A page runs in a process of its own. What it shows is kept in `.docs_cache` until the page or the package changes.
+A page runs in a process of its own. What it shows is kept in `.docs_cache` until its blocks or the package change.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
 def _run(pages: dict[str, str]) -> None:
     """What the blocks of each page show, from the cache where it is there."""
     package = _digest(*(path.read_bytes() for path in _sources()))
-    kept = {name: CACHE / f"{_digest(package, text.encode())}.json" for name, text in pages.items()}
+    kept = {name: CACHE / f"{_digest(package, repr(runner.blocks(text)))}.json" for name, text in pages.items()}
     CACHE.mkdir(exist_ok=True)
     # The longest pages first, so that no process is left with one of them at the end.
     missing = sorted((name for name in pages if not kept[name].exists()), key=lambda name: -len(pages[name]))

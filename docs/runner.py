@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 FENCE = re.compile(r"^( *)```(python|console)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
-WIDTH = 100
+WIDTH = 86
 """Of printed tables, in characters."""
 
 
