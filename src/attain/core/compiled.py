@@ -104,7 +104,10 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
 
 
 def inlined(function: Function) -> Function:
-    """Compiles a function that kernels call, for whatever types they call it with; Python cannot call it."""
+    """Compiles a function that kernels call, for whatever types they call it with; Python cannot call it.
+
+    It is compiled again for every literal argument: numbers passed to it begin as np.int64(0), not as 0.
+    """
     return _helper(function)
 
 

@@ -41,7 +41,7 @@ def sort(values: np.ndarray, which: np.ndarray, size: int) -> None:
     for last in range(size - 1, 0, -1):
         value, index = values[last], which[last]
         values[last], which[last] = values[0], which[0]
-        sift(values, which, 0, last, value, index)
+        sift(values, which, np.int64(0), last, value, index)
 
 
 @lean

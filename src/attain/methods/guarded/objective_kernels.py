@@ -8,8 +8,9 @@ from attain.core.compiled import kernel, lean
 from attain.population.percentile_kernels import EXAMPLE, midrank
 from attain.population.percentiles import Curves
 from attain.tables import program as p
+from attain.tables.cell_kernels import FLOATS, INTEGERS, PROGRAM, same
+from attain.tables.clock_kernels import asked_months, needed_months, number_of_changes
 from attain.tables.program import Program
-from attain.tables.region_kernels import FLOATS, INTEGERS, PROGRAM, asked_months, needed_months, number_of_changes, same
 
 
 @lean

@@ -64,7 +64,7 @@ def frontiers(
             if allowed[i, s] and states[s, 0] != own[i, 0]:
                 cells[number], costs[number], gains[number] = states[s, 0], states[s, 1], states[s, 2]
                 number += 1
-        known = 0
+        known = np.int64(0)
         for a in range(number):
             gain = gains[a] - own[i, 2]
             way = abs(costs[a] - own[i, 1])

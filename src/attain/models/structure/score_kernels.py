@@ -76,15 +76,17 @@ def tree_sums(rows: np.ndarray, states: Arrays, trees: Arrays, start: np.ndarray
     for begin in range(0, n, _BLOCK):
         size = min(_BLOCK, n - begin)
         for i in range(size):
-            result[begin + i] = start
+            known = True
             for j in range(d):
                 cells[i, j] = rows[begin + i, j]
                 own = _state(rows[begin + i, j], j, numeric, first, codes)
                 if own == UNKNOWN or (own >= 0 and refused[own]):
-                    result[begin + i] = np.nan
+                    known = False
                     own = first[j]
                 if own >= 0:
                     state[i, j] = _NAN | own
+            for v in range(len(start)):  # a slice would compile the message of an error, for seconds
+                result[begin + i, v] = start[v] if known else np.nan
         for t in range(len(roots)):
             left = np.uintp(0)
             for i in range(size):
