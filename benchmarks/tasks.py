@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from attain.datasets import load_gmsc, load_heloc
+from attain.schema import KINDS, Feature, Schema
 from experiments.bench.cases import Split
 
 
@@ -51,3 +52,19 @@ def paper_task(name: str, split: int, model: Any = None) -> Task:
     train, test, y_train, y_test = train_test_split(data.X, data.y, test_size=0.2, random_state=split)
     classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)) if model is None else model
     return Task(data, train, test, y_train, y_test, classifier.fit(train, y_train))
+
+
+def random_table(columns: int, levels: int, rows: int = 600) -> tuple[Schema, pd.DataFrame, np.ndarray]:
+    """A schema of columns of all six kinds in turn, random rows and labels; no column has more than so many levels."""
+    random, features, cells = np.random.default_rng(0), [], {}
+    for j in range(columns):
+        kind, name = KINDS[j % len(KINDS)], f"x{j}"
+        own = max(2, levels >> (j // len(KINDS) % 4))  # columns have different numbers of levels
+        if kind in ("ordinal", "categorical"):
+            features.append(Feature(name, kind, levels=tuple(f"level {k}" for k in range(own))))
+            cells[name] = np.char.add("level ", random.integers(0, own, rows).astype(str))
+        else:
+            features.append(Feature(name, kind, bounds=(0.0, 1.0) if kind == "interval" else (None, None)))
+            cells[name] = random.poisson(3, rows) if kind == "count" else np.round(random.random(rows), 4)
+    frame = pd.DataFrame(cells)
+    return Schema(tuple(features)), frame, (frame["x0"] + random.normal(0, 0.2, rows) > 0.5).to_numpy(dtype=int)

@@ -25,7 +25,6 @@ PLANS = ((64, 32), (64, 11), (128, 32), (512, 32), (1_024, 32), (4_096, 64))
 """Batch size and epochs; the first is about the default for so many rows, which has 35 epochs."""
 SIZES = ((10, 2), (10, 1_000), (500, 2), (500, 100))
 """Columns, and the most levels that one of them has."""
-_KINDS = ("real", "positive", "count", "interval", "ordinal", "categorical")
 
 
 def main() -> None:
@@ -98,24 +97,14 @@ def _train(name: str, batch: int, epochs: int) -> None:
 
 def _compile(columns: int, levels: int) -> None:
     """Prints the CPU seconds of a first fit and of a second one."""
-    import numpy as np
-
     from attain.density import CHVAE
-    from attain.schema import Feature, Schema
+    from attain.tables import Table
+    from benchmarks.tasks import random_table
 
-    random, features, cells = np.random.default_rng(0), [], []
-    for j in range(columns):
-        kind = _KINDS[j % len(_KINDS)]
-        own = max(2, levels >> (j // len(_KINDS) % 4))  # columns have different numbers of levels
-        if kind in ("ordinal", "categorical"):
-            features.append(Feature(f"x{j}", kind, levels=tuple(f"level {k}" for k in range(own))))
-            cells.append(random.integers(0, own, 600).astype(float))
-        else:
-            features.append(Feature(f"x{j}", kind, bounds=(0.0, 1.0) if kind == "interval" else (None, None)))
-            cells.append(random.poisson(3, 600).astype(float) if kind == "count" else np.round(random.random(600), 4))
-    times = [time.process_time()]
+    schema, frame, _ = random_table(columns, levels)
+    values, times = Table.read(frame, schema).values, [time.process_time()]
     for _ in range(2):
-        CHVAE(Schema(tuple(features)), epochs=1, verbose=False).fit(np.column_stack(cells))
+        CHVAE(schema, epochs=1, verbose=False).fit(values)
         times.append(time.process_time())
     print(times[1] - times[0], times[2] - times[1])
 

@@ -106,7 +106,7 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
 def inlined(function: Function) -> Function:
     """Compiles a function that kernels call, for whatever types they call it with; Python cannot call it.
 
-    It is compiled again for every literal argument: numbers passed to it begin as np.int64(0), not as 0.
+    It is compiled again for every literal argument; see `attain.core.order_kernels.ZERO`.
     """
     return _helper(function)
 
@@ -156,7 +156,9 @@ def _compiled(function: Function, signature: Any) -> Function:
     def compiled(cache: bool) -> Function:
         compiler: Any = numba.njit
         examples: Any = signature if isinstance(signature, str) else tuple(map(numba.typeof, signature))
-        done: Function = compiler(examples, cache=cache, nogil=True, error_model="numpy")(function)
+        done: Function = compiler(examples, cache=cache, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(
+            function
+        )
         return done
 
     try:

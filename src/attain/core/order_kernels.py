@@ -8,6 +8,9 @@ import numpy as np
 
 from attain.core.compiled import lean
 
+ZERO: Any = np.int64(0)
+ONE: Any = np.int64(1)
+"""Numbers that are no literals: Numba compiles a helper again for every literal that it is called with."""
 BUCKETS = 256
 _USUAL = 1e5
 """Larger numbers stand for what is out of reach, and come last."""
@@ -41,7 +44,7 @@ def sort(values: np.ndarray, which: np.ndarray, size: int) -> None:
     for last in range(size - 1, 0, -1):
         value, index = values[last], which[last]
         values[last], which[last] = values[0], which[0]
-        sift(values, which, np.int64(0), last, value, index)
+        sift(values, which, ZERO, last, value, index)
 
 
 @lean

@@ -25,10 +25,14 @@ def mean_pairwise_distance(rows: ArrayLike, owners: ArrayLike, n_rows: int, spac
     """
     matrix = as_matrix(rows, len(space.schema))
     whose = _checked(owners, len(matrix), n_rows)
-    points = space.transform(matrix[np.argsort(whose, kind="stable")])
-    ends = np.cumsum(np.bincount(whose, minlength=n_rows))
-    groups = np.split(points, ends[:-1]) if n_rows else []
-    return np.array([pdist(group).mean() if len(group) > 1 else np.nan for group in groups], dtype=np.float64)
+    number, result = np.bincount(whose, minlength=n_rows), np.full(n_rows, np.nan)
+    several = np.flatnonzero(number[whose] > 1)
+    points = space.transform(matrix[several[np.argsort(whose[several], kind="stable")]])
+    start = 0
+    for row in np.flatnonzero(number > 1):
+        result[row] = pdist(points[start : start + number[row]]).mean()
+        start += number[row]
+    return result
 
 
 def _checked(owners: ArrayLike, n_options: int, n_rows: int) -> np.ndarray:

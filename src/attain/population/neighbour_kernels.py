@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attain.core.compiled import kernel
-from attain.core.order_kernels import after, select, sift, sort
+from attain.core.order_kernels import ZERO, after, select, sift, sort
 
 
 @kernel("void(f8[:, ::1], f8[:, :, ::1], i8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[:, ::1])")
@@ -39,11 +39,11 @@ def nearest(
                 bound[b] -= outside * outside  # negative: the root of the heap of boxes is the nearest
         for b in range(n_blocks // 2 - 1, -1, -1):
             sift(bound, boxes, b, n_blocks, bound[b], boxes[b])
-        left, number, farthest, last = n_blocks, np.int64(0), np.inf, np.int64(1) << 62
+        left, number, farthest, last = n_blocks, ZERO, np.inf, np.int64(1) << 62
         while left and -bound[0] <= farthest:
             box = boxes[0]
             left -= 1
-            sift(bound, boxes, np.int64(0), left, bound[left], boxes[left])
+            sift(bound, boxes, ZERO, left, bound[left], boxes[left])
             for i in range(width):
                 apart[i] = 0.0
             for dimension in range(dimensions):

@@ -101,9 +101,12 @@ def on_grid(value: float, j: int, integers: np.ndarray, numbers: np.ndarray) -> 
 
 @lean
 def placed(
-    cell: float, own: float, j: int, low: float, high: float, integers: np.ndarray, numbers: np.ndarray
+    cell: float, own: float, place: float, j: int, low: float, high: float, integers: np.ndarray, numbers: np.ndarray
 ) -> float:
-    """A number on its grid and within limits; NaN where there is none, the factual's for less than a grid's move."""
+    """A number on its grid and within limits; NaN where there is none, the factual's for less than a grid's move.
+
+    `place` is the factual's number on the grid.
+    """
     clipped = within(cell, low, high)
     nearest = on_grid(clipped, j, integers, numbers)
     result = nearest
@@ -113,7 +116,6 @@ def placed(
         result = on_grid(result + spacing(clipped, j, integers, numbers), j, integers, numbers)
     if result < low or result > high:
         result = math.nan
-    place = on_grid(own, j, integers, numbers)
     return own if place != own and (result == place or nearest == place or cell == own) else result
 
 
@@ -129,7 +131,15 @@ def level_allowed(
 
 @lean
 def cell_kept(
-    cell: float, own: float, j: int, low: float, high: float, integers: np.ndarray, numbers: np.ndarray, may: np.ndarray
+    cell: float,
+    own: float,
+    place: float,
+    j: int,
+    low: float,
+    high: float,
+    integers: np.ndarray,
+    numbers: np.ndarray,
+    may: np.ndarray,
 ) -> float:
     """What a cell of column j becomes; NaN where it cannot be kept."""
     column = p.HEADER + j * p.RECORD
@@ -137,7 +147,7 @@ def cell_kept(
     if integers[column + p.KIND] >= p.UNORDERED:
         code = -1 if cell != cell else int(within(np.rint(cell), -1.0, float(states_end - states - 1)))
         return float(code) if code >= 0 and level_allowed(code, own, j, low, high, integers, may) else math.nan
-    result = placed(cell, own, j, low, high, integers, numbers)
+    result = placed(cell, own, place, j, low, high, integers, numbers)
     if integers[column + p.KIND] == p.CODED:
         if not may[states_end - 1] or not ordinary(result, j, integers, numbers):
             result = math.nan
@@ -160,7 +170,7 @@ def put_cells(row: np.ndarray, own: np.ndarray, may: np.ndarray, integers: np.nd
             continue
         free += 1
         if not (may[j] or (cell == before and low <= cell <= high)):
-            kept = cell_kept(cell, before, j, low, high, integers, numbers, may)
+            kept = cell_kept(cell, before, own[3 * d + 2 + j], j, low, high, integers, numbers, may)
             if kept == kept and kept != before:
                 row[j] = kept
 

@@ -106,7 +106,8 @@ class Limits(NamedTuple):
     Attributes
     ----------
     values
-        The factuals, `low` and `high` of a region side by side, `max_changes` and `max_months`, (n, 3d + 2).
+        The factuals, `low` and `high` of a region side by side, `max_changes` and `max_months`, and the factuals on
+        their grids, (n, 4d + 2).
     flags
         Its frozen cells, states and excused laws side by side, (n, d + states + rules).
     """

@@ -318,8 +318,12 @@ class Region:
         """What kernels read."""
         states = [self.states[j] for j in sorted(self.states)]
         most = np.column_stack((self.max_changes, self.max_months))
+        places = self.factuals.copy()
+        for j in self.schema.free_columns:
+            if self.schema.features[j].numeric:
+                places[:, j] = on_grid(places[:, j], self.schema.features[j].step)
         return Limits(
-            np.concatenate((self.factuals, self.low, self.high, most), axis=1),
+            np.concatenate((self.factuals, self.low, self.high, most, places), axis=1),
             np.concatenate((self.frozen, *states, self._excused), axis=1),
         )
 

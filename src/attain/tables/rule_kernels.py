@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from attain.core.compiled import lean
+from attain.core.order_kernels import ONE, ZERO
 from attain.tables import program as p
 from attain.tables.cell_kernels import entries_below, ordinary, same, within
 from attain.tables.program import Program
@@ -113,7 +114,7 @@ def find_parts(section: int, row: np.ndarray, integers: np.ndarray, numbers: np.
 
 
 @lean
-def find_broken(quickly: bool, row: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray) -> bool:
+def find_broken(quickly: int, row: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray) -> bool:
     """Which rules a row breaks, into `marks` after the first d, and whether there is any.
 
     With `quickly` only whether there is any, among those that `RuleBook.all_kept` looks at.
@@ -197,7 +198,7 @@ def find_unkept(
 ) -> bool:
     """The rules that a row does not keep, as `Region.kept` has it; says whether there is any."""
     some, d, integers = False, len(row), program.integers
-    if find_broken(np.bool_(False), row, program, marks, stack):
+    if find_broken(ZERO, row, program, marks, stack):
         for k in range(len(marks) - d):
             if marks[d + k]:
                 followed = integers[integers[p.RULES] + k * p.RECORD + p.FOLLOWED]
@@ -213,7 +214,7 @@ def keeps(
     row: np.ndarray, own: np.ndarray, may: np.ndarray, program: Program, marks: np.ndarray, stack: np.ndarray
 ) -> bool:
     """`Region.keeps`."""
-    if not find_broken(np.bool_(True), row, program, marks, stack):
+    if not find_broken(ONE, row, program, marks, stack):
         return True
     excused = False
     for k in range(program.integers[p.EXCUSED], len(may)):
@@ -324,7 +325,7 @@ def repair(
     d, excused = len(row), program.integers[p.EXCUSED]
     for _ in range(_PASSES):
         done = True
-        if find_broken(np.bool_(False), row, program, marks, stack):
+        if find_broken(ZERO, row, program, marks, stack):
             for k in range(len(marks) - d):
                 if marks[d + k] and not may[excused + k] and broken(k, row, program, stack):
                     done = False

@@ -50,7 +50,8 @@ class Ordinal(LevelLikelihood):
     def typical(self, raw: Array) -> Array:
         xp = namespace(raw)
         raw = raw.reshape(*raw.shape[:-1], self.columns, self.levels - 1)
-        gaps = SMALLEST_GAP + xp.maximum(raw[..., 1:], 0.0) + xp.log(1.0 + xp.exp(-xp.abs(raw[..., 1:])))
+        rest = raw[..., 1:].astype(xp.float32)  # several times faster, and thresholds are only compared with 0
+        gaps = SMALLEST_GAP + xp.maximum(rest, 0.0) + xp.log(1.0 + xp.exp(-xp.abs(rest)))
         thresholds = xp.cumsum(xp.concatenate([raw[..., :1], gaps], axis=-1), axis=-1)
         median = ((thresholds < 0) & (self.exists[:, 1:] > 0)).sum(axis=-1)
         levels = xp.arange(self.seen.shape[1])

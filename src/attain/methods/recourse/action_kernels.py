@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attain.core.compiled import kernel
+from attain.core.order_kernels import ZERO
 from attain.methods.recourse.knapsack_kernels import frontier, grown
 
 
@@ -64,7 +65,7 @@ def frontiers(
             if allowed[i, s] and states[s, 0] != own[i, 0]:
                 cells[number], costs[number], gains[number] = states[s, 0], states[s, 1], states[s, 2]
                 number += 1
-        known = np.int64(0)
+        known = ZERO
         for a in range(number):
             gain = gains[a] - own[i, 2]
             way = abs(costs[a] - own[i, 1])

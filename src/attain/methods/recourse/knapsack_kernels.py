@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attain.core.compiled import inlined, kernel, lean
-from attain.core.order_kernels import select, sort
+from attain.core.order_kernels import ZERO, select, sort
 
 _EQUAL = 1e-12
 
@@ -61,7 +61,7 @@ def one_pass(
     origin, index = np.empty(room, np.int64), np.empty(room, np.int64)
     trail, ends, filled = np.empty(room, np.int64), np.zeros(stages + 1, np.int64), 0
     for stage in range(stages):
-        width, number, last = start[stage + 1] - start[stage], np.int64(0), bound_size[stage + 1] - 1
+        width, number, last = start[stage + 1] - start[stage], ZERO, bound_size[stage + 1] - 1
         xs, ys = bound_gain[stage + 1], bound_cost[stage + 1]
         for p in range(parts):
             at = last
@@ -146,7 +146,7 @@ def cheapest(
     ordered, index, kept = np.empty(actions), np.empty(actions, np.int64), np.empty(actions, np.int64)
     sizes, spread, order = np.zeros(groups + 1, np.int64), np.empty(groups), np.empty(groups, np.int64)
     for g in range(groups):
-        number = np.int64(0)
+        number = ZERO
         for a in range(start[g], start[g + 1]):
             if cost[a] <= limit:
                 ordered[number], index[number] = cost[a], a
@@ -168,7 +168,7 @@ def cheapest(
     bound_gain, bound_cost = np.zeros((groups + 1, total + 1)), np.zeros((groups + 1, total + 1))
     bound_size, hull = np.ones(groups + 1, np.int64), np.empty(total, np.int64)
     gains, costs, ratio, place = np.empty(total), np.empty(total), np.empty(total), np.empty(total, np.int64)
-    pieces, start_gain, start_cost = np.int64(0), 0.0, 0.0
+    pieces, start_gain, start_cost = ZERO, 0.0, 0.0
     for stage in range(groups - 1, -1, -1):
         corners = 0
         for i in range(first[stage], first[stage + 1]):
