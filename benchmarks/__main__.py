@@ -31,6 +31,8 @@ MODULES = (
     "reports",
     "service",
     "recorded_answers",
+    "privacy",
+    "promises",
 )
 
 

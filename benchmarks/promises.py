@@ -6,7 +6,6 @@ itself, about the frame that comes out. What was tried is kept, one line for eac
 was stopped goes on where it was; a call that takes longer than `SECONDS` is interrupted, and what it found is checked.
 
     python -m benchmarks.promises --schemas 160 --kept promises.jsonl
-    python -m benchmarks.promises --kept promises.jsonl --write
 """
 
 from __future__ import annotations
@@ -62,19 +61,15 @@ LIBRARIES = ("pandas", "pandas", "polars", "pyarrow")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Tries what was not tried yet, or writes the table."""
+    """Tries what was not tried yet, and writes the table of all that was."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schemas", type=int, default=160)
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--kept", type=Path, default=Path("promises.jsonl"))
     parser.add_argument("--seconds", type=float, default=1500, help="CPU seconds after which nothing new is begun")
-    parser.add_argument("--write", action="store_true", help="write the table of what is kept")
     given = parser.parse_args(arguments)
     lines = given.kept.read_text(encoding="utf-8").splitlines() if given.kept.exists() else []
     known = [json.loads(line) for line in lines]
-    if given.write:
-        write("promises", "Promises kept on random schemas", "python -m benchmarks.promises", body(known))
-        return
     done = {(line["schema"], line["method"]) for line in known}
     with given.kept.open("a", encoding="utf-8") as file:
         for seed in range(given.schemas):
@@ -82,8 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for line in tried(seed, wanted) if wanted else ():
                 file.write(json.dumps(line) + "\n")
                 file.flush()
+                known.append(line)
             if time.process_time() > given.seconds:
-                return
+                break
+    write("promises", "Promises kept on random schemas", "python -m benchmarks.promises", body(known))
 
 
 def tried(seed: int, names: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -139,7 +139,7 @@ def test_without_rows_the_file_holds_no_persons_record_and_no_label(tmp_path: Pa
     assert json.loads(kept.texts["explainer.json"])["labels"] is None
     again = tmp_path / "again.attain"
     attain.load(tmp_path / "e.attain").save(again, reference="rows")
-    assert persistence.inspect(again)["training_rows"] == persistence.HOLDS_NO_ROWS
+    assert persistence.inspect(again)["training_rows"] == persistence.HOLDS["none"]
 
 
 def test_marginals_keep_each_columns_distribution_and_every_rare_state() -> None:
@@ -242,7 +242,7 @@ def test_an_explainer_from_outside_is_loaded_where_it_is_trusted(tmp_path: Path,
 
 def test_what_cannot_be_saved_is_refused_with_the_reason(tmp_path: Path) -> None:
     X = people.frame(30)
-    with pytest.raises(AttainError, match="reference must be 'rows' or 'none', got 'all'"):
+    with pytest.raises(AttainError, match="reference must be 'rows', 'swapped' or 'none', got 'all'"):
         fitted("GrowingSpheres").save(tmp_path / "e.attain", reference="all")
     with pytest.raises(AttainError, match="cannot be saved"):
         attain.GrowingSpheres(people.schema()).fit(X, [pd.Timestamp(0)] * 30).save(tmp_path / "e.attain")
@@ -463,7 +463,7 @@ MANIFEST_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "another explainer": lambda m: m.update(explainer="Wachter"),
     "rows of another type": lambda m: m.update(rows="many"),
     "another number of rows": lambda m: m.update(rows=7),
-    "training_rows of another type": lambda m: m.update(training_rows="yes"),
+    "a reference of another type": lambda m: m.update(reference=True),
 }
 
 

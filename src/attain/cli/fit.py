@@ -17,8 +17,9 @@ _HELP = "fit an explainer on a table and save it in one file"
 _EPILOG = """methods: {methods}
 
 The file contains training rows unless you pass
---reference none: protect it like the data. The
-.config.toml beside it has all arguments.
+--reference swapped or --reference none: protect
+it like the data. The .config.toml beside it has
+all arguments.
 
 example:
   attain fit credit.csv --schema schema.toml \\
@@ -54,9 +55,11 @@ def register(commands: Any) -> None:
     )
     command.add_argument(
         "--reference",
-        choices=("rows", "none"),
+        choices=("rows", "swapped", "none"),
         default="rows",
-        help="whether to keep the training rows, which outlier and connectedness need (default rows)",
+        metavar="KEPT",
+        help="what the file keeps of the training data: rows, swapped (stand-ins for them) or none (each column's "
+        "distribution); default rows",
     )
     add_levels(command)
     command.add_argument("--seed", type=int, default=0, help="seed of training and search (default 0)")
@@ -75,7 +78,7 @@ def run(given: argparse.Namespace) -> None:
     from attain.core.errors import AttainError
     from attain.core.files import check_writable
     from attain.methods import Guarded
-    from attain.methods.persistence import HOLDS_NO_ROWS, HOLDS_ROWS, check_needs_no_rows
+    from attain.methods.persistence import HOLDS, check_needs_no_rows
 
     target = check_writable(given.out)
     method = find_method(given.method)
@@ -97,7 +100,7 @@ def run(given: argparse.Namespace) -> None:
     seconds = time.perf_counter() - started
     explainer.save(given.out, reference=given.reference)
     config = write_config(given.out, given)
-    labelled, rows_kept = people.labels is not None, given.reference == "rows"
+    labelled = people.labels is not None
     if given.json:
         say_json(
             {
@@ -107,7 +110,8 @@ def run(given: argparse.Namespace) -> None:
                 "people": len(people.frame),
                 "features": len(schema),
                 "labels": labelled,
-                "training_rows": rows_kept,
+                "training_rows": given.reference == "rows",
+                "reference": given.reference,
                 "left_out": people.left_out,
                 "seconds": round(seconds, 3),
             }
@@ -118,7 +122,7 @@ def run(given: argparse.Namespace) -> None:
         f"{len(schema.immutable)} of them immutable, {'with' if labelled else 'without'} labels."
     )
     say(f"Written: {given.out} ({target.stat().st_size / 1e6:.1f} MB), {config}")
-    say(HOLDS_ROWS if rows_kept else HOLDS_NO_ROWS)
+    say(HOLDS[given.reference])
 
 
 def _read(given: argparse.Namespace, path: str, schema: Schema) -> People:

@@ -169,7 +169,7 @@ class Assessment:
         violated = [kind for kind, broken in region.violations(rows, owners).items() if broken[0]]
         texts = {rule.text for rule in explainer.book_.rules}
         figures = difficulty(rows, own, explainer.percentiles_)
-        if explainer.rows_are_real_:
+        if explainer.has_rows_:
             figures |= faithfulness(rows, self._context.reference(self._goal))
         return Compared(
             flips=bool(self._goal.with_unseen(edited.layout.unseen).decide(rows).met[0]),

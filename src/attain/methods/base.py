@@ -14,10 +14,11 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -33,7 +34,7 @@ from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.importance.changes import find_importances
 from attain.methods.importance.contributions import compared_with, find_contributions
 from attain.methods.menu import Menu, as_columns, suffices_alone
-from attain.methods.notes import doubtful_rules, own_breaks, undecided
+from attain.methods.notes import SWAPPED, doubtful_rules, own_breaks, undecided
 from attain.methods.outcomes import fixed_cells, judged_as_they_are, known_before, last_check, tell_late
 from attain.methods.parameters import check_fields, integer, number
 from attain.methods.plane import MOST_SHOWN, plane_of, spaced
@@ -58,6 +59,10 @@ from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, Layout, Region, RuleBook, Table, desired_labels, read_labels
 
 T = TypeVar("T")
+KeptRows: TypeAlias = Literal["rows", "swapped", "none"]
+"""What an explainer has of its training data: the rows, stand-ins for them, or each column's distribution."""
+StandIns: TypeAlias = Callable[[np.ndarray, np.ndarray | None], tuple[Table, np.ndarray | None]]
+"""From rows (n, d) and their labels (n,) to stand-ins for them, and their labels (m,)."""
 
 
 class _Learned(BaseEstimator):
@@ -136,16 +141,17 @@ class Explainer(_Learned, ABC):
         given = [law if isinstance(law, Law) else Law(law) for law in self.laws]
         return with_evidence(given, features, values)
 
-    def _remember(self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, real: bool = True) -> None:
+    def _remember(
+        self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, kept: KeptRows = "rows"
+    ) -> None:
         """Keeps the training rows, and what follows from them for every method.
 
-        Where an explainer was saved without its training rows, `real` is False: the rows then only have the columns'
-        distributions, and belong to nobody.
+        Where an explainer was saved without its training rows, `kept` says what its rows are instead; see `save`.
         """
         self.labels_, self.laws_ = labels, laws
         self.book_ = RuleBook(table.schema, laws)
-        self.rows_are_real_ = real
-        self._rule_notes = doubtful_rules(self.book_, table.values) if real else ()
+        self.kept_rows_, self.has_rows_ = kept, kept != "none"
+        self._rule_notes = doubtful_rules(self.book_, table.values) if self.has_rows_ else ()
         self.schema_, self.table_, self.layout_ = table.schema, table, table.layout
         self.n_features_in_ = len(table.schema)
         self.feature_names_in_ = np.array(table.layout.columns, dtype=object)
@@ -155,12 +161,19 @@ class Explainer(_Learned, ABC):
         self.drawn_seed_ = int(np.random.default_rng().integers(2**32))
         self._contexts, self._digests = Contexts(), None
 
-    def save(self, path: str | os.PathLike[str], reference: Literal["rows", "none"] = "rows") -> None:
+    def save(self, path: str | os.PathLike[str], reference: KeptRows = "rows") -> None:
         """Writes the fitted explainer into one file, atomically; `attain.load` reads it.
 
-        `reference="rows"` keeps the training rows and labels in the file, which comparisons with real rows need. With
-        `"none"` it has only each column's distribution, every column shuffled by itself: answers are the same where
-        the method needs no rows, and outlier and connectedness are missing.
+        Parameters
+        ----------
+        path
+            The file.
+        reference
+            What the file keeps of the training data. `"rows"`: the training rows and their labels. `"swapped"`:
+            stand-ins, each cell of which is that of one of the five most similar rows, so that no training row is in
+            the file; the method is fitted on them again, and answers are compared with them. `"none"`: only each
+            column's distribution, every column shuffled by itself: answers are the same if the method needs no rows,
+            and outlier and connectedness are missing.
         """
         from attain.methods.persistence import save
 
@@ -193,6 +206,13 @@ class Explainer(_Learned, ABC):
     @abstractmethod
     def _prepare(self) -> None:
         """Learns what the method needs from `table_`."""
+
+    def _with_stand_ins(self, made: StandIns) -> Self:
+        """The same method, fitted on stand-ins for its training rows."""
+        other = copy(self)
+        other._remember(*made(self.table_.values, self.labels_), self.laws_, kept="swapped")
+        other._prepare()
+        return other
 
     def _inspect(self, goal: GoalLike, context: ModelContext) -> Any:
         """What the method needs to know about a model and request; `_search` finds it as `problem.inspected`.
@@ -320,7 +340,7 @@ class Explainer(_Learned, ABC):
         for name, value in (("ranges", ranges), ("importance", importance), ("contributions", contributions)):
             check_boolean(name, value)
         rough = None if slack is None else self._slack(goal, slack)
-        if contributions and not self.rows_are_real_:
+        if contributions and not self.has_rows_:
             raise AttainError(
                 "contributions compare with real people, but this explainer was saved without its training rows; save "
                 "it with reference='rows'"
@@ -469,7 +489,7 @@ class Explainer(_Learned, ABC):
     def reference(self, model: Any, target: Any, probability: float | None = None) -> Reference:
         """The real rows of the desired class, built once for each model and target."""
         goal = self._request(model, target, probability)
-        if not self.rows_are_real_:
+        if not self.has_rows_:
             raise AttainError("this explainer was saved without its training rows, so it has no reference")
         return self._context(goal).reference(goal)
 
@@ -491,7 +511,7 @@ class Explainer(_Learned, ABC):
             Rows of the matrix, (p, d) and (m, d).
         """
         goal = self._request(model, target, probability)
-        if not self.rows_are_real_:
+        if not self.has_rows_:
             raise AttainError("this explainer was saved without its training rows, so there are no people to show")
         chosen = spaced(len(self.table_), MOST_SHOWN)
         rows = np.concatenate([self.table_.values[chosen], factuals, options])
@@ -637,7 +657,7 @@ class Explainer(_Learned, ABC):
         if self.book_.timing is not None:
             option_figures["months"] = problem.region.months(answers.rows, answers.owners)
         notes = (*self._rule_notes, *self._notes(problem.inspected))
-        if self.figures and not self.rows_are_real_:
+        if self.figures and not self.has_rows_:
             notes += ("This explainer was saved without its training rows: outlier and connectedness are missing.",)
         elif self.figures:
             reference = context.reference(goal)
@@ -645,6 +665,8 @@ class Explainer(_Learned, ABC):
             option_figures |= self._more_figures(answers.rows, goal, context)
             if not reference.labelled:
                 notes += ("No labels were given: real rows of the desired class are those the model decides for.",)
+        if self.figures and self.kept_rows_ == "swapped":
+            notes += (SWAPPED,)
         notes += undecided(problem.region, answers, self.schema is None)
         notes += own_breaks(problem.region, self.laws_)
         offered = np.bincount(answers.owners, minlength=len(table))

@@ -11,6 +11,10 @@ from attain.schema.advice import columns_to_decide
 from attain.schema.laws import Law
 from attain.tables import Region, RuleBook
 
+SWAPPED = (
+    "This explainer was saved with stand-ins for its training rows: typicality, outlier and connectedness compare with "
+    "records that resemble real ones, and are nobody's."
+)
 _BROKEN_RULE = 0.01
 """A rule that a larger share of the training rows breaks is named in a note: it is perhaps not what was meant."""
 

@@ -23,12 +23,14 @@ from attain.core import container
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.frames import library_named
+from attain.population.space import MeasuringSpace
+from attain.population.swapping import stand_ins
 from attain.schema import Schema, toml
 from attain.schema.laws import Law
-from attain.tables import Layout, Table
+from attain.tables import Layout, RuleBook, Table
 
 _STATE, _SCHEMA = "explainer.json", "schema.toml"
-_FACTS: Final = {"format", "explainer", "training_rows", "rows", "versions"}
+_FACTS: Final = {"format", "explainer", "reference", "rows", "versions"}
 _KEYS: Final = {"class", "parameters", "library", "columns", "dtypes", "labels", "laws", "learned"}
 _LEARNED: Final = "learned."
 _MARGINAL_ROWS: Final = 1000
@@ -36,8 +38,14 @@ _MARGINAL_ROWS: Final = 1000
 _MARGINAL_SEED: Final = 0
 """A constant, so that equal explainers give equal files."""
 _VERSIONED: Final = ("numpy", "scipy", "scikit-learn", "pandas", "jax", "equinox")
-HOLDS_ROWS: Final = "This file holds training rows: real people's records. Treat it like the data it was fitted on."
-HOLDS_NO_ROWS: Final = "This file holds no training rows, only each column's distribution."
+HOLDS: Final = {
+    "rows": "This file holds training rows: real people's records. Treat it like the data it was fitted on.",
+    "swapped": "This file holds no training rows: each cell of its rows is that of one of several similar people.",
+    "none": "This file holds no training rows, only each column's distribution.",
+}
+"""By what `save` was told to keep, what a file holds."""
+_FEWEST: Final = 40
+"""The least number of stand-ins for training rows."""
 
 
 class Savable(Protocol):
@@ -46,7 +54,9 @@ class Savable(Protocol):
     table_: Table
     labels_: np.ndarray | None
     laws_: tuple[Law, ...]
-    rows_are_real_: bool
+    space_: MeasuringSpace
+    book_: RuleBook
+    kept_rows_: Any
     needs_rows: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
@@ -54,8 +64,10 @@ class Savable(Protocol):
     def _check_parameters(self) -> None: ...
 
     def _remember(
-        self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, real: bool = True
+        self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, kept: Any = "rows"
     ) -> None: ...
+
+    def _with_stand_ins(self, made: Any) -> Any: ...
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]: ...
 
@@ -64,15 +76,18 @@ class Savable(Protocol):
 
 def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> None:
     """Writes a fitted explainer into one file."""
-    if reference not in ("rows", "none"):
-        raise AttainError(f"reference must be 'rows' or 'none', got {reference!r}")
-    keeps_rows = reference == "rows" and explainer.rows_are_real_
-    if not keeps_rows:
+    if reference not in HOLDS:
+        raise AttainError(f"reference must be 'rows', 'swapped' or 'none', got {reference!r}")
+    if reference == "swapped" and explainer.kept_rows_ == "rows":
+        explainer = _with_stand_ins(explainer)
+    # what was saved without training rows has none to keep
+    kept = "none" if "none" in (reference, explainer.kept_rows_) else explainer.kept_rows_
+    if kept == "none":
         check_needs_no_rows(explainer)
     table = explainer.table_
     state, arrays = _fitted_state(explainer)
     state["parameters"] = {key: _packed(key, value) for key, value in _parameters(explainer).items()}
-    if not keeps_rows:
+    if kept == "none":
         state["labels"] = None
     try:
         text = json.dumps(state, ensure_ascii=False, allow_nan=False)
@@ -80,18 +95,43 @@ def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> No
         raise AttainError(
             f"this {type(explainer).__name__} cannot be saved: {error}; labels must be strings, numbers or booleans"
         ) from None
-    kept = keeps_rows or not explainer.rows_are_real_
+    known = kept == "none" and explainer.kept_rows_ != "none"
     container.write(
         path,
         container.Contents(
-            {"explainer": state["class"], "training_rows": keeps_rows, "rows": len(table), "versions": versions()},
+            {"explainer": state["class"], "reference": kept, "rows": len(table), "versions": versions()},
             {_STATE: text, _SCHEMA: table.schema.to_toml()},
             {
-                "table": table.values if kept else marginals(table.values, table.schema),
+                "table": marginals(table.values, table.schema) if known else table.values,
                 **{f"{_LEARNED}{key}": array for key, array in arrays.items()},
             },
         ),
     )
+
+
+def _with_stand_ins(explainer: Savable) -> Savable:
+    """The explainer, fitted again on stand-ins for its training rows."""
+    table, book, space = explainer.table_, explainer.book_, explainer.space_
+
+    def completed(rows: np.ndarray, real: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows = book.computed(rows, real)
+        return rows, book.all_kept(rows) & ~np.isinf(rows).any(axis=1)
+
+    def made(values: np.ndarray, labels: np.ndarray | None) -> tuple[Table, np.ndarray | None]:
+        groups = np.zeros(len(values), dtype=np.intp)
+        if labels is not None:
+            groups = np.unique(labels.astype(str), return_inverse=True)[1]
+        rows, made_from = stand_ins(values, groups, space, completed, table.values, _MARGINAL_SEED)
+        if len(rows) < _FEWEST:
+            raise AttainError(
+                f"only {len(rows)} stand-ins for {len(values)} rows differ from all of them: the columns have too few "
+                "different values, or too many rules; save with reference='rows', or 'none' where the method needs none"
+            )
+        stand_in = Table(table.schema, rows, table.layout, range(len(rows)), table.layout.frame(rows))
+        return stand_in, None if labels is None else labels[made_from]
+
+    other: Savable = explainer._with_stand_ins(made)
+    return other
 
 
 def _fitted_state(explainer: Savable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -188,14 +228,16 @@ def _built(found: Any, contents: container.Contents, state: Mapping[str, Any], k
     schema = toml.read(contents.texts[_SCHEMA])
     table = _table(schema, state, contents.arrays)
     labels = _labels(state["labels"], len(table))
-    real = contents.facts["training_rows"]
-    if real and contents.facts["rows"] != len(table):
+    kept = contents.facts["reference"]
+    if kept not in HOLDS:
+        raise ValueError(f"its reference is {kept!r}, not one of {', '.join(HOLDS)}")
+    if kept != "none" and contents.facts["rows"] != len(table):
         raise ValueError("the manifest and the table differ in the number of rows")
     explainer = found(
         schema=schema, **{key: _unpacked(value, schema, known) for key, value in state["parameters"].items()}
     )
     explainer._check_parameters()
-    explainer._remember(table, labels, tuple(map(Law.restored, state["laws"])), real=real)
+    explainer._remember(table, labels, tuple(map(Law.restored, state["laws"])), kept=kept)
     learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
     explainer._restore(state["learned"], learned)
     _check_restored(explainer, state["learned"], learned)
@@ -233,7 +275,7 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError):
         raise container.refused(path, "its schema or its parameters cannot be read") from None
     return {
-        "training_rows": HOLDS_ROWS if contents.facts["training_rows"] else HOLDS_NO_ROWS,
+        "training_rows": HOLDS.get(contents.facts["reference"], "unknown"),
         "explainer": state["class"],
         "parameters": parameters,
         "rows": contents.facts["rows"],
@@ -316,7 +358,7 @@ def _opened(path: str | os.PathLike[str]) -> tuple[container.Contents, dict[str,
     kinds = {"class": str, "parameters": dict, "library": str, "columns": list, "dtypes": dict}
     kinds |= {"laws": list, "learned": dict}
     wrong = [key for key, kind in kinds.items() if not isinstance(state[key], kind)]
-    facts = {"explainer": str, "training_rows": bool, "rows": int, "versions": dict}
+    facts = {"explainer": str, "reference": str, "rows": int, "versions": dict}
     wrong += [key for key, kind in facts.items() if not isinstance(contents.facts[key], kind)]
     if wrong:
         raise container.refused(path, f"it has the wrong type for {', '.join(wrong)}")

@@ -26,7 +26,9 @@ class LearnedDigests(NamedTuple):
 
 
 def learned_digests(explainer: Savable) -> LearnedDigests:
-    return LearnedDigests(fitted_digest(explainer), _training_digest(explainer) if explainer.rows_are_real_ else None)
+    return LearnedDigests(
+        fitted_digest(explainer), _training_digest(explainer) if explainer.kept_rows_ == "rows" else None
+    )
 
 
 def _training_digest(explainer: Savable) -> str:
@@ -47,7 +49,7 @@ def call_settings(
     asked: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The settings of one call of `explain`; `asked` are further arguments of it, by name."""
-    real = explainer.rows_are_real_
+    real = explainer.kept_rows_ != "none"
     return {
         "versions": dict(_versions()),
         "method": class_name(type(explainer)),

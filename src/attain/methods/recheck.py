@@ -89,7 +89,7 @@ class Recheck:
         """
         explainer = self._explainer
         rows = explainer.table_.values
-        met = self._context.met(self._plain_goal) if explainer.rows_are_real_ else np.zeros(len(rows), dtype=bool)
+        met = self._context.met(self._plain_goal) if explainer.has_rows_ else np.zeros(len(rows), dtype=bool)
         rows = rows[met] if met.any() else rows
         usual = np.full(rows.shape[1], math.nan)
         for j, feature in enumerate(explainer.schema_):

@@ -25,7 +25,7 @@ class Others:
     def names(self) -> list[str]:
         """Those that can be asked for."""
         own = type(self._own).__name__
-        if not self._own.rows_are_real_:
+        if not self._own.has_rows_:
             return [own]
         return [own, *(name for name in methods.__all__ if name not in ("Explainer", own) and _available(name))]
 

@@ -108,8 +108,8 @@ class Service:
             "methods": self.others.names,
             "languages": list(LANGUAGES),
             "people": len(self.people),
-            "map": explainer.rows_are_real_,
-            "letters": self.texts is not None and explainer.rows_are_real_,
+            "map": explainer.has_rows_,
+            "letters": self.texts is not None and explainer.has_rows_,
             "limits": {
                 "options": MOST_OPTIONS,
                 "rows": self.limits.rows,
@@ -167,7 +167,7 @@ class Service:
         self._kernels()
         refused = self.people.page("", "refused", 0, 1)["people"]
         if refused:
-            self.explain(Explain(person=refused[0]["id"], n=MOST_OPTIONS, contributions=self.explainer.rows_are_real_))
+            self.explain(Explain(person=refused[0]["id"], n=MOST_OPTIONS, contributions=self.explainer.has_rows_))
 
     def result(self, question: Explain) -> Counterfactuals:
         """The library's own answer; with `answers`, the one that it would have given had it found these."""
@@ -225,7 +225,7 @@ class Service:
     def map(self, question: Map) -> dict[str, Any]:
         """Where somebody and their options are among real people, in a plane."""
         explainer = self.explainer
-        if not explainer.rows_are_real_:
+        if not explainer.has_rows_:
             raise Refused(404, "There is no map: the explainer was saved without its training rows.")
         person = self.table(question)
         options = self._rows(question.options, "options") if question.options else person.values[:0]
@@ -257,7 +257,7 @@ class Service:
     def _written(self, question: Write) -> Counterfactuals:
         """What a letter or report is about: the options, and with real rows the reasons."""
         shared = question.model_dump(exclude={"language", "options"})
-        real = self.explainer.rows_are_real_
+        real = self.explainer.has_rows_
         return self.result(Explain(**shared, n=question.options, contributions=real))
 
     def frame(self, subject: Subject) -> Frame:

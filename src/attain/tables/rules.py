@@ -245,16 +245,17 @@ class RuleBook:
         """The rows with clocks in step, and each computed column computed again where one of its inputs has changed."""
         if self.timing is not None:
             rows = self.timing.in_step(rows, factuals, self._months(self.timing, rows, factuals))
-        return self._computed(rows, factuals) if self.derivations else rows
+        return self.computed(rows, factuals) if self.derivations else rows
 
     def _months(self, timing: Timing, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """How long it takes to become each row, what follows from its changes included; that of clocks is not known."""
         asked = timing.asked(rows, factuals)
         if any(one.follows and self.schema.features[one.column].pace is not None for one in self.derivations):
-            rows = self._computed(timing.in_step(rows, factuals, np.zeros(len(rows))), factuals)
+            rows = self.computed(timing.in_step(rows, factuals, np.zeros(len(rows))), factuals)
         return np.maximum(asked, timing.needed(rows, factuals))
 
-    def _computed(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+    def computed(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+        """The rows with each computed column computed again where one of its inputs has changed."""
         rows = rows.copy()
         for one in self.derivations:
             inputs = list(one.inputs)

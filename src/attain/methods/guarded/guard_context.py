@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 
@@ -68,6 +68,10 @@ class Calibration:
             met = met & desired_labels(self.labels, goal.target)
         return self.values[met]
 
+    def _labelled(self, label: Any) -> np.ndarray:
+        """The rows with a label; all of them without labels."""
+        return self.values if self.labels is None else self.values[[one == label for one in self.labels]]
+
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The rows and labels as JSON and arrays."""
         labels = None if self.labels is None else self.labels.tolist()
@@ -89,6 +93,79 @@ class Calibration:
         read = np.empty(len(labels), dtype=object)
         read[:] = labels
         return cls(values, read)
+
+
+@dataclass(frozen=True)
+class CalibrationScores:
+    """Scores of real calibration rows, without the rows: for guards that are made of stand-ins for real rows.
+
+    The scores of rows of a label were taken among all stand-ins of that label, because the model is not known when an
+    explainer is saved.
+
+    Attributes
+    ----------
+    setting
+        The guard's setting that they are scores of.
+    labels
+        The labels of which there were enough rows; a single None where rows have no labels.
+    scores
+        Of each label, sorted.
+    """
+
+    setting: Setting
+    labels: tuple[Any, ...]
+    scores: tuple[np.ndarray, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        setting: Setting,
+        rows: Calibration,
+        stand_ins: Calibration,
+        space: MeasuringSpace,
+        density: Density | None,
+        settings: GuardedSettings,
+    ) -> CalibrationScores:
+        """The scores of real rows among stand-ins for others."""
+        labels = (None,) if rows.labels is None else tuple(dict.fromkeys(rows.labels.tolist()))
+        kept: list[Any] = []
+        scores: list[np.ndarray] = []
+        for label in labels:
+            known, real = stand_ins._labelled(label), rows._labelled(label)
+            if min(len(known), len(real)) < settings.guard.min_rows:
+                continue
+            reference = Reference.build(space.schema, known, met=np.ones(len(known), dtype=bool), space=space)
+            kept.append(label)
+            scores.append(Guard.fit(setting, reference, real, density, settings.guard).calibration)
+        return cls(setting, tuple(kept), tuple(scores))
+
+    def of(self, target: Any, setting: Setting) -> np.ndarray:
+        """The scores of rows of the desired class; none where too few were known."""
+        if setting != self.setting:
+            raise AttainError(
+                f"this explainer was saved with stand-ins and guard={self.setting!r}, which its scores are for; set "
+                f"guard={self.setting!r}, or save it again"
+            )
+        found = [one for label, one in zip(self.labels, self.scores, strict=True) if label is None or label == target]
+        return found[0] if found else np.empty(0)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The scores as JSON and arrays."""
+        facts = {"calibrated": {"setting": self.setting, "labels": list(self.labels)}}
+        return facts, {f"scores.{i:04d}": scores for i, scores in enumerate(self.scores)}
+
+    @classmethod
+    def restore(cls, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> CalibrationScores:
+        """The scores that `state` gave."""
+        setting, labels = facts["calibrated"]["setting"], facts["calibrated"]["labels"]
+        scores = tuple(arrays[f"scores.{i:04d}"] for i in range(len(labels)))
+        for one in scores:
+            usual = one.ndim == 1 and one.dtype == np.float64 and ((one >= 0) & (one <= 1)).all()
+            if not usual or not (np.diff(one) >= 0).all():
+                raise FileError("the file's calibration scores are not sorted numbers between 0 and 1")
+        if setting not in get_args(Setting):
+            raise FileError(f"the file was calibrated for the guard {setting!r}, which does not exist")
+        return cls(setting, tuple(labels), scores)
 
 
 def held_out(
@@ -149,7 +226,7 @@ class GuardContext:
         values: np.ndarray,
         judged: tuple[np.ndarray, np.ndarray],
         labels: np.ndarray | None,
-        calibration: Calibration | None,
+        calibration: Calibration | CalibrationScores | None,
         aside: np.ndarray,
         space: MeasuringSpace,
         density: Density | None,
@@ -175,7 +252,27 @@ class GuardContext:
             reference = Reference.build(space.schema, values, met=np.ones(len(values), dtype=bool), space=space)
             guard = Guard.fit(setting, reference, values[:0], density, settings.guard)
             return cls(guard, surrogate, accepted, False, (NO_GUARD.format(least),))
-        rows = values[aside & desired] if calibration is None else calibration.desired(goal, labels is not None)
-        guard = Guard.fit(setting, reference, rows, density, settings.guard)
+        guard = cls._calibrated(
+            goal, setting, reference, values[aside & desired], labels, calibration, density, settings
+        )
         notes = (OWN_ROWS,) if calibration is None else ()
         return cls(guard, surrogate, accepted, True, notes if guard.held_out else (TOO_FEW_HELD_OUT.format(least),))
+
+    @staticmethod
+    def _calibrated(
+        goal: GoalLike,
+        setting: Setting,
+        reference: Reference,
+        aside: np.ndarray,
+        labels: np.ndarray | None,
+        calibration: Calibration | CalibrationScores | None,
+        density: Density | None,
+        settings: GuardedSettings,
+    ) -> Guard:
+        """The guard of a reference, calibrated on rows that are aside or given, or by scores of rows."""
+        if isinstance(calibration, CalibrationScores):
+            scores = calibration.of(goal.target, setting)
+            guard = Guard.fit(setting, reference, aside[:0], density, settings.guard)
+            return replace(guard, calibration=scores, held_out=True) if len(scores) else guard
+        rows = aside if calibration is None else calibration.desired(goal, labels is not None)
+        return Guard.fit(setting, reference, rows, density, settings.guard)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -11,7 +12,7 @@ import numpy as np
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
-from attain.methods.base import Explainer
+from attain.methods.base import Explainer, StandIns
 from attain.methods.context import ModelContext
 from attain.methods.densities import (
     DensityChoice,
@@ -24,7 +25,13 @@ from attain.methods.density_rank import density_rank
 from attain.methods.guarded.answers import guarded_answers
 from attain.methods.guarded.certificate import Certifier
 from attain.methods.guarded.easiest import Easiest
-from attain.methods.guarded.guard_context import DENSITY_SAW, Calibration, GuardContext, held_out
+from attain.methods.guarded.guard_context import (
+    DENSITY_SAW,
+    Calibration,
+    CalibrationScores,
+    GuardContext,
+    held_out,
+)
 from attain.methods.guarded.objective import Objective, weighted
 from attain.methods.guarded.robust import Refit, other_goals
 from attain.methods.guarded.search import GuardedSearch
@@ -129,12 +136,37 @@ class Guarded(Explainer):
             fifth of `X` is held out from density and guard for calibration.
         """
         self._read_training(X, y)
-        self.calibration_ = None if calibration is None else Calibration.read(calibration, self.schema_, self.labels_)
+        self.calibration_: Calibration | CalibrationScores | None = (
+            None if calibration is None else Calibration.read(calibration, self.schema_, self.labels_)
+        )
         self.held_out_seed_ = self._seed
         self._aside = self._held_out()
         self.density_was_fitted_ = hasattr(self.density, "schema_")
         self._prepare()
         return self
+
+    def _with_stand_ins(self, made: StandIns) -> Self:
+        if self.density_was_fitted_:
+            raise AttainError(
+                "this density was fitted on real rows before, so it cannot be saved without them; pass one that is not "
+                "fitted, or save with reference='rows'"
+            )
+        values, labels, aside = self.table_.values, self.labels_, self._aside
+        other = copy(self)
+        other._remember(*made(values[~aside], None if labels is None else labels[~aside]), self.laws_, kept="swapped")
+        other.calibration_, other._aside = None, np.zeros(len(other.table_), dtype=bool)
+        other._prepare()
+        given = self.calibration_
+        own = Calibration(values[aside], None if labels is None else labels[aside])
+        other.calibration_ = CalibrationScores.fit(
+            self.guard,
+            given if isinstance(given, Calibration) else own,
+            Calibration(other.table_.values, other.labels_),
+            other.space_,
+            other._guard_density(),
+            self._settings,
+        )
+        return other
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -179,6 +211,8 @@ class Guarded(Explainer):
         self.calibration_ = None
         if "calibration" in arrays:
             self.calibration_ = Calibration.restore(facts, arrays, self.schema_, self.labels_ is not None)
+        elif "calibrated" in facts:
+            self.calibration_ = CalibrationScores.restore(facts, arrays)
         self.held_out_seed_ = int(facts["held_out_seed"])
         self._aside = self._held_out()
         self.density_was_fitted_ = bool(facts["density_was_fitted"])

@@ -1,0 +1,174 @@
+"""What answers reveal about training rows, and what it costs to save an explainer without them.
+
+`python -m benchmarks.privacy`: German credit, HELOC and Give Me Some Credit, up to 6,000 rows of each, half of them for
+training; a logistic regression; 150 refused people of the other half are explained by each method. Measured are
+
+- copies: the share of answers whose free cells are those of a training row;
+- a membership attack on the answers: somebody who has them all tells training rows of the desired class from held-out
+  ones, by the distance to the nearest answer, or by the most cells that an answer shares; the more revealing of both;
+- a membership attack by questions: the same by the guard's p-value of each record itself;
+- what `save(reference="swapped")` costs: success, shifts, faithfulness to the real people, and how many new real people
+  the guard refuses, who should be at most its rate.
+
+An AUC of .5 is guessing; intervals (95 %) are DeLong's.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+from sklearn.model_selection import train_test_split
+
+import attain
+from attain import methods as explainers
+from attain.datasets import Dataset, load_german, load_gmsc, load_heloc
+from attain.density import CHVAE
+from attain.metrics import AnswerMatrix, Background
+from attain.metrics.measures import held_out_inlier, inlier
+from attain.population.neighbours import Neighbours
+from attain.tables import Table, desired_labels
+from benchmarks.report import table, write
+from experiments import CLASSIFIERS
+from experiments.bench.cases import Split
+
+DATA: dict[str, Callable[[], Dataset]] = {
+    "German": load_german,
+    "HELOC": lambda: load_heloc(version="paper"),
+    "GMSC": lambda: load_gmsc(version="paper"),
+}
+ROWS, PEOPLE = 6_000, 150
+SWAPPED = "Guarded, swapped"
+METHODS = ("Guarded", SWAPPED, "NearestUnlike", "FACE", "GrowingSpheres", "HillClimbingLocalSearch", "CCHVAE")
+MEASURES = ("total_shift", "copied_free", "connected_90", inlier(20), held_out_inlier(20))
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Split):
+    """A split, a classifier, refused people, and the rows that an attacker tells apart."""
+
+    model: Any
+    refused: pd.DataFrame
+    background: Background
+    members: np.ndarray
+    others: np.ndarray
+
+    @classmethod
+    def made(cls, data: Dataset) -> Task:
+        rows = np.random.default_rng(0).permutation(len(data.X))[:ROWS]
+        X, y = data.X.iloc[rows], data.y.iloc[rows]
+        train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+        model = CLASSIFIERS["logistic regression"](data.schema, 0).fit(train, y_train)
+        background = Background(
+            data.schema, model, train, y_train, target=data.desired, X_test=test, y_test=y_test
+        )  # fmt: skip
+        refused = test[model.predict(test) != data.desired].iloc[:PEOPLE]
+
+        def desired(part: pd.DataFrame, labels: pd.Series) -> np.ndarray:
+            kept = (model.predict(part) == data.desired) & desired_labels(labels.to_numpy(), data.desired)
+            return np.asarray(Table.read(part[kept], data.schema).values)
+
+        known = desired(train, y_train), desired(test, y_test)
+        return cls(data, train, test, y_train, y_test, model, refused, background, *known)
+
+
+def explainer(task: Task, name: str) -> Any:
+    """A fitted method."""
+    schema = task.data.schema
+    options = {"autoencoder": CHVAE(schema, epochs=40, verbose=False)} if name == "CCHVAE" else {}
+    kind = "Guarded" if name == SWAPPED else name
+    made = getattr(explainers, kind)(schema, figures=False, **options).fit(task.train, task.y_train)
+    if name != SWAPPED:
+        return made
+    with tempfile.TemporaryDirectory() as folder:
+        made.save(Path(folder) / "swapped.attain", reference="swapped")
+        return attain.load(Path(folder) / "swapped.attain")
+
+
+def auc(members: np.ndarray, others: np.ndarray) -> tuple[float, float]:
+    """The chance that a member scores higher than somebody else, ties half, and its standard error (DeLong)."""
+    m, n = len(members), len(others)
+    ranks = rankdata(np.concatenate([members, others]))
+    above = (ranks[:m] - rankdata(members)) / n  # of each member, the share of others below
+    below = 1 - (ranks[m:] - rankdata(others)) / m  # of each other, the share of members above
+    return float(above.mean()), float(np.sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n))
+
+
+def attacked(task: Task, answers: np.ndarray) -> tuple[float, float]:
+    """The AUC of the more revealing attack on answers, and its standard error."""
+    space, free = task.background.reference.space, task.data.schema.free_columns
+    index = Neighbours(space.transform(answers))
+    near = [-index.query(space.transform(rows), 1)[0][:, 0] for rows in (task.members, task.others)]
+    shared = [_most_shared(rows[:, free], answers[:, free]) for rows in (task.members, task.others)]
+    return max(auc(*near), auc(*shared))
+
+
+def _most_shared(rows: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """The most cells that each row shares with an answer, (n,)."""
+    return np.array([((answers == row) | (np.isnan(answers) & np.isnan(row))).sum(axis=1).max() for row in rows])
+
+
+def questioned(task: Task, method: Any) -> tuple[tuple[float, float], float, float]:
+    """The AUC of the attack by questions with its error, the guard's rate, and the share of new real people refused."""
+    goal = method._request(task.model, task.data.desired, None)
+    guard, (rate, _) = method._guard_context(goal).guard, method._rates
+    values = [guard.p_value(guard.score(rows)) for rows in (task.members, task.others)]
+    return auc(*values), rate, guard.refused(task.others, rate)
+
+
+def rows_of(name: str) -> Iterator[tuple[list[str], list[str] | None]]:
+    """For each method, its row of the table of answers, and its row of the table of guards if it has one."""
+    task = Task.made(DATA[name]())
+    table_of_refused = Table.read(task.refused, task.data.schema)
+    for method in METHODS:
+        made = explainer(task, method)
+        result = made.explain(task.model, task.refused, target=task.data.desired)
+        given = AnswerMatrix(table_of_refused, result.answers, result.found, task.data.desired)
+        measured = task.background.evaluate(given, measures=MEASURES, resamples=1).frame
+        means = {column: measured[column].mean() for column in measured}
+        risk = attacked(task, result.answers[result.found])
+        shares = (means[column] for column in ("held_out_inlier_20", "inlier_20", "connected_90", "copied_free"))
+        row = [name, method, f"{result.found.mean():.0%}", f"{100 * means['total_shift']:.0f}"]
+        row += [*(f"{share:.0%}" for share in shares), said(*risk)]
+        if not hasattr(made, "_guard_context"):
+            yield row, None
+            continue
+        asked, rate, refused = questioned(task, made)
+        kept = f"{len(made.table_):,}"
+        yield row, [name, method, kept, f"{rate:.2f}", f"{refused:.3f}", said(*asked)]
+
+
+def said(value: float, error: float) -> str:
+    """An AUC with its interval."""
+    return f"{value:.3f} [{value - 1.96 * error:.3f}, {value + 1.96 * error:.3f}]"
+
+
+def main(names: Sequence[str] = tuple(DATA)) -> None:
+    """Measures all data sets, and writes the tables."""
+    warnings.simplefilter("ignore")
+    answers, guards = [], []
+    for name in names:
+        for row, guard in rows_of(name):
+            print(*row, flush=True)
+            answers.append(row)
+            guards += [] if guard is None else [guard]
+    of_answers = ("data", "method", "found", "TS", "inlier, held-out", "inlier", "connected at ε90")
+    body = table((*of_answers, "copies of free cells", "AUC of the attack on answers"), answers)
+    header = ("data", "file", "rows in it", "rate", "new real people refused", "AUC of the attack by questions")
+    write(
+        "privacy",
+        "What answers reveal about training rows",
+        "python -m benchmarks.privacy",
+        f"{__doc__.split('`: ', 1)[1]}\n\n{body}\n\n{table(header, guards)}",
+    )
+
+
+if __name__ == "__main__":
+    main()
