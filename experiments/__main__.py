@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from attain.cli.arguments import Formatter
-from attain.cli.exits import MISUSE
+from attain.cli.exits import INTERRUPTED, MISUSE
+from attain.cli.stopping import stoppable
 from attain.core.errors import AttainError
 from experiments.bench import command as bench
 from experiments.paper import command as paper
@@ -19,11 +20,13 @@ def main(arguments: list[str] | None = None) -> int:
     for command in (bench, paper):
         command.register(commands)
     given = top.parse_args(arguments)
-    try:
-        return given.run(given) or 0
-    except AttainError as error:
-        print(f"experiments: {error}", file=sys.stderr)
-        return MISUSE
+    with stoppable() as stop:
+        try:
+            code: int = given.run(given) or 0
+        except AttainError as error:
+            print(f"experiments: {error}", file=sys.stderr)
+            return MISUSE
+        return stop.code if code == INTERRUPTED else code
 
 
 if __name__ == "__main__":

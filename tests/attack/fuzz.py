@@ -17,6 +17,8 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -91,6 +93,9 @@ def work(numbers: range, seed: int, folder: Path) -> None:
     from tests.attack.world import FORMATS
 
     warnings.simplefilter("ignore")
+    import_module("attain.density")
+    with suppress(ImportError):
+        import_module("equinox")  # a file may name an autoencoder
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for format in FORMATS.values():  # whatever is imported or compiled on first use
         for name in format.files:

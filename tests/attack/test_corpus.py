@@ -15,6 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file of every format, each of which is read once, so that nothing is imported later."""
     place = tmp_path_factory.mktemp("attacked")
+    pytest.importorskip("equinox")
     (place / "base").mkdir()
     write_all(place / "base")
     for kind, format in FORMATS.items():

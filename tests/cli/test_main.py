@@ -1,11 +1,15 @@
 """The command line, run from outside."""
 
+import signal
 import subprocess
 import sys
+import time
+import weakref
 
 import pytest
 
 from attain.cli import main
+from attain.cli.stopping import stoppable
 
 
 @pytest.mark.slow
@@ -68,3 +72,39 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import sys, attain; print(sorted({'jax', 'sklearn', 'pandas'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_ctrl_c_that_python_has_to_ignore_is_raised_a_moment_later() -> None:
+    class Item:
+        pass
+
+    def gone(_: object) -> None:  # what a callback raises is ignored
+        signal.raise_signal(signal.SIGTERM)
+
+    with stoppable() as stop:
+        items = [Item()]
+        kept = weakref.ref(items[0], gone)
+        items.clear()
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(5)
+    assert kept() is None
+    assert stop.code == 143
+
+
+def test_a_call_that_does_not_look_at_signals_is_ended_in_two_seconds() -> None:
+    # the main thread takes no signals, as if it were in a long call of compiled code
+    code = (
+        "import ctypes, signal\nfrom attain.cli.stopping import stoppable\nwith stoppable():\n"
+        "    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n"
+        "    print('begun', flush=True)\n    ctypes.CDLL(None).sleep(20)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors.startswith(b"attain: interrupted")
+    assert time.monotonic() - started < 10

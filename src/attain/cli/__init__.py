@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from attain.cli.stopping import SENTENCE, stoppable
+from attain.cli.stopping import CODES, SENTENCE, stoppable
+
+
+def program() -> NoReturn:
+    """Runs one command as a process of its own."""
+    code = main()
+    if code in CODES:
+        # Taking the interpreter apart would take a second more, and an interrupted import would change the exit code.
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,9 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from attain.cli.program import run  # Ctrl-C while modules are loaded is answered, too
 
             return run(sys.argv[1:] if arguments is None else arguments, stop)
-        except KeyboardInterrupt:
-            print(SENTENCE, file=sys.stderr)
-            return stop.code
         except BrokenPipeError:  # the reader of the output has closed it, as `head` does
             sys.stderr.close()
             return 0
+        except BaseException as error:
+            # a library may make another exception of KeyboardInterrupt, as a module that is being loaded does
+            if isinstance(error, SystemExit) or not (stop.number or isinstance(error, KeyboardInterrupt)):
+                raise
+            print(SENTENCE, file=sys.stderr)
+            return stop.code

@@ -1,7 +1,5 @@
 """`python -m attain.cli`."""
 
-import sys
+from attain.cli import program
 
-from attain.cli import main
-
-sys.exit(main())
+program()

@@ -44,6 +44,8 @@ def run(arguments: Sequence[str], stop: Stop) -> int:
             given = parser().parse_args(expanded(arguments))
             code: int = given.run(given) or 0
         except AttainError as error:
+            if stop.number is not None:
+                raise
             print(f"attain: {error}", file=sys.stderr)
             return MISUSE
     return stop.code if code == INTERRUPTED else code

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +14,11 @@ from types import FrameType
 from typing import Final
 
 SENTENCE: Final = "attain: interrupted before it was done; every file is complete, as it was before or as it should be"
+CODES: Final = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+"""The exit codes of a command that a signal has stopped."""
 _PATIENCE: Final = 1.5
 """Seconds that the code of a library may go on without looking at signals."""
+_MOMENT: Final = 0.05
 _DEFAULT: Final = (signal.SIG_DFL, signal.default_int_handler)
 
 
@@ -32,6 +37,13 @@ class Stop:
         self.number = number
         self._seen.set()
         raise KeyboardInterrupt
+
+    def again(self, lost: sys.UnraisableHookArgs) -> None:
+        """Raises KeyboardInterrupt a moment later where Python had to ignore it, as in a weak reference's callback."""
+        if lost.exc_type is KeyboardInterrupt and self.number is not None:
+            threading.Timer(_MOMENT, _thread.interrupt_main, (self.number,)).start()
+        else:
+            sys.__unraisablehook__(lost)
 
     @property
     def code(self) -> int:
@@ -62,9 +74,11 @@ def stoppable() -> Iterator[Stop]:
     with ours:
         awake = signal.set_wakeup_fd(ours.fileno(), warn_on_full_buffer=False)
         handlers = {number: signal.signal(number, stop) for number in numbers}
+        hook, sys.unraisablehook = sys.unraisablehook, stop.again
         try:
             yield stop
         finally:
+            sys.unraisablehook = hook
             for number, handler in handlers.items():
                 signal.signal(number, handler)
             signal.set_wakeup_fd(awake)

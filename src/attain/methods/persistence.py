@@ -33,6 +33,8 @@ _STATE, _SCHEMA = "explainer.json", "schema.toml"
 _FACTS: Final = {"format", "explainer", "reference", "rows", "versions"}
 _KEYS: Final = {"class", "parameters", "library", "columns", "dtypes", "labels", "laws", "learned"}
 _LEARNED: Final = "learned."
+_MALFORMED: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What building from the content of a file raises where it is not what `save` writes."""
 _MARGINAL_ROWS: Final = 1000
 """How finely each column's distribution is kept where the rows are not."""
 _MARGINAL_SEED: Final = 0
@@ -219,7 +221,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
         return _built(explainer_class, contents, state, known)
     except MissingExtraError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+    except _MALFORMED as error:
         reason = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
         raise container.refused(path, f"its parts do not fit together ({reason})") from None
 
@@ -272,7 +274,7 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         schema = toml.read(contents.texts[_SCHEMA])
         parameters = {key: _described(value) for key, value in state["parameters"].items()}
-    except (TypeError, ValueError, RecursionError):
+    except _MALFORMED:
         raise container.refused(path, "its schema or its parameters cannot be read") from None
     return {
         "training_rows": HOLDS.get(contents.facts["reference"], "unknown"),
