@@ -18,7 +18,7 @@ import numpy as np
 
 from attain.core import container
 from attain.core.errors import AttainError
-from attain.core.files import write_atomically
+from attain.core.files import make_folder, write_atomically
 
 _SETTINGS: Final = "settings.json"
 _ENDING: Final = ".part"
@@ -46,9 +46,8 @@ class Store:
     """
 
     def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
-        self.folder = Path(folder)
+        self.folder = make_folder(folder)
         text = json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=False)
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / _SETTINGS
         if not path.exists():
             write_atomically(path, text.encode())

@@ -43,7 +43,7 @@ def write_config(out: str, given: argparse.Namespace) -> str:
     flags.add(tomlkit.comment(f"not given: {', '.join(unset) or 'none'}"))
     document["flags"] = flags
     document["versions"] = versions()
-    write_atomically(config_path(out), tomlkit.dumps(document).encode())
+    write_atomically(config_path(out), tomlkit.dumps(document).encode("utf-8", "surrogateescape"))
     return config_path(out)
 
 

@@ -64,10 +64,11 @@ def run(given: argparse.Namespace) -> None:
     """Writes letters, or what is needed to write some."""
     from attain.cli.answers import read_whole
     from attain.core.errors import AttainError
+    from attain.core.files import make_folder
     from attain.letters import save_templates
 
     if given.write_templates is not None:
-        Path(given.write_templates).mkdir(parents=True, exist_ok=True)
+        make_folder(given.write_templates)
         _report(given, [str(path) for path in save_templates(given.write_templates)])
         return
     if given.result is None:

@@ -76,7 +76,7 @@ def load_for(rows: int) -> None:
 def _cached() -> bool:
     """Whether the cache on disk has compiled kernels, perhaps of another version."""
     named = os.environ.get("NUMBA_CACHE_DIR")
-    folders = [Path(named)] if named else [_PACKAGE, Path("~/.cache/numba").expanduser()]
+    folders = [Path(named)] if named else [_PACKAGE, Path(os.path.expanduser("~/.cache/numba"))]
     return any(next(folder.rglob("*_kernels.*.nbi"), None) is not None for folder in folders)
 
 
@@ -163,5 +163,5 @@ def _compiled(function: Function, signature: Any) -> Function:
 
     try:
         return compiled(cache=True)
-    except RuntimeError:  # no folder that a cache can be written to
+    except (RuntimeError, OSError):  # no folder that a cache can be written to, or a full disk
         return compiled(cache=False)

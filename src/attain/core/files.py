@@ -29,6 +29,16 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder, which is made if it is not there."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"the folder {str(folder)!r} cannot be made: {error.strerror or error}") from None
+    return folder
+
+
 def check_ending(path: str | os.PathLike[str], *endings: str) -> None:
     """Raises unless the name of a file ends with one of `endings`, so that its content is what its name says."""
     if not str(os.fspath(path)).lower().endswith(endings):

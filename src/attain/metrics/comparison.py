@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from attain import methods as explainers
 from attain.core.drawing import save
 from attain.core.errors import AttainError, ModelError
-from attain.core.files import write_atomically
+from attain.core.files import make_folder, write_atomically
 from attain.core.page import Block, Heading, Paragraph, Picture, TableBlock, write
 from attain.core.spreadsheets import csv_bytes
 from attain.core.text import wrapped
@@ -99,8 +99,7 @@ class MethodComparison:
 
     def write(self, folder: str | Path, title: str = "Methods side by side") -> list[Path]:
         """Writes `comparison.csv`, `trade-off.png`, `trade-off.svg` and `index.html`; needs the extra `report`."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        place = make_folder(folder)
         write_atomically(place / "comparison.csv", csv_bytes(self.table.reset_index(), float_format="%.8g"))
         content: list[Block] = [Paragraph(self._introduction()), *blocks(self.lines, full=False), Paragraph(NOTE)]
         if self.evaluations:

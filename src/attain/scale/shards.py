@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.errors import FileError
-from attain.core.files import write_atomically
+from attain.core.files import make_folder, write_atomically
 from attain.core.locks import locked
 from attain.core.reading import parse_json, read_text
 from attain.results.counterfactuals import Counterfactuals
@@ -145,10 +145,7 @@ class Shards:
 
         Where some people have changed since, answers to the slices of others are kept.
         """
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"the folder {str(self.folder)!r} cannot be made: {error.strerror or error}") from None
+        make_folder(self.folder)
         if not (self.folder / RUN).exists() and not all(_is_ours(path) for path in self.folder.iterdir()):
             raise FileError(f"the folder {str(self.folder)!r} has files of something else; name a new folder")
         busy = f"another process is writing answers into {str(self.folder)!r}; wait until it ends, or name a new folder"

@@ -1,0 +1,145 @@
+"""Odd environments: no Unicode, no home, caches that cannot be written, output in the way, two runs at once."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attain.cli import main
+from attain.methods import NearestUnlike
+from attain.testing import people
+from tests.attack.world import refused, trained
+
+MODEL = ["--model", "mine:classifier"]
+EXPLAIN = ["explain", "é.attain", "people.csv", *MODEL, "--index", "who", "--target", people.DESIRED]
+MEASURE = [*MODEL, "--train", "train.csv", "--index", "who", "--label", "decision"]
+
+
+@pytest.fixture(scope="module")
+def _files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("environment")
+    X, y, _ = trained()
+    X.assign(decision=y).to_csv(folder / "train.csv")
+    refused().to_csv(folder / "people.csv")
+    (folder / "mine.py").write_text(
+        "from attain.testing import people\nX = people.frame(60)\n"
+        "classifier = people.linear_model(X, people.labels(X))\n"
+    )
+    people.schema().to_toml(folder / "schema.toml")
+    NearestUnlike(people.schema()).fit(X, y).save(folder / "é.attain")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main([*EXPLAIN, "--out", "r.json"]) == 0
+    return folder
+
+
+@pytest.fixture
+def files(_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for path in _files.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes()) if path.is_file() else None
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_without_unicode_home_and_caches(files: Path) -> None:
+    nowhere = "/dev/null/nowhere"  # not even root can write there
+    environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "LANG", "PYTHONUTF8")}
+    environment |= {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    environment |= {"XDG_CACHE_HOME": nowhere, "NUMBA_CACHE_DIR": nowhere, "TMPDIR": str(files)}
+    command = [sys.executable, "-m", "attain.cli", *EXPLAIN, "--out", "ä.csv"]
+    done = subprocess.run(command, capture_output=True, env=environment, check=False, cwd=files)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert done.stderr == b""
+    assert (files / "ä.csv").exists() or (files / os.fsdecode("ä.csv".encode())).exists()
+
+
+def test_kernels_are_compiled_where_no_cache_can_be_written() -> None:
+    code = (
+        "import errno, numba.core.caching as caching\n"
+        "def full(*given):\n    raise OSError(errno.ENOSPC, 'No space left on device')\n"
+        "caching.IndexDataCacheFile.save = full\n"
+        "from attain.core import compiled\nassert compiled.load()\n"
+        "assert compiled.kernels('attain.core.order_kernels') is not None\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": os.devnull + "/x"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+QUICKLY = ["--methods", "nearest-unlike", "--schema", "schema.toml"]
+IN_THE_WAY: dict[str, tuple[list[str], str]] = {
+    "fit": (["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--out", "taken"], "is a directory"),
+    "explain": ([*EXPLAIN, "--out", "taken.csv"], "files of something else"),
+    "explain, changes": ([*EXPLAIN, "--out", "a.csv", "--changes", "taken.csv"], "is a directory"),
+    "explain, folder": ([*EXPLAIN, "--out", "file/", "--workers", "1"], "cannot be made"),
+    "explain, folder of others": ([*EXPLAIN, "--out", "taken", "--workers", "1"], "files of something else"),
+    "explain into nowhere": ([*EXPLAIN, "--out", "none/a.csv"], "does not exist; create it first"),
+    "explain below a file": ([*EXPLAIN, "--out", "file/a.csv"], "does not exist; create it first"),
+    "explain where nobody may write": ([*EXPLAIN, "--out", "/proc/a.csv"], "could not be written"),
+    "evaluate": (["evaluate", "r.json", *MEASURE, "--out", "taken.csv"], "is a directory"),
+    "report": (["report", "r.json", "--out", "taken.html"], "is a directory"),
+    "compare": (
+        [
+            "compare",
+            "train.csv",
+            "people.csv",
+            *MODEL,
+            *MEASURE[4:],
+            "--target",
+            people.DESIRED,
+            "--out",
+            "file",
+            *QUICKLY,
+        ],
+        "'file' cannot be made",
+    ),
+    "menu": (["menu", *EXPLAIN[1:], "--person", "PERSON", "--out", "taken.csv"], "is a directory"),
+    "schema infer": (["schema", "infer", "people.csv", "--out", "taken.toml"], "is a directory"),
+    "audit key": (["audit", "key", "file"], "already exists"),
+    "audit log": ([*EXPLAIN, "--out", "a.csv", "--audit", "taken.csv", "--audit-inputs", "plain"], "is a directory"),
+}
+
+
+@pytest.mark.parametrize("name", IN_THE_WAY)
+def test_output_in_the_way_is_a_sentence(name: str, files: Path, capsys: Any) -> None:
+    arguments, sentence = IN_THE_WAY[name]
+    for folder in ("taken", "taken.csv", "taken.html", "taken.toml"):
+        (files / folder).mkdir()
+        (files / folder / "mine").touch()
+    (files / "file").write_text("kept")
+    person = str(refused().index[0])
+    assert main([person if text == "PERSON" else text for text in arguments]) == 1
+    message = capsys.readouterr().err
+    assert sentence in message
+    assert "Traceback" not in message
+    assert (files / "file").read_text() == "kept"
+    assert (files / "taken" / "mine").exists()
+
+
+@pytest.mark.slow
+def test_two_runs_into_one_output(files: Path) -> None:
+    runs = [[sys.executable, "-m", "attain.cli", *EXPLAIN, "--out", out, *extra] for out, extra in RUNS]
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda run: subprocess.run(run, capture_output=True, text=True, check=False), runs))
+    codes, errors = [one.returncode for one in done], "".join(one.stderr for one in done)
+    assert codes[:2] == [0, 0], errors
+    assert sorted(codes[2:]) in ([0, 0], [0, 1]), errors
+    assert ("another process is writing answers into" in errors) == (1 in codes)
+    assert "Traceback" not in errors
+    assert (files / "one.json").read_bytes() in {(files / "r.json").read_bytes(), _twice(files)}
+    assert sorted(path.name for path in (files / "folder").iterdir() if not path.name.startswith("_")) == [
+        "part-00000000.parquet"
+    ]
+
+
+RUNS = [("one.json", []), ("one.json", ["--n", "2"])] + [("folder/", ["--workers", "1"])] * 2
+
+
+def _twice(files: Path) -> bytes:
+    assert main([*EXPLAIN, "--out", "two.json", "--n", "2"]) == 0
+    return (files / "two.json").read_bytes()
