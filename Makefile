@@ -19,7 +19,7 @@ LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest test-pythons licences test-browser test-cluster chromium coverage docs rooms schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest test-pythons licences test-browser test-cluster fuzz kill chromium coverage docs rooms schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -38,7 +38,7 @@ paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets,
 
 # Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
 # fit, so a worker starts with half of them in order and takes over from the other when it is done.
-TESTS := test test-slow test-all test-lowest test-pythons test-browser test-cluster coverage
+TESTS := test test-slow test-all test-lowest test-pythons test-browser test-cluster fuzz kill coverage
 $(TESTS): export JAX_PLATFORMS = cpu
 $(TESTS): export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
@@ -89,6 +89,14 @@ test-browser: $(BROWSER) | chromium ## the page in Chromium: the whole journey, 
 test-cluster: export ATTAIN_CLUSTER = 1
 test-cluster: $(CLUSTER) ## Ray and Spark on two cores: the same bytes as one process
 	$(BIN)/pytest tests/cluster
+
+FUZZ ?= --files 5000
+fuzz: $(DEV) ## mutated files of every format, each read or refused (FUZZ="--files N --seed S" for others)
+	$(BIN)/python -m tests.attack.fuzz $(FUZZ)
+
+KILL ?= --kills 150
+kill: $(DEV) ## every command killed at random moments and on a full disk (KILL="--kills N" for others)
+	$(BIN)/python -m tests.attack.killing $(KILL)
 
 # Playwright's own browsers are not needed: Debian's is driven.
 chromium:

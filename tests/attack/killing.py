@@ -7,6 +7,7 @@ ended as it should: by its signal or with 130 or 143 within two seconds, with a 
 """
 
 import argparse
+import io
 import os
 import random
 import resource
@@ -19,6 +20,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,7 +110,8 @@ def prepare(folder: Path, paper: bool) -> None:
     NearestUnlike(people.schema()).fit(large, people.labels(large)).save(folder / "large.attain")
     os.chdir(folder)
     sys.path.insert(0, str(folder))
-    main([*EXPLAIN, "--out", "e.json"])
+    with redirect_stdout(io.StringIO()):
+        main([*EXPLAIN, "--out", "e.json"])
     if paper:  # JAX must not be loaded before a fork
         child = os.fork()
         if child == 0:
@@ -287,6 +290,10 @@ def kill_all(kills: int, names: list[str], folder: Path, seed: int = 0) -> Count
             found[name, kind, wrong is None] += 1
             if wrong is not None:
                 print(f"{name}, {kind}, {k}: {wrong}", flush=True)
+        print(
+            f"{name}: {kills} times, {sum(found[name, kind, False] for kind in (*SIGNALS, 'full disk'))} failed",
+            flush=True,
+        )
     return found
 
 
