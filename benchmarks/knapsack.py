@@ -48,7 +48,7 @@ def _line(name: str, data: Any, grid: Any) -> tuple[str, ...]:
     costs, times = [], []
     for solver in (by_knapsack, by_programming):
         started = time.process_time()
-        chosen = [solver(program, "total") for program in programs]
+        chosen = [solver(program, "total", np.inf) for program in programs]
         times.append(1000 * (time.process_time() - started) / len(programs))
         costs.append([_cost(program, one.actions) for program, one in zip(programs, chosen, strict=True)])
     actions = np.mean([sum(len(some.cost) for some in program.choices) for program in programs])

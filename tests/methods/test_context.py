@@ -145,8 +145,8 @@ def test_all_rows_asked_are_reported_and_those_for_a_row_are_charged():
     assert result.rows_asked == model.rows
     charged = int(np.sum(result.figures["rows_scored"]))
     probes = 2 * 2 * 256  # twice each: scores, labels
-    decided = len(result.rows) + 4  # predict_proba and predict, in the first and in the last look
-    assert result.rows_asked == charged + decided + probes + len(X)
+    assert result.rows_uncharged == probes + len(X)
+    assert result.rows_asked == charged + result.rows_uncharged
 
 
 def test_an_interrupted_search_raises_and_has_what_was_done(monkeypatch):
@@ -185,11 +185,11 @@ def test_evaluate_asks_only_about_what_is_allowed_affordable_and_new():
     explainer = GrowingSpheres(SCHEMA).fit(X)
     goal = explainer._goal(Above(0.0), 1, None)
     region = Region.of(Table.read(X.iloc[:2], SCHEMA), Constraints(), explainer.observed_)
-    problem = Problem(goal, region, Ledger(2, 4), 1, 0)
+    problem = Problem(goal, region, Ledger(2, 5), 1, 0)
     own = region.factuals[0]
     rows = own + np.array([[0, 0], [1, 0], [1, 0], [3, 0], [3.5, 0], [0, 1]])
     tried = problem.evaluate(rows, np.zeros(6, dtype=int), distinct=np.zeros(6, dtype=int))
-    assert tried.asked.tolist() == [1, 3, 4]  # unchanged and repeated rows are not asked about; one row is kept back
+    assert tried.asked.tolist() == [1, 3, 4]  # unchanged and repeated rows are not asked about; two are kept back
     assert tried.unaffordable.tolist() == [5]
     assert tried.hits.tolist() == [i for i in (1, 3, 4) if rows[i, 0] > 0]
     assert problem.ledger.spent.tolist() == [3, 0]

@@ -13,10 +13,10 @@ WEIGHTS = RANDOM.integers(1000, 2000, N).astype(float)
 COSTS = WEIGHTS + RANDOM.random(N)
 
 
-def knapsack(least: float):
+def knapsack(least: float, seconds: float = np.inf):
     """The cheapest items that weigh `least`: hard, as cost and weight are nearly the same."""
     constraint = LinearConstraint(WEIGHTS[None], least, np.inf)
-    return solve(COSTS, [constraint], upper=np.ones(N), integral=np.ones(N))
+    return solve(COSTS, [constraint], upper=np.ones(N), integral=np.ones(N), seconds=seconds)
 
 
 def test_an_optimum_is_proven_and_so_is_that_there_is_none() -> None:
@@ -40,4 +40,10 @@ def test_a_limit_before_any_solution_proves_nothing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(integer_program, "NODES", 0)
     stopped = knapsack(WEIGHTS.sum() / 2)
     assert stopped.x is None
+    assert not stopped.proven
+
+
+def test_time_is_a_limit_too() -> None:
+    assert knapsack(WEIGHTS.min(), seconds=0.0) == (None, np.inf, False)
+    stopped = knapsack(WEIGHTS.sum() / 2, seconds=1e-3)
     assert not stopped.proven

@@ -1,5 +1,7 @@
 """The parts searches are made of, against closed forms and brute force."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from scipy import stats
 from attain.methods.search.moves import SWITCH, Moves, Scale
 from attain.methods.search.options import diverse_order
 from attain.methods.search.pool import Pool, first_of_each, rank_within
+from attain.methods.search.problem import Ledger
 from attain.methods.search.ranked import ranks_between
 from attain.methods.search.sparsity import sparse
 from attain.methods.search.sphere import directions, volume_uniform_radii
@@ -113,7 +116,8 @@ def test_sparse_answers_of_a_monotone_classifier_are_minimal(weights: list[float
     def accept(trial: np.ndarray, _: np.ndarray) -> np.ndarray:
         return trial @ w >= threshold
 
-    made = sparse(rows, owners, np.abs(rows), region, accept)
+    problem = SimpleNamespace(region=region, accepts=accept, ledger=Ledger(1, 20))
+    made = sparse(rows, owners, np.abs(rows), problem)
     if rows.any():
         assert accept(made, owners).all()
     for j in np.flatnonzero(made[0]):  # no single change can be taken back

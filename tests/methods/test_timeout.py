@@ -132,6 +132,9 @@ class FakeGoal:
     def usual_seconds(self, rows: int) -> float:
         return 0.0
 
+    def allow(self, seconds: float) -> None:
+        assert seconds > 0
+
     def judge(self, rows: np.ndarray, owners: np.ndarray) -> Judgement:
         self.calls.append(np.unique(owners).tolist())
         time.sleep(0.12 if 2 in owners else 0.0)

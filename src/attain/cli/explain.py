@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attain.cli.arguments import add_command, add_config, add_json, add_model, add_reading, add_target
 from attain.cli.audit import add_audit, open_log
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, NOBODY
+from attain.core.limits import TIMEOUT
 
 if TYPE_CHECKING:
     from attain.models import Model
@@ -84,7 +85,13 @@ def register(commands: Any) -> None:
     command.add_argument(
         "--slack", type=float, metavar="P", help="require that answers hold to ± this many percentile points"
     )
-    command.add_argument("--timeout", type=float, metavar="S", help="seconds that the model may take for each person")
+    command.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=TIMEOUT,
+        metavar="S",
+        help=f"the most seconds for each person (default {TIMEOUT:g}), or none for no limit",
+    )
     command.add_argument(
         "--figures",
         choices=("on", "off"),
@@ -108,6 +115,10 @@ def register(commands: Any) -> None:
     add_config(command)
     add_json(command)
     command.set_defaults(run=run)
+
+
+def _seconds(text: str) -> float | None:
+    return None if text == "none" else float(text)
 
 
 def run(given: argparse.Namespace) -> int:

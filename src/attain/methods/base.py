@@ -28,6 +28,7 @@ from attain.core.checks import check_boolean, check_choice, check_integer, check
 from attain.core.compiled import load_all, load_for
 from attain.core.errors import AttainError, DataError, Interrupted
 from attain.core.frames import Frame, one_row
+from attain.core.limits import TIMEOUT
 from attain.core.progress import track
 from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
@@ -47,6 +48,7 @@ from attain.models import Goal, GoalLike, Model, probe_rows
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import linear_score
 from attain.models.structure.products import ProductScore, product_score
+from attain.models.watch import SlowModelError
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
@@ -256,7 +258,7 @@ class Explainer(_Learned, ABC):
         ranges: bool = False,
         importance: bool = False,
         contributions: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = TIMEOUT,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
@@ -285,7 +287,8 @@ class Explainer(_Learned, ABC):
             percentile points of its column, from 0 to 100. The figure `holds_within_slack` is the share of 100 such
             executions, drawn at random, that hold; a row without such an answer gets one that holds as it is.
         ranges
-            Whether the ranges in which each change may lie are found too; see `Counterfactuals.ranges`.
+            Whether the ranges in which each change may lie are found too; see `Counterfactuals.ranges`. Neither these
+            nor what follows is found for a row whose time is spent.
         importance
             Whether it is found how much each change matters; see `Counterfactuals.importance`. The model is asked about
             2^m + m rows for m changes, or 256 (m + 1) + m for more than 12, which are not charged to the budget.
@@ -294,10 +297,12 @@ class Explainer(_Learned, ABC):
             `Counterfactuals.contributions`. Linear models and tree ensembles with two classes are not asked for it, any
             other model about at most 200 rows for each person and input, which are not charged to the budget.
         timeout
-            The most seconds that the model may take for one row's search in all. A row for which it is slower, or on
-            which it hangs, gets the status TIME_SPENT, unless an answer was found before; all others are answered as
-            without it. Calls then run in threads, and one that hangs is left behind: Python cannot stop it. None, the
-            default, waits however long it takes.
+            The most seconds for one row, of the search and of the model. A row that takes longer, or on which the model
+            hangs, gets the status TIME_SPENT, unless an answer was found before; all others are answered as without
+            it. A row explained alone is answered within a second of it, m rows within m times as long; what is learned
+            about the model first is not counted. The default is many times what a search takes, so that answers do not
+            depend on the machine. The model is called in threads, and a call that hangs is left behind: Python cannot
+            stop it. None sets no limit, and the model is called in the caller's own thread.
 
         Raises
         ------
@@ -353,28 +358,30 @@ class Explainer(_Learned, ABC):
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
         if table.layout.unseen:
             goal, *others = (asked.with_unseen(table.layout.unseen) for asked in (goal, *others))
+        product = self._product_score(goal) if ranges else None
         ledger = Ledger(len(table), self.budget, Clock.of(goal, len(table)))
+        problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
+        before = problem.rows_searched
         met, score, unreadable = judged_as_they_are(goal, table, ledger)
         outcome = known_before(region, met, unreadable, ledger.late)
-        problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
         answers, interrupted = self._run(replace(problem, slack=rough), outcome)
         answers, after = last_check(problem, outcome, answers)
         tell_late(outcome, ledger)
         if rough is not None:
             answers = _with_slack_figure(problem, answers, rough)
-        found = None
-        if ranges:
-            found = find_ranges(problem, answers.rows, answers.owners, self.percentiles_, self._product_score(goal))
+        found = find_ranges(problem, answers.rows, answers.owners, self.percentiles_, product) if ranges else None
+        searched = problem.rows_searched - before
         importances = None
         if importance:
             typicality = partial(self._typicality, inspected)
             importances = find_importances(problem, answers.rows, answers.owners, typicality)
-        attributions = self._attributions(goal, region, ~np.isnan(score), context) if contributions else None
+        attributions = self._attributions(problem, ~np.isnan(score), context) if contributions else None
         result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
         more = {"ranges": ranges, "importance": importance, "contributions": contributions}
         asked = {"n": int(n), "slack": slack, **more, "errors": errors, "timeout": goal.timeout}
         settings = self._settings_of(goal, others, constraints, asked)
         result = replace(result, intervals=found, importances=importances, attributions=attributions, settings=settings)
+        result = replace(result, rows_uncharged=result.rows_asked - searched)
         if attributions is not None and not attributions.people:
             nobody = "No training row has the desired decision, so there are no contributions."
             result = replace(result, notes=(*result.notes, nobody))
@@ -382,10 +389,12 @@ class Explainer(_Learned, ABC):
             raise Interrupted(result)
         return result
 
-    def _attributions(self, goal: Goal, region: Region, scored: np.ndarray, context: ModelContext) -> Attributions:
+    def _attributions(self, problem: Problem, scored: np.ndarray, context: ModelContext) -> Attributions:
+        goal, region = problem.goal, problem.region
+        assert isinstance(goal, Goal)
         others = compared_with(self.table_.values, context.met(goal), self._seed)
         free = ~(fixed_cells(region) | np.array([feature.immutable for feature in region.schema]))
-        find = partial(find_contributions, goal, region, np.flatnonzero(scored), others, free, self._seed)
+        find = partial(find_contributions, goal, problem, np.flatnonzero(scored), others, free)
         try:
             return find(self._product_score(goal))
         except StructureError:
@@ -412,6 +421,7 @@ class Explainer(_Learned, ABC):
         probability: float | None = None,
         most: int = 3,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        timeout: float | None = TIMEOUT,
     ) -> Frame:
         """For one person, which sets of at most `most` features suffice, and which of them cannot.
 
@@ -424,19 +434,22 @@ class Explainer(_Learned, ABC):
         most
             The size of the largest sets. The number of sets grows with its power: 20 features have 210 sets of up to
             two, and 1,350 of up to three.
+        timeout
+            The most seconds for the whole menu, as in `explain`. Sets that were not looked at by then are missing, and
+            single features that were not have "time spent" in `suffices`.
 
         Returns
         -------
         A frame with one row per set, cheapest first, then the single features that do not suffice: `features`;
         `suffices`, which is "yes", "no" where it is proven that no change of these features is enough (for linear
-        models and tree ensembles), or else "not found"; `values`, what the features become; `change`, the same for
-        reading; `total_shift` in percentile points; `months`, where the schema has clocks or paces; and `typicality`,
-        where the method has a guard. Waiting is a change of the clock that says how long. Two features are listed if
-        together they are cheaper than either alone, by a tenth or more; three and more if none of them is enough with
-        fewer. Sets of several features that do not suffice are not listed.
+        models and tree ensembles), or else "not found" or "time spent"; `values`, what the features become; `change`,
+        the same for reading; `total_shift` in percentile points; `months`, where the schema has clocks or paces; and
+        `typicality`, where the method has a guard. Waiting is a change of the clock that says how long. Two features
+        are listed if together they are cheaper than either alone, by a tenth or more; three and more if none of them is
+        enough with fewer. Sets of several features that do not suffice are not listed.
         """
         check_integer("most", most, 1)
-        goal = self._request(model, target, probability, "raise")
+        goal = self._request(model, target, probability, "raise", timeout)
         table = Table.read(one_row(person, "person"), self.schema_, "person")
         if len(table) != 1:
             raise DataError(f"person has {len(table)} rows; a menu is for one")
@@ -445,8 +458,8 @@ class Explainer(_Learned, ABC):
             raise AttainError(f"the model decides for {name!r} already; there is nothing to change")
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
         inspected = self._context(goal).inspected(goal, self._parameters(), self._inspect)
-        problem = Problem(goal, region, Ledger(1, self.budget), 1, self._seed, inspected)
         score = self._product_score(goal)
+        problem = Problem(goal, region, Ledger(1, self.budget, Clock.of(goal, 1)), 1, self._seed, inspected)
         menu = Menu(problem, self._answered, partial(self._typicality, inspected), self.percentiles_, score)
         return table.layout.library.make(as_columns(menu.entries(most), table))
 
@@ -540,7 +553,7 @@ class Explainer(_Learned, ABC):
             probe=probe_rows(self.table_.values),
             tolerant=tolerant,
             timeout=timeout,
-            known=self._contexts.probed(wrapped.model) if timeout is None else {},
+            known=self._contexts.probed(wrapped.model),
         )
 
     def _context(self, goal: GoalLike) -> ModelContext:
@@ -611,11 +624,11 @@ class Explainer(_Learned, ABC):
         try:
             size = self._batch_size(problem.options, problem.inspected)
             for owners in _batches(waiting, size if bar.most is None else min(size, bar.most)):
-                answers = self._search(problem.subset(owners))
-                for i, status in zip(owners, answers.status, strict=True):
-                    outcome[i] = status
-                parts.append(_owned(answers, owners))
-                bar.update(len(owners), found=answers.status.count(Status.FOUND))
+                for some, answers in self._searched(problem, owners):
+                    for i, status in zip(some, answers.status, strict=True):
+                        outcome[i] = status
+                    parts.append(_owned(answers, some))
+                    bar.update(len(some), found=answers.status.count(Status.FOUND))
         except KeyboardInterrupt:
             interrupted = True
             for i in waiting:
@@ -623,6 +636,20 @@ class Explainer(_Learned, ABC):
         finally:
             bar.close()
         return self._joined(parts), interrupted
+
+    def _searched(self, problem: Problem, owners: np.ndarray) -> Iterator[tuple[np.ndarray, Answers]]:
+        """The answers of a batch; of one row after the other where the slope of the model's score takes too long."""
+        try:
+            answers = self._search(problem.subset(owners))
+        except SlowModelError:
+            if len(owners) == 1:
+                yield owners, replace(self._joined([]), status=[Status.TIME_SPENT])
+                return
+            for i in owners:
+                yield from self._searched(problem, np.array([i]))
+            return
+        problem.ledger.subset(owners).charge_time()
+        yield owners, answers
 
     def _joined(self, parts: list[Answers]) -> Answers:
         if not parts:
@@ -748,7 +775,7 @@ def _owned(answers: Answers, owners: np.ndarray) -> Answers:
 def _with_slack_figure(problem: Problem, answers: Answers, slack: Slack) -> Answers:
     """The answers with the share of their executions that hold; NaN where the budget is spent."""
     share = np.full(len(answers.rows), math.nan)
-    able = problem.ledger.affordable(answers.owners, price=DRAWS)
+    able = problem.ledger.affordable(answers.owners, price=DRAWS * problem.goal.most_questions)
     rows, owners = answers.rows[able], answers.owners[able]
     share[able] = slack.share(rows, owners, problem.region, problem.meets, problem.seed)
     return replace(answers, figures={**answers.figures, "holds_within_slack": share})

@@ -91,7 +91,7 @@ class GrowingSpheres(Explainer):
         status = shells.grow(radius)
         rows, owners, region = shells.pool.rows, shells.pool.owners, problem.region
         if self.sparsity:
-            rows = sparse(rows, owners, shells.moves.sizes(rows, owners), region, problem.accepts)
+            rows = sparse(rows, owners, shells.moves.sizes(rows, owners), problem)
         cost = shells.moves.distances(rows, owners)
         rows, owners, cost = diverse(rows, owners, cost, region, problem.options)
         return Answers(rows, owners, cost, status)

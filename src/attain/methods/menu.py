@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice, takewhile
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from attain.methods.ranges.axes import axis
 from attain.methods.ranges.deciding import others_follow
 from attain.methods.search.pool import rank_within
-from attain.methods.search.problem import Answers, Ledger, Problem
+from attain.methods.search.problem import Answers, Problem
 from attain.models.structure.products import Axes, Product, ProductScore
 from attain.population.percentiles import Percentiles
 from attain.results.sentences import arrow
@@ -27,7 +27,7 @@ from attain.results.status import Typicality
 from attain.schema.text import months
 from attain.tables import Region, Table, unchanged
 
-Suffices: TypeAlias = Literal["yes", "no", "not found"]
+Suffices: TypeAlias = Literal["yes", "no", "not found", "time spent"]
 Columns: TypeAlias = tuple[int, ...]
 
 _MOST_VALUES: Final = 1_024
@@ -36,6 +36,8 @@ _MOST_CHOICES: Final = 4_096
 """The most choices of cells of a set, the easiest, that are held against the rules."""
 _MOST_ASKED: Final = 16
 """The most of them that the model is asked about."""
+_AT_ONCE: Final = 1_000
+"""Sets that are searched together, which bounds memory."""
 _CHEAPER: Final = 0.9
 """A set that contains one that suffices is listed only if its answer costs at most this share of the other's."""
 
@@ -82,18 +84,25 @@ class Menu:
         """Sets of up to `most` features: those that suffice, cheapest first, then single features that do not.
 
         A pair is listed only with an answer that changes both features and is clearly cheaper than those of one of
-        them; a larger set only if none within it suffices.
+        them; a larger set only if none within it suffices. Once the person's time is spent, no further sets are looked
+        at.
         """
-        found: dict[Columns, Entry] = {}
+        found: dict[Columns, Entry] = {(j,): Entry((j,), "time spent") for j in self._levers}
         for size in range(1, most + 1):
-            sets = [columns for columns in combinations(self._levers, size) if size < 3 or not _enough(columns, found)]
-            hopeless = [columns for columns in sets if self._hopeless(columns)]
-            found |= {columns: Entry(columns, "no") for columns in hopeless}
-            found |= {entry.columns: entry for entry in self._searched([s for s in sets if s not in found])}
+            sets = (columns for columns in combinations(self._levers, size) if size < 3 or not _enough(columns, found))
+            while not self._late and (some := list(islice(sets, _AT_ONCE))):
+                hopeless = {columns for columns in some if not self._late and self._hopeless(columns)}
+                found |= {columns: Entry(columns, "no") for columns in hopeless}
+                left = [columns for columns in some if columns not in hopeless]
+                found |= {entry.columns: entry for entry in self._searched(left)}
         enough = [entry for entry in found.values() if entry.suffices == "yes" and self._worth(entry, found)]
         alone = [entry for entry in found.values() if len(entry.columns) == 1 and entry.suffices != "yes"]
         enough.sort(key=lambda entry: (round(entry.total_shift, 9), entry.columns))
         return enough + sorted(alone, key=lambda entry: (entry.suffices == "no", entry.columns))
+
+    @property
+    def _late(self) -> bool:
+        return bool(self.problem.ledger.late[0])
 
     def _worth(self, entry: Entry, found: Mapping[Columns, Entry]) -> bool:
         """Whether an answer changes all features of its set, and is clearly cheaper than those of sets within it."""
@@ -111,13 +120,15 @@ class Menu:
 
     @cached_property
     def _cells(self) -> dict[int, Cells]:
-        region = self.problem.region
-        return {j: reachable(region, j, self.percentiles, self.score) for j in self._levers}
+        region, levers = self.problem.region, takewhile(lambda _: not self._late, self._levers)
+        return {j: reachable(region, j, self.percentiles, self.score) for j in levers}
 
     @cached_property
     def _axes(self) -> Axes | None:
+        if self.score is None or len(self._cells) < len(self._levers):
+            return None
         cells = {j: some.values for j, some in self._cells.items()}
-        return None if self.score is None else self.score.axes(self.problem.region.factuals[0], cells)
+        return self.score.axes(self.problem.region.factuals[0], cells)
 
     def _product(self, columns: Columns) -> tuple[Product, list[np.ndarray]] | None:
         """The scores of what the person may reach with these features, and their cells; None where it is not known.
@@ -159,8 +170,9 @@ class Menu:
             int(i): (rows[k], float(total[k]), float(kinds[k]), float(months[k]), bool(waits[k]))
             for k, i in enumerate(owners)
         }
+        otherwise: Suffices = "time spent" if self._late else "not found"
         return [
-            Entry(columns, "yes", *found[i]) if i in found else Entry(columns, "not found")
+            Entry(columns, "yes", *found[i]) if i in found else Entry(columns, otherwise)
             for i, columns in enumerate(sets)
         ]
 
@@ -184,7 +196,7 @@ class Menu:
         The search may have missed them. Only what keeps the rules and flips the model's own decision is returned.
         """
         region, parts, owners = problem.region, [problem.region.factuals[:0]], [np.empty(0, dtype=np.intp)]
-        for i, columns in enumerate(sets):
+        for i, columns in takewhile(lambda _: not self._late, enumerate(sets)):
             reached = self._product(columns)
             table = None if reached is None else reached[0].table()
             if reached is None or table is None:
@@ -231,7 +243,7 @@ def _held(problem: Problem, owners: np.ndarray, held: np.ndarray) -> Problem:
     """The rows `owners`, (m,), each with some cells held, (m, d), and with the whole budget."""
     region = problem.region.subset(owners)
     region = replace(region, frozen=region.frozen | held, frozen_without_laws=region.frozen_without_laws | held)
-    return replace(problem, region=region, ledger=Ledger(len(owners), problem.ledger.budget))
+    return replace(problem, region=region, ledger=problem.ledger.fresh(owners))
 
 
 def _enough(columns: Columns, found: Mapping[Columns, Entry]) -> list[Entry]:

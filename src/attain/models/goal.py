@@ -43,7 +43,8 @@ class Judgement(NamedTuple):
     score
         Larger when the row is closer to the goal.
     asked
-        How many models were asked about the row.
+        How many questions about the row were asked: one for each model, or two where both its score and its decision
+        are needed. What was asked again after an error does not count here, but in `Reader.uncharged`.
     failures
         The rows that the model fails on, by position, each with a sentence that says how. They do not meet the goal.
     slow
@@ -88,7 +89,12 @@ class GoalLike(Protocol):
 
     @property
     def most_questions(self) -> int:
-        """The largest value of `Judgement.asked`."""
+        """The largest value of `Judgement.asked` that `judge` gives."""
+        ...
+
+    @property
+    def last_questions(self) -> int:
+        """The largest value of `Judgement.asked` that `decide` gives."""
         ...
 
     @property
@@ -114,6 +120,11 @@ class GoalLike(Protocol):
     def usual_seconds(self, rows: int) -> float:
         """How long it usually takes to judge so many rows; 0 without a timeout."""
         ...
+
+    def allow(self, seconds: float) -> None:
+        """Says how many seconds the owners of rows have left, where there is a timeout."""
+        if self.reader.watch is not None:
+            self.reader.watch.allowed = seconds
 
     @property
     def probed(self) -> Answers:
@@ -194,7 +205,6 @@ class Goal(GoalLike):
         same ones, it is asked once instead of twice.
     """
 
-    most_questions = 1
     compiled: CompiledScore | None = None
     """What `judge` asks instead of the model, where that decides alike; see `attain.models.structure.compiled`."""
 
@@ -239,6 +249,14 @@ class Goal(GoalLike):
         return self._tried
 
     @property
+    def most_questions(self) -> int:
+        return len(self._judge_kinds)
+
+    @property
+    def last_questions(self) -> int:
+        return len(self._decide_kinds)
+
+    @property
     def answers_digest(self) -> str:
         """A hash of the answers about the probe that score rows, to six decimals, whatever the target."""
         return self._hashed({self._guide: self._try(self._guide)})
@@ -264,7 +282,7 @@ class Goal(GoalLike):
         if not len(unknown):
             return Judgement(met, score, asked)
         judged = self._judgement(rows[unknown], self._judge_kinds, None if owners is None else owners[unknown])
-        met[unknown], score[unknown] = judged.met, judged.score
+        met[unknown], score[unknown], asked[unknown] = judged.met, judged.score, judged.asked
         failures = {int(unknown[position]): sentence for position, sentence in judged.failures.items()}
         return Judgement(met, score, asked, failures, tuple(unknown[list(judged.slow)].tolist()))
 
@@ -283,7 +301,7 @@ class Goal(GoalLike):
         if "probabilities" in self.reader.kinds:
             kinds = tuple(dict.fromkeys((*kinds, "probabilities")))
         taken, answers, failures = self.reader.read_each(rows, kinds)
-        judgement = self._judged(len(rows), taken, answers, failures)
+        judgement = self._judged(len(rows), len(kinds), taken, answers, failures)
         labels: list[Label | None] = [None] * len(rows)
         probability = np.full(len(rows), np.nan)
         if len(taken):
@@ -303,16 +321,18 @@ class Goal(GoalLike):
 
     def _judgement(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...], owners: np.ndarray | None) -> Judgement:
         if not len(rows):
-            return self._judged(0, np.empty(0, dtype=np.intp), {}, {})
-        return self._judged(len(rows), *self.reader.read_each(rows, kinds, owners))
+            return self._judged(0, 0, np.empty(0, dtype=np.intp), {}, {})
+        return self._judged(len(rows), len(kinds), *self.reader.read_each(rows, kinds, owners))
 
-    def _judged(self, n: int, taken: np.ndarray, answers: Answers, failures: Mapping[int, ModelError]) -> Judgement:
+    def _judged(
+        self, n: int, questions: int, taken: np.ndarray, answers: Answers, failures: Mapping[int, ModelError]
+    ) -> Judgement:
         met, score = np.zeros(n, dtype=bool), np.full(n, self.lowest)
         if len(taken):
             met[taken], score[taken] = self._met_and_score(answers)
         sentences = {position: str(error) for position, error in failures.items()}
         slow = (position for position, error in failures.items() if isinstance(error, SlowModelError))
-        return Judgement(met, score, np.ones(n, dtype=np.int64), sentences, tuple(sorted(slow)))
+        return Judgement(met, score, np.full(n, questions), sentences, tuple(sorted(slow)))
 
     def _met_and_score(self, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
         decided = answers["labels"] == self._position if "labels" in answers else True
@@ -427,6 +447,10 @@ class JointGoal(GoalLike):
         return sum(goal.most_questions for goal in self._goals)
 
     @property
+    def last_questions(self) -> int:
+        return sum(goal.last_questions for goal in self._goals)
+
+    @property
     def rows_asked(self) -> int:
         return sum(goal.rows_asked for goal in self._goals)
 
@@ -438,6 +462,10 @@ class JointGoal(GoalLike):
 
     def usual_seconds(self, rows: int) -> float:
         return sum(goal.usual_seconds(rows) for goal in self._goals)
+
+    def allow(self, seconds: float) -> None:
+        for goal in self._goals:
+            goal.allow(seconds)
 
     @property
     def probed(self) -> Answers:

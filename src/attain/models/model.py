@@ -179,12 +179,12 @@ def _call(adapter: Adapter, kind: AnswerKind, batch: Any, length: int) -> dict[A
 
 
 def _guarded(adapter: Adapter, what: str, length: int, call: Callable[[], T]) -> T:
-    """What the model returns; what it raises becomes a `ModelError`."""
+    """What the model returns; what it raises becomes a `ModelError`, also where it calls `exit`."""
     try:
         return call()
     except AttainError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         rows = "1 row" if length == 1 else f"{length} rows"
         raise ModelError(
             f"{adapter.title} raised {type(error).__name__} when asked for {what} of {rows}: {error}"

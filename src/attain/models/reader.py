@@ -77,6 +77,8 @@ class Reader:
         self.tolerant = tolerant
         self.watch = None if timeout is None else Watch(timeout, self.title)
         self.count = RowCounter()
+        self.uncharged = 0
+        """How many of the rows counted are those of gradients, or were asked again by `read_each` after an error."""
         self.failed = 0
         """How many rows `read_each` found that the model fails on."""
         self.structure: dict[str, Any] = {}
@@ -86,7 +88,6 @@ class Reader:
         self._positions = None if self._columns is None else [position[name] for name in self._columns]
         self.probe = probe
         """The rows of the probe that the model takes."""
-        self.on_the_probe(self._time)
         self.on_the_probe(self._settle)
         if len(self.classes) < 2 and self._closed:
             raise ModelError(f"{self.title} has only the class {listed(self.classes)}; there is no decision to flip")
@@ -96,7 +97,11 @@ class Reader:
         if self.watch is not None:
             self.watch.learning = True
         try:
-            learn()
+            try:
+                learn()
+            except SlowModelError:  # a single row shows how long many may take
+                self._ask(self.model.adapter.kinds[:1], self.probe[:1])
+                learn()
         except ModelError:
             taken = self._taken(self.probe) if self.tolerant else self.probe
             if len(taken) in (0, len(self.probe)):
@@ -106,11 +111,6 @@ class Reader:
         finally:
             if self.watch is not None:
                 self.watch.learning = False
-
-    def _time(self) -> None:
-        """Asks about a single row, which shows how long many may take."""
-        if self.watch is not None:
-            self._ask(self.model.adapter.kinds[:1], self.probe[:1])
 
     def _settle(self) -> None:
         """Learns what the model does not say about itself."""
@@ -146,8 +146,8 @@ class Reader:
         wanted = tuple(kinds)
         return self._within_time(lambda: self._read(rows, wanted), rows)
 
-    def _within_time(self, call: Callable[[], T], rows: np.ndarray, share: float = 1.0) -> T:
-        return call() if self.watch is None else self.watch.run(call, len(rows), share)
+    def _within_time(self, call: Callable[[], T], rows: np.ndarray, share: float = 1.0, *, alone: bool = False) -> T:
+        return call() if self.watch is None else self.watch.run(call, len(rows), share, alone=alone)
 
     def _read(self, rows: np.ndarray, wanted: tuple[AnswerKind, ...]) -> Answers:
         unseen = self.layout.has_unseen(rows)
@@ -178,19 +178,26 @@ class Reader:
         not. A model that fails on a row of the probe, too, has stopped to work, and its error is raised.
         """
         wanted = tuple(kinds)
+        owners = np.arange(len(rows)) if owners is None else owners
+        one, before = bool((owners == owners[0]).all()), self.count.rows
         try:
-            return np.arange(len(rows)), self.read(rows, wanted), {}
-        except ModelError as error:
-            if not (self.tolerant or isinstance(error, SlowModelError)):
+            answers = self._within_time(lambda: self._read(rows, wanted), rows, alone=one)
+            return np.arange(len(rows)), answers, {}
+        except SlowModelError as error:
+            if one:
+                self.uncharged += self.count.rows - before - len(rows) * len(wanted)
+                return np.empty(0, dtype=np.intp), {}, dict.fromkeys(range(len(rows)), error)
+        except ModelError:
+            if not self.tolerant:
                 raise
         self.read(self.probe[:1], wanted)
-        owners = np.arange(len(rows)) if owners is None else owners
 
         def ask(at: np.ndarray) -> Answers:
-            share = 1.0 if (owners[at] == owners[at[0]]).all() else SUSPECTED
-            return self._within_time(lambda: self._read(rows[at], wanted), at, share)
+            alone = bool((owners[at] == owners[at[0]]).all())
+            return self._within_time(lambda: self._read(rows[at], wanted), at, 1.0 if alone else SUSPECTED, alone=alone)
 
         parts, failures = by_halves(ask, np.arange(len(rows)), owners)
+        self.uncharged += self.count.rows - before - len(rows) * len(wanted)
         broken = [error for error in failures.values() if not isinstance(error, SlowModelError)]
         if broken and not self.tolerant:
             raise broken[0]
@@ -215,6 +222,7 @@ class Reader:
 
         The array has the model's `columns`; it must not be empty.
         """
+        self.uncharged += len(array)
         return self._within_time(lambda: self.model.gradient(self._adapter, array, k, self.count), array)
 
     @property

@@ -17,7 +17,6 @@ T = TypeVar("T")
 PATIENCE: Final = 4.0
 """A call that takes this many times as long as usual is slow; less may be chance."""
 
-
 SUSPECTED: Final = 1 / 16
 """The share of the timeout for part of the rows of a call that was too slow, until they are those of one owner."""
 
@@ -29,10 +28,11 @@ class SlowModelError(ModelError):
 class Watch:
     """Runs calls to one model in threads of their own, and stops waiting for those that take too long.
 
-    A call about n rows may take `timeout` + 4 c · max(1, n / m) seconds, where c seconds is what the model took about m
-    rows of the probe. So a row that takes `timeout` longer than others is noticed among any number of them, and a model
-    that is slow about all rows may be asked about many at once. Python cannot stop a thread: one that is not waited for
-    any more goes on until the model returns, but does not keep the process alive.
+    A call about n rows may take `allowed` + 4 c · max(1, n / m) seconds, where c seconds is what the model took about m
+    rows of the probe. So a row that takes `allowed` longer than others is noticed among any number of them, and a model
+    that is slow about all rows may be asked about many at once. A call about the rows of a single owner may take
+    `allowed` seconds. Python cannot stop a thread: one that is not waited for any more goes on until the model returns,
+    but does not keep the process alive.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ class Watch:
     def __init__(self, timeout: float, title: str) -> None:
         self.timeout = timeout
         self.title = title
+        self.allowed = timeout
+        """The seconds that the owner of rows has left; a search lowers them."""
         self.learning = False
         """Whether calls are about the probe, so that they show how long the model usually takes."""
         self._seconds, self._rows = 0.0, 1
@@ -53,9 +55,12 @@ class Watch:
         """How many seconds a call about so many rows usually takes."""
         return self._seconds * max(1.0, rows / self._rows)
 
-    def run(self, call: Callable[[], T], rows: int, share: float = 1.0) -> T:
-        """What `call` returns or raises; a `SlowModelError` if it takes longer than this share of its limit."""
-        limit = share * self.timeout + PATIENCE * self.usual(rows)
+    def run(self, call: Callable[[], T], rows: int, share: float = 1.0, *, alone: bool = False) -> T:
+        """What `call` returns or raises; a `SlowModelError` if it takes longer than this share of what is allowed.
+
+        `alone` says that all rows are those of one owner.
+        """
+        limit = share * self.allowed + (0.0 if alone else PATIENCE * self.usual(rows))
         context, settings = copy_context(), sklearn.get_config()
         returned: list[T] = []
         raised: list[BaseException] = []

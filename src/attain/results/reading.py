@@ -25,7 +25,8 @@ _FOLLOWS: Final = {"sentences", "changes"}
 """What a file may lack, since it follows from the rest."""
 _KEYS: Final = {
     *("format", "schema", "library", "columns", "index", "method", "target", "target_name", "probability", "status"),
-    *("rows", "owners", "percentiles", "person_figures", "option_figures", "notes", "rows_asked", "laws"),
+    *("rows", "owners", "percentiles", "person_figures", "option_figures", "notes", "laws"),
+    *("rows_asked", "rows_uncharged"),
     *("unreadable", "intervals", "settings", "importances", "attributions"),
 }
 
@@ -91,11 +92,12 @@ def _plain_fields(content: Mapping[str, Any]) -> dict[str, Any]:
         "target_name": str | None,
         "probability": float | int | None,
         "rows_asked": int,
+        "rows_uncharged": int,
         "settings": dict,
         "notes": list,
     }
     wrong = [name for name, kind in types.items() if not isinstance(content[name], kind)]
-    wrong += [name for name in ("probability", "rows_asked") if isinstance(content[name], bool)]
+    wrong += [name for name in ("probability", "rows_asked", "rows_uncharged") if isinstance(content[name], bool)]
     if wrong or not all(isinstance(note, str) for note in content["notes"]):
         raise ValueError(f"the wrong type for {', '.join(wrong) or 'notes'}")
     if content["probability"] is not None and not 0 <= content["probability"] <= 1:

@@ -50,7 +50,10 @@ class Record:
     """Figures with one value per option (m,)."""
     notes: tuple[str, ...] = ()
     rows_asked: int = 0
-    """All rows that models were asked about in this call: those charged to a person, probes and training rows."""
+    """All rows that models were asked about in this call, once for each score or decision."""
+    rows_uncharged: int = 0
+    """Those of them that are charged to nobody: the probe, training rows, gradients, rows of importance and
+    contributions, and rows asked again after an error. All others are charged: the sum of the figure `rows_scored`."""
     unreadable: Mapping[int, str] = field(default_factory=dict, repr=False)
     """The people whose record cannot be read, by position, each with a sentence that says why."""
     target_name: str | None = None

@@ -54,6 +54,7 @@ def to_json(result: Record) -> str:
         "option_figures": {name: _vector(values) for name, values in result.option_figures.items()},
         "notes": list(result.notes),
         "rows_asked": result.rows_asked,
+        "rows_uncharged": result.rows_uncharged,
         "laws": [asdict(law) for law in result.laws],
         "sentences": person_sentences(result),
         "changes": [{name: _plain(cell[name]) for name in CHANGES} for cell in result.changed_cells()],

@@ -15,8 +15,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from copy import copy
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -31,9 +32,13 @@ from attain.core import compiled
 from attain.core.errors import Interrupted, ModelError
 from attain.methods.base import Explainer
 from attain.methods.persistence import load
+from attain.methods.search import clock
+from attain.methods.search.clock import Clock
+from attain.models import Goal
 from attain.models.watch import SlowModelError
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
+from attain.tables import Region
 from attain.testing import people
 from attain.testing.rules import broken_rules
 
@@ -168,14 +173,29 @@ class ExplainerSuite:
     def test_rows_scored_never_exceed_the_budget_and_are_really_counted(self) -> None:
         from attain.models import Model
 
-        for budget in (40, 500):
+        for budget in (2, 7, 40, 500):
             model = Model(self._model)
             result = self._fitted(budget=budget, figures=False).explain(
                 model, _refused(self._model, 10), target=people.DESIRED, n=2
             )
             spent = result.person_figures["rows_scored"]
             assert (spent <= budget).all()
-            assert spent.sum() <= result.rows_asked == model.rows
+            assert spent.sum() + result.rows_uncharged == result.rows_asked == model.rows
+
+    def test_nobody_takes_longer_than_the_timeout(self) -> None:
+        """Every look at the rules takes 0.02 seconds and every call of the model 0.1, by a clock of the test's own."""
+        timeout = 2.0
+        everything: dict[str, Any] = {"n": 3, "slack": 5, "ranges": True, "importance": True, "contributions": True}
+        for options in ({}, everything):
+            for model in (self._constant, self._model):
+                explainer, X = self._fitted(), _refused(self._model, 3)
+                with _SlowWorld() as world:
+                    result = explainer.explain(model, X, target=people.DESIRED, timeout=timeout, **options)
+                assert world.seconds <= len(X) * timeout + 1, f"{world.seconds:.1f} s, with {options}"
+                assert len(result) == len(X)
+            with _SlowWorld() as world:
+                explainer.menu(self._model, X.iloc[:1], target=people.DESIRED, most=2, timeout=timeout)
+            assert world.seconds <= timeout + 1, f"the menu took {world.seconds:.1f} s"
 
     def test_an_interruption_keeps_what_is_done(self) -> None:
         explainer = self._fitted()
@@ -493,6 +513,52 @@ class ExplainerSuite:
         assert explainer.get_params() == before
         assert explainer.n_features_in_ == X.shape[1]
         assert list(explainer.feature_names_in_) == list(X.columns)
+
+
+class _SlowWorld:
+    """Within it, looks at the rules and calls of the model take seconds, of a clock that nothing else advances."""
+
+    def __init__(self) -> None:
+        self._now = self._start = 0.0
+        self._stack = ExitStack()
+
+    @property
+    def seconds(self) -> float:
+        """How long everything took since people's time began to run."""
+        return self._now - self._start
+
+    def __enter__(self) -> _SlowWorld:
+        for owner, name, seconds in (
+            (Region, "settled", 0.02),
+            (Region, "final_form", 0.02),
+            (Region, "admits", 0.02),
+            (Region, "allows", 0.02),
+            (Region, "kept", 0.02),
+            (Goal, "judge", 0.1),
+            (Goal, "decide", 0.1),
+        ):
+            self._stack.enter_context(patch.object(owner, name, self._slowed(getattr(owner, name), seconds)))
+        self._stack.enter_context(patch.object(clock, "time", self))
+        self._stack.enter_context(patch.object(Clock, "of", self._begun))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def perf_counter(self) -> float:
+        return self._now
+
+    def _begun(self, goal: Any, number: int) -> Clock:
+        self._start = self._now
+        return Clock(number, goal.timeout)
+
+    def _slowed(self, function: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+        @wraps(function)
+        def slower(*args: Any, **named: Any) -> Any:
+            self._now += seconds if len(args[1]) else 0.0
+            return function(*args, **named)
+
+        return slower
 
 
 class _Constant:

@@ -202,6 +202,9 @@ class _Check:
     def __call__(self, item: flip_set.Item) -> bool:
         return self._good(item)
 
+    def seconds_left(self) -> float:
+        return np.inf
+
     def broken(self, columns: np.ndarray, cells: np.ndarray, chosen: np.ndarray) -> Iterator[Any]:
         yield from ()
 

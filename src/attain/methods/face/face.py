@@ -129,6 +129,7 @@ class FACE(Explainer):
         if self.least_probability:
             surer = self._goal(goal.model, goal.target, self.least_probability, tolerant=goal.reader.tolerant)
             good &= surer.judge(graph.values).met
+            goal.reader.count.add(surer.rows_asked)
         return good
 
     def _notes(self, inspected: Any) -> tuple[str, ...]:

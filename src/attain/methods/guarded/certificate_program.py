@@ -28,6 +28,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
+from attain.core.limits import TIMEOUT
 from attain.methods.guarded.settings import GuardedSettings
 
 _EQUAL = 1e-9
@@ -232,7 +233,7 @@ class BallProgram:
                 LinearConstraint(csr_array(np.vstack((rows, costs))), -np.inf, np.append(high, least)),
                 LinearConstraint(csr_array(choose), 1, 1),
             ],
-            options={"mip_rel_gap": 0.0, "node_limit": self.max_nodes},
+            options={"mip_rel_gap": 0.0, "node_limit": self.max_nodes, "time_limit": TIMEOUT},
         )
         if result.status == 2:
             return least, math.inf

@@ -12,6 +12,7 @@ import numpy as np
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
+from attain.core.limits import TIMEOUT
 from attain.methods.base import Explainer, StandIns
 from attain.methods.context import ModelContext
 from attain.methods.densities import (
@@ -242,7 +243,7 @@ class Guarded(Explainer):
         ranges: bool = False,
         importance: bool = False,
         contributions: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = TIMEOUT,
         robust: Sequence[Any] | Refit | None = None,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.

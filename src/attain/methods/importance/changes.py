@@ -67,14 +67,17 @@ def find_importances(
 
     For m changes the model is asked about 2^m + m + 1 rows, or 256 (m + 1) + m + 1 where there are more than 12. They
     are not charged to budgets, which are for searching. `typicality` gives the level of rows, (n,); NaN without a
-    guard.
+    guard. Answers of rows whose time is spent have no entries.
     """
     chosen = problem.region.changed(rows, owners)
     chosen[:, [one.column for one in problem.region.book.derivations]] = False
     gain, needed = np.full(rows.shape, math.nan), np.zeros(rows.shape)
     level = typicality(rows)
     falls = np.where(np.isnan(level)[:, None], math.nan, np.zeros(rows.shape))
-    for some in _batches(chosen.sum(axis=1)):
+    for batch in _batches(chosen.sum(axis=1)):
+        some = batch[~problem.ledger.late[owners[batch]]]
+        if not some.size:
+            continue
         gains, flips, undone = _played(problem, rows[some], owners[some], chosen[some])
         at, column = np.nonzero(chosen[some])
         at = some[at]
@@ -84,6 +87,7 @@ def find_importances(
     spare = _together(problem, rows, owners, chosen, falls == 1)
     listed, clocks = ~unchanged(problem.region.factuals[owners], rows), list(problem.region.schema.clocks)
     listed[:, clocks] &= chosen[:, clocks]
+    listed &= ~problem.ledger.late[owners, None]
     cells = option, column = np.nonzero(listed)
     return Importances(option, column, gain[cells], needed[cells], falls[cells], spare[cells].astype(np.float64))
 
@@ -95,7 +99,7 @@ def _together(
     some = np.flatnonzero(spare.any(axis=1))
     own = problem.region.factuals[owners[some]]
     without = problem.region.derived(np.where(chosen[some] & ~spare[some], rows[some], own), own)
-    met = problem.goal.judge(without, owners[some])[0] if len(some) else np.zeros(0, dtype=bool)
+    met = problem.ledger.judge(problem.goal, without, owners[some], charged=False).met
     left = np.zeros_like(spare)
     left[some[met]] = spare[some[met]]
     return left
@@ -123,7 +127,7 @@ def _played(
         part = versions[start : start + len(game.coalitions)]
         part[:, cells] = np.where(game.coalitions, row[cells], part[:, cells])
     versions = region.derived(versions, factuals)
-    met, score = problem.goal.judge(versions, np.repeat(owners, sizes))[:2]
+    met, score = problem.ledger.judge(problem.goal, versions, whose, charged=False)[:2]
     gains = [game.values(worth) for game, worth in zip(games, np.split(score, starts[1:]), strict=True)]
     without = np.concatenate([start + np.arange(cells.sum()) for start, cells in zip(starts, chosen, strict=True)])
     return np.concatenate(gains), met[without], versions[without]

@@ -44,7 +44,14 @@ class Deciding:
         return final, same & region.admits(final, owners)
 
     def hold(self, rows: np.ndarray, answers: np.ndarray, owners: np.ndarray, ask: bool = False) -> np.ndarray:
-        """Which rows keep all rules and laws and flip the decision, (n,); `ask` does so without the score."""
+        """Which rows keep all rules and laws and flip the decision, (n,); `ask` does so without the score.
+
+        None of owners whose time is spent.
+        """
+        holds = ~self.problem.ledger.late[owners]
+        if not holds.all():
+            holds[holds] = self.hold(rows[holds], answers[holds], owners[holds], ask)
+            return holds
         final, holds = self.kept(rows, answers, owners)
         left = np.flatnonzero(holds)
         if not left.size:

@@ -23,17 +23,17 @@ _AT_ONCE: Final = 64
 def find_ranges(
     problem: Problem, rows: np.ndarray, owners: np.ndarray, percentiles: Percentiles, score: ProductScore | None
 ) -> Ranges:
-    """The ranges round answers (m, d) of the rows `owners`, (m,), sorted; none where the budget does not allow it.
+    """The ranges round answers (m, d) of the rows `owners`, (m,), sorted; none where the budget or the time is spent.
 
     `score` is that of a linear model or a tree ensemble; without one, the model is asked about every value tried.
     """
     changed = problem.region.changed(rows, owners)
     able = np.flatnonzero(_affordable(problem, changed, owners, score))
     deciding = Deciding(problem, score)
-    parts = [
-        _ranges(deciding, percentiles, rows[some], owners[some], changed[some], some)
-        for some in np.split(able, range(_AT_ONCE, len(able), _AT_ONCE))
-    ]
+    parts = []
+    for batch in np.split(able, range(_AT_ONCE, len(able), _AT_ONCE)):
+        some = batch[~problem.ledger.late[owners[batch]]]
+        parts.append(_ranges(deciding, percentiles, rows[some], owners[some], changed[some], some))
     return Ranges.joined(parts)
 
 
@@ -45,7 +45,7 @@ def _affordable(problem: Problem, changed: np.ndarray, owners: np.ndarray, score
         price += changed @ np.array(values) + TRIED * GROWING
     total = np.concatenate(([0], np.cumsum(price)))
     own = total[1:] - total[np.searchsorted(owners, owners)]
-    return np.asarray(own <= problem.ledger.left[owners])
+    return np.asarray(own * problem.goal.most_questions <= problem.ledger.left[owners])
 
 
 def _ranges(

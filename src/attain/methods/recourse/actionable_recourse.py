@@ -150,7 +150,7 @@ class ActionableRecourse(Explainer):
 
         search.run(propose)
         rows, owners = search.pool.rows, search.pool.owners
-        rows = sparse(rows, owners, actions.costs(rows, owners), region, problem.accepts)
+        rows = sparse(rows, owners, actions.costs(rows, owners), problem)
         cost = actions.cost(rows, owners)
         rows, owners, cost = diverse(rows, owners, cost, region, problem.options)
         status = problem.statuses(owners, problem.spent(search.reserve + self.samples))

@@ -44,13 +44,16 @@ class ExactRecourse:
         status = [Status.OUT_OF_REACH] * len(problem)
         items: list[tuple[int, Item]] = []
         waiting = np.arange(len(problem))
+        both = problem.price + problem.goal.last_questions
         for nudge in _NUDGES:
             proposed: list[tuple[int, Item]] = []
             for i in waiting.tolist():
+                if ledger.late[i]:
+                    continue
                 need = score.threshold - own[i] + nudge * max(1.0, abs(own[i]), abs(score.threshold))
                 program = actions.program(i, score, float(need))
                 # every item is asked about now, and again in the last check
-                affordable = min(problem.options, int(ledger.left[i]) // 2)
+                affordable = min(problem.options, int(ledger.left[i]) // both)
                 if certainly_none(program):
                     status[i] = Status.NO_RECOURSE
                 elif affordable < 1:
@@ -58,6 +61,7 @@ class ExactRecourse:
                 else:
                     found = self.flip_set(program, ScoreCheck(problem, i, score))
                     proposed += [(i, item) for item in islice(found, affordable)]
+                ledger.charge_time(i)
             rows, owners = written(problem, proposed)
             accepted = problem.accepts(rows, owners)
             items += [pair for pair, good in zip(proposed, accepted, strict=True) if good]
@@ -89,7 +93,11 @@ class RulesCheck:
 
     def __init__(self, problem: Problem, i: int) -> None:
         self._problem = problem
+        self._ledger = problem.ledger.subset(np.array([i]))
         self._i = i
+
+    def seconds_left(self) -> float:
+        return float(self._ledger.seconds_left[0])
 
     def __call__(self, item: Item) -> bool:
         return self._good(written(self._problem, [(self._i, item)])[0])

@@ -33,6 +33,10 @@ class Check(Protocol):
         """Whether the item is an answer."""
         ...
 
+    def seconds_left(self) -> float:
+        """How long the search may still take."""
+        ...
+
     def broken(
         self, columns: np.ndarray, cells: np.ndarray, chosen: np.ndarray
     ) -> Iterator[tuple[list[int], np.ndarray]]:
@@ -128,7 +132,7 @@ class FlipSet:
             return None
         solver = by_programming if program.rows else by_knapsack
         for _ in range(_MOST_REJECTED):
-            actions, proven = solver(program, self._cost)
+            actions, proven = solver(program, self._cost, self._check.seconds_left())
             self._complete &= proven
             if actions is None:
                 return None
@@ -204,7 +208,10 @@ def _group(choices: Choices) -> Group:
     return Group(choices.cost, choices.gain, choices.changes)
 
 
-def by_knapsack(program: Program, cost: RecourseCost) -> Chosen:
+def by_knapsack(program: Program, cost: RecourseCost, seconds: float) -> Chosen:
+    """The choice by dynamic programming, which is not begun without time left."""
+    if seconds <= 0:
+        return Chosen(None, False)
     groups = [_group(some) for some in program.choices]
     if cost != "max":
         return Chosen(cheapest(groups, program.need, program.most))
@@ -217,22 +224,25 @@ def by_knapsack(program: Program, cost: RecourseCost) -> Chosen:
     return Chosen(None if chosen is None else [int(keep[a]) for keep, a in zip(within, chosen, strict=True)])
 
 
-def by_programming(program: Program, cost: RecourseCost) -> Chosen:
-    """The same choice by HiGHS; for the largest cost, first the least limit, then the least total within it."""
+def by_programming(program: Program, cost: RecourseCost, seconds: float) -> Chosen:
+    """The same choice by HiGHS; for the largest cost, first the least limit, then the least total within it.
+
+    `seconds` is the most time that each of them may take.
+    """
     costs = np.concatenate([some.cost for some in program.choices])
     if cost != "max":
-        return _programmed(program, costs, None)
-    first = _programmed(program, np.zeros(len(costs)), costs)
+        return _programmed(program, costs, None, seconds)
+    first = _programmed(program, np.zeros(len(costs)), costs, seconds / 2)
     if first.actions is None:
         return first
     limit = max(some.cost[action] for some, action in zip(program.choices, first.actions, strict=True))
-    second = _programmed(program, np.where(costs > limit + _SLACK, np.inf, costs), None)
+    second = _programmed(program, np.where(costs > limit + _SLACK, np.inf, costs), None, seconds / 2)
     if second.actions is None:
         return Chosen(first.actions, False)
     return Chosen(second.actions, first.proven and second.proven)
 
 
-def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | None) -> Chosen:
+def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | None, seconds: float) -> Chosen:
     """One binary variable for each action; with `largest`, one more variable that no chosen action's cost exceeds."""
     sizes = [len(some.cost) for some in program.choices]
     total, extra = sum(sizes), 0 if largest is None else 1
@@ -255,6 +265,7 @@ def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | N
         conditions,
         upper=np.append(allowed.astype(np.float64), np.full(extra, np.inf)),
         integral=np.append(np.ones(total), np.zeros(extra)),
+        seconds=seconds,
     )
     if solution.x is None:
         return Chosen(None, solution.proven)

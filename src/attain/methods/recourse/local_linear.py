@@ -64,7 +64,10 @@ class LocalSearch:
             self._ask(*self._moves.draw(waiting, inner, outer, self._samples // len(_RADII)))
         for _ in range(_ROUNDS):
             scored, before = self._transformed(), self.pool.nearest.copy()
-            proposals = [row for i in waiting for row in self._proposals(int(i), scored, propose)]
+            proposals: list[tuple[np.ndarray, int]] = []
+            for i in waiting.tolist():
+                proposals += self._proposals(i, scored, propose)
+                self._problem.ledger.charge_time(i)
             if not proposals:
                 return
             self._ask(np.array([row for row, _ in proposals]), np.array([i for _, i in proposals]))

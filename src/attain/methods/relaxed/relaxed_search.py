@@ -111,7 +111,7 @@ class RelaxedSearch(ABC):
             self.movable[owners, self.costs.cells(pool.rows, owners).argmax(axis=1)] = False
         rows, owners = np.concatenate([p.rows for p in pools]), np.concatenate([p.owners for p in pools])
         if self.sparsity:
-            rows = sparse(rows, owners, self.costs.cells(rows, owners), region, problem.accepts)
+            rows = sparse(rows, owners, self.costs.cells(rows, owners), problem)
         ranking = self.costs.of(rows, owners)
         if self.most_cost is not None:
             ranking = np.concatenate([pool.distances for pool in pools])
@@ -179,6 +179,8 @@ class RelaxedSearch(ABC):
         A row with more changes than allowed is solved again with its most important moves only.
         """
         region, relaxation = self.problem.region, self.relaxation
+        if self.problem.ledger.late[owners].all():
+            return np.zeros(len(owners), dtype=bool), self.start[owners]
         moves = self._solve(owners, level, self.movable, self.start[owners])
         reached = relaxation.rows(moves, owners)
         changed = region.changed(reached, owners)
@@ -233,5 +235,6 @@ class RelaxedSearch(ABC):
             moves[at], value[at], gradient[at] = trial[taken], after[taken], slope[taken]
             better = at[value[at] < least[at]]
             best[better], least[better] = moves[better], value[better]
-            active = active[(left[active] > 0) & ~(taken & done)]
+            late = self.problem.ledger.late[owners[active]]
+            active = active[(left[active] > 0) & ~(taken & done) & ~late]
         return best if self.keeps_best else moves

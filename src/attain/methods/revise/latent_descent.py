@@ -159,7 +159,7 @@ class LatentDescent:
         least, since = np.full(len(owners), np.inf), np.zeros(len(owners), dtype=np.int64)
         active = np.arange(len(owners))
         for step in range(1, self.settings.iterations + 1):
-            poor = ledger.left[owners[active]] < questions + self.problem.options
+            poor = ledger.left[owners[active]] < questions * self.problem.price + self.problem.last_price
             self.spent[owners[active[poor]]] = True
             active = active[~poor]
             if not active.size:

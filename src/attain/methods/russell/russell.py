@@ -101,15 +101,17 @@ class Russell(Explainer):
         own = factual_scores(problem, score)
         status = [Status.OUT_OF_REACH] * len(problem)
         found: list[tuple[int, _Nearest]] = []
+        both = problem.price + problem.goal.last_questions
         for i in range(len(problem)):
             # every option is asked about here, and again in the last check
-            affordable = min(problem.options, int(ledger.left[i]) // 2)
+            affordable = min(problem.options, int(ledger.left[i]) // both)
             if affordable < 1:
                 status[i] = Status.BUDGET_SPENT
                 continue
             polytope = MixedPolytope(region, i, score, self.spread_)
             diverse = _Diverse(problem, polytope, score, i, score.threshold - float(own[i]))
             found += [(i, nearest) for nearest in diverse.options(affordable)]
+            ledger.charge_time(i)
         rows = np.array([nearest.row for _, nearest in found]).reshape(-1, len(region.schema))
         owners = np.array([i for i, _ in found], dtype=np.intp)
         good = problem.accepts(rows, owners)
@@ -126,6 +128,7 @@ class _Diverse:
 
     def __init__(self, problem: Problem, polytope: MixedPolytope, score: LinearScore, i: int, lacking: float) -> None:
         self._region = problem.region
+        self._ledger = problem.ledger.subset(np.array([i]))
         self._polytope = polytope
         self._score = score
         self._owner = np.array([i])
@@ -159,7 +162,7 @@ class _Diverse:
         region, owner = self._region, self._owner
         need = self._lacking + _NUDGE * max(1.0, abs(self._lacking), abs(self._score.threshold))
         for attempt in range(_TRIES):
-            solved = self._polytope.solve(need, restricted)
+            solved = self._polytope.solve(need, restricted, float(self._ledger.seconds_left[0]))
             if solved is None:
                 return None
             proposed, solution = solved

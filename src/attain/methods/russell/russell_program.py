@@ -229,8 +229,11 @@ class MixedPolytope:
         """The variable of the state that column j has in a row."""
         return self._features[j].states[self.state(j, row)]
 
-    def solve(self, need: float, restricted: frozenset[int]) -> tuple[np.ndarray, Solution] | None:
-        """The nearest record that gains `need` with these variables at 0, and the solution; None for none."""
+    def solve(self, need: float, restricted: frozenset[int], seconds: float) -> tuple[np.ndarray, Solution] | None:
+        """The nearest record that gains `need` with these variables at 0, and the solution; None for none.
+
+        `seconds` is the most time that the solver may take.
+        """
         rows = [(self._gain, need, math.inf), *self._conditions]
         entries = [(r, variable, value) for r, (terms, _, _) in enumerate(rows) for variable, value in terms.items()]
         places, variables, coefficients = (np.array(part) for part in zip(*entries, strict=True))
@@ -242,6 +245,7 @@ class MixedPolytope:
             [LinearConstraint(matrix, [low for _, low, _ in rows], [top for _, _, top in rows])],
             upper=high,
             integral=np.array(self._whole),
+            seconds=seconds,
             presolve=False,  # with it, HiGHS may print a line of its own, where a program reads our output
         )
         return None if solution.x is None else (self._row(solution.x), solution)

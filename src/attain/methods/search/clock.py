@@ -1,4 +1,4 @@
-"""How long the model takes for each person, against a limit."""
+"""How long each person's search takes, against a limit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ Judge = Callable[[np.ndarray, np.ndarray | None], Judgement]
 
 _CHANCE: Final = 0.05
 """Seconds that a call may take by chance alone, such as for collecting garbage."""
+GRACE: Final = 0.5
+"""Seconds for the last check of a person whose time is spent."""
 
 
 class Clock:
-    """Seconds of model time, person by person, against a limit.
+    """Seconds of search, person by person, against a limit.
 
-    The seconds of a call are shared evenly over its rows. Where it takes much longer than usual, it is not known whose
-    rows were slow: these people are charged the usual time, and from then on each half of them is asked about in calls
-    of its own. So a person whose rows are slow is soon asked about alone, and charged all of it; the others are not.
+    The seconds of a call to the model are shared evenly over its rows. Where it takes much longer than usual, it is not
+    known whose rows were slow: these people are charged the usual time, and from then on each half of them is asked
+    about in calls of its own. So a person whose rows are slow is soon asked about alone, and charged all of it; the
+    others are not. All other seconds are those of the people who are searched together, in equal shares.
 
     Parameters
     ----------
@@ -37,16 +40,25 @@ class Clock:
         self.timeout = timeout
         self.seconds = np.zeros(people)
         self._group = np.zeros(people, dtype=np.intp)
+        self._charged_until = time.perf_counter()
 
     @classmethod
     def of(cls, goal: GoalLike, people: int) -> Self | None:
         """The clock for a goal with a timeout; None for one without."""
         return None if goal.timeout is None else cls(people, goal.timeout)
 
+    def charge(self, people: np.ndarray) -> None:
+        """Charges the time since the last charge to those of the people, distinct, who have time left."""
+        now = time.perf_counter()
+        able = people[self.seconds[people] <= self.timeout]
+        if able.size:
+            self.seconds[able] += (now - self._charged_until) / len(able)
+        self._charged_until = now
+
     @property
-    def over(self) -> np.ndarray:
-        """Whose time is spent, (n,)."""
-        return np.asarray(self.seconds > self.timeout)
+    def left(self) -> np.ndarray:
+        """The seconds that each person has left, (n,); 0 or less where their time is spent."""
+        return np.asarray(self.timeout - self.seconds)
 
     def judged(
         self, goal: GoalLike, judge: Judge, rows: np.ndarray, people: np.ndarray, chosen: np.ndarray
@@ -66,11 +78,15 @@ class Clock:
 
     def _timed(self, goal: GoalLike, judge: Judge, rows: np.ndarray, people: np.ndarray) -> Judgement:
         """What `judge` says of rows of one group, charged to these people."""
+        asked = np.unique(people)
+        self.charge(asked)
+        goal.allow(max(float(self.left[asked].max()), GRACE))
         started = time.perf_counter()
         judged = judge(rows, people)
-        seconds = time.perf_counter() - started
+        self._charged_until = time.perf_counter()
+        seconds = self._charged_until - started
         slow = people[list(judged.slow)]
-        others = np.unique(people[~np.isin(people, slow)])
+        others = np.setdiff1d(asked, slow)
         if len(others) > 1 or slow.size:
             usual = _CHANCE + PATIENCE * goal.usual_seconds(len(rows))
             if seconds > usual and not slow.size:

@@ -35,15 +35,21 @@ def solve(
     *,
     upper: np.ndarray,
     integral: np.ndarray,
+    seconds: float,
     presolve: bool = True,
 ) -> Solution:
-    """Minimises cost · x subject to 0 ≤ x ≤ upper and the constraints, with xᵢ an integer where `integral`."""
+    """Minimises cost · x subject to 0 ≤ x ≤ upper and the constraints, with xᵢ an integer where `integral`.
+
+    `seconds` is the most time that HiGHS may take; what it found until then is the solution.
+    """
+    if seconds <= 0:
+        return Solution(None, np.inf, False)
     result: Any = milp(
         cost,
         integrality=integral.astype(np.int64),
         bounds=Bounds(np.zeros(len(upper)), upper),
         constraints=constraints,
-        options={"mip_rel_gap": 0.0, "node_limit": NODES, "presolve": presolve},
+        options={"mip_rel_gap": 0.0, "node_limit": NODES, "presolve": presolve, "time_limit": seconds},
     )
     if result.x is None:
         return Solution(None, np.inf, result.status == 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from attain.methods.search.slack import Slack
 from attain.models import GoalLike, Judgement
 from attain.results.status import Status
 from attain.tables import Region
+
+_AT_ONCE: Final = 1_000_000
+"""Cells and rules of the candidates that are put into final form before the clock is looked at again."""
 
 
 class Ledger:
@@ -26,50 +29,78 @@ class Ledger:
     budget
         The largest number of rows that may be asked about for each owner.
     clock
-        The seconds of each owner, where they are limited; who has none left has no rows left either.
+        The seconds of each person, where they are limited; who has none left has no rows left either.
+    people
+        Which person of the clock each owner is, (n,); by default the one at the same position.
     """
 
-    def __init__(self, n_rows: int, budget: int, clock: Clock | None = None) -> None:
+    def __init__(self, n_rows: int, budget: int, clock: Clock | None = None, people: np.ndarray | None = None) -> None:
         self.budget = budget
         self.spent = np.zeros(n_rows, dtype=np.int64)
-        self._clock, self._people = clock, np.arange(n_rows)
+        self._clock, self._people = clock, np.arange(n_rows) if people is None else people
         self._parent: tuple[Ledger, np.ndarray] | None = None
 
     def subset(self, owners: np.ndarray, budget: int | None = None) -> Ledger:
         """The ledger of some owners; what is charged to it is charged here too."""
-        part = Ledger(len(owners), self.budget if budget is None else budget, self._clock)
+        part = Ledger(len(owners), self.budget if budget is None else budget, self._clock, self._people[owners])
         part.spent[:] = self.spent[owners]
-        part._people = self._people[owners]
         part._parent = (self, owners)
         return part
+
+    def fresh(self, owners: np.ndarray) -> Ledger:
+        """A ledger of some owners, each of whom may be there several times, with the whole budget each time.
+
+        Their time is what they have left, all times together.
+        """
+        return Ledger(len(owners), self.budget, self._clock, self._people[owners])
 
     @property
     def late(self) -> np.ndarray:
         """The owners whose time is spent, (n,)."""
-        return np.zeros(len(self.spent), dtype=bool) if self._clock is None else self._clock.over[self._people]
+        return np.asarray(self.seconds_left <= 0)
+
+    @property
+    def seconds_left(self) -> np.ndarray:
+        """How many seconds each owner has left, (n,); infinite without a limit."""
+        if self._clock is None:
+            return np.full(len(self.spent), np.inf)
+        self.charge_time()
+        return np.asarray(self._clock.left[self._people])
+
+    def charge_time(self, owner: int | None = None) -> None:
+        """Charges the time since it was last charged to all owners in equal shares, or to one of them."""
+        if self._clock is not None:
+            self._clock.charge(np.unique(self._people) if owner is None else self._people[[owner]])
 
     @property
     def left(self) -> np.ndarray:
         """How many rows may still be asked about for each owner, (n,)."""
         return np.where(self.late, 0, np.maximum(self.budget - self.spent, 0))
 
-    def judge(self, goal: GoalLike, rows: np.ndarray, owners: np.ndarray) -> Judgement:
-        """What the goal says of rows, charged to their owners whatever the budget says.
+    def judge(self, goal: GoalLike, rows: np.ndarray, owners: np.ndarray, *, charged: bool = True) -> Judgement:
+        """What the goal says of rows, charged to their owners whatever the budget says; their time is in any case.
 
         Rows of owners whose time is spent are not asked about, and do not meet the goal.
         """
-        return self._judged(goal, goal.judge, rows, owners, ~self.late[owners])
+        return self._judged(goal, goal.judge, rows, owners, ~self.late[owners], charged)
 
     def decide(self, goal: GoalLike, rows: np.ndarray, owners: np.ndarray) -> Judgement:
         """What the goal decides about rows in the end, charged to their owners, even if their time is spent."""
         return self._judged(goal, goal.decide, rows, owners, np.ones(len(rows), dtype=bool))
 
     def _judged(
-        self, goal: GoalLike, judge: Judge, rows: np.ndarray, owners: np.ndarray, chosen: np.ndarray
+        self,
+        goal: GoalLike,
+        judge: Judge,
+        rows: np.ndarray,
+        owners: np.ndarray,
+        chosen: np.ndarray,
+        charged: bool = True,
     ) -> Judgement:
         clock = self._clock
         judged = judge(rows, None) if clock is None else clock.judged(goal, judge, rows, self._people[owners], chosen)
-        self.charge(owners, judged.asked)
+        if charged:
+            self.charge(owners, judged.asked)
         return judged
 
     def affordable(self, owners: np.ndarray, reserve: int | np.ndarray = 0, price: int = 1) -> np.ndarray:
@@ -160,6 +191,11 @@ class Problem:
     def __len__(self) -> int:
         return len(self.region)
 
+    @property
+    def rows_searched(self) -> int:
+        """How many rows the models were asked about so far, but for gradients, and those asked again after errors."""
+        return sum(goal.rows_asked - goal.reader.uncharged for goal in (self.goal, *self.others))
+
     def subset(self, owners: np.ndarray) -> Self:
         """The problem of some rows; their budgets stay the same ones."""
         return replace(self, region=self.region.subset(owners), ledger=self.ledger.subset(owners))
@@ -179,9 +215,22 @@ class Problem:
 
     def affordable(self, owners: np.ndarray, reserve: int | np.ndarray | None = None) -> np.ndarray:
         """Which of these rows can still be asked about; `reserve` as in `evaluate`."""
-        reserve = self.options if reserve is None else reserve
-        price = self.goal.most_questions * (1 if self.slack is None else 1 + self.slack.most_questions)
-        return self.ledger.affordable(owners, reserve, price)
+        return self.ledger.affordable(owners, self._kept_back(reserve), self.price)
+
+    @property
+    def price(self) -> int:
+        """The most questions that `ask` asks about a row."""
+        return self.goal.most_questions * (1 if self.slack is None else 1 + self.slack.most_questions)
+
+    @property
+    def last_price(self) -> int:
+        """The most questions that the last check asks about all options of a row."""
+        return self.options * self.goal.last_questions
+
+    def _kept_back(self, reserve: int | np.ndarray | None) -> int | np.ndarray:
+        """The questions of the last check, and of as many rows more as `reserve` has more than there are options."""
+        more = 0 if reserve is None else np.maximum(reserve - self.options, 0)
+        return self.last_price + more * self.goal.most_questions
 
     def evaluate(
         self,
@@ -200,7 +249,8 @@ class Problem:
         rows, owners
             The candidates (n, d), and which row of the batch each is for, (n,).
         reserve
-            How many rows of its budget each owner keeps back; by default one for each option, for the last check.
+            For how many rows each owner keeps part of its budget back: at least one for each option, for the last
+            check, which is the default.
         where
             A further condition on the candidates in final form, (n, d) → (n,), checked before the model is asked.
         distinct
@@ -208,8 +258,7 @@ class Problem:
         in_final_form
             Says that the candidates are in final form already.
         """
-        region = self.region
-        rows, worth = (rows, region.admits(rows, owners)) if in_final_form else region.settled(rows, owners)
+        rows, worth = self._settled(rows, owners, in_final_form)
         if where is not None:
             worth &= where(rows)
         chosen = np.flatnonzero(worth)
@@ -220,6 +269,21 @@ class Problem:
         met, score = self.ask(rows[asked], owners[asked])
         return Evaluated(rows, asked, met, score, unaffordable)
 
+    def _settled(self, rows: np.ndarray, owners: np.ndarray, in_final_form: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The candidates in final form, and which of them keep the rules; some at a time, as long as there is time."""
+        region, late = self.region, self.ledger.late
+        size = _AT_ONCE // (len(region.schema) + len(region.book.rules)) + 1
+        if len(rows) <= size and not late.any():
+            return (rows, region.admits(rows, owners)) if in_final_form else region.settled(rows, owners)
+        settled, worth = rows.copy(), np.zeros(len(rows), dtype=bool)
+        for start in range(0, len(rows), size):
+            at = start + np.flatnonzero(~self.ledger.late[owners[start : start + size]])
+            if in_final_form:
+                worth[at] = region.admits(rows[at], owners[at])
+            else:
+                settled[at], worth[at] = region.settled(rows[at], owners[at])
+        return settled, worth
+
     def accepts(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which candidates are answers."""
         accepted = np.zeros(len(rows), dtype=bool)
@@ -228,8 +292,7 @@ class Problem:
 
     def spent(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
         """Whose budget is spent but for the reserve; `reserve` as in `evaluate`."""
-        reserve = self.options if reserve is None else reserve
-        return np.asarray(self.ledger.left <= reserve)
+        return np.asarray(self.ledger.left - self._kept_back(reserve) < self.price)
 
     def statuses(
         self, answered: np.ndarray, spent: np.ndarray | None = None, otherwise: Status = Status.OUT_OF_REACH

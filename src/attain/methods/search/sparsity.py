@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from attain.tables import Region
-
-Accept = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""(rows, their owners) → which rows are answers."""
+from attain.methods.search.problem import Problem
 
 
-def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, region: Region, accept: Accept) -> np.ndarray:
+def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, problem: Problem) -> np.ndarray:
     """The answers with every change taken back that is not needed, the smallest first.
 
     `sizes` holds how far each cell moved (0: not at all). Each change is taken back in turn and stays so where the row
     is still accepted. All answers go through it together: at most one question per feature and answer.
     """
-    rows = rows.copy()
+    rows, region = rows.copy(), problem.region
     order = np.argsort(np.where(sizes > 0, sizes, np.inf), axis=1, kind="stable")
     moved = (sizes > 0).sum(axis=1)
     for turn in range(int(moved.max(initial=0))):
-        active = np.flatnonzero(moved > turn)
+        active = np.flatnonzero((moved > turn) & ~problem.ledger.late[owners])
         columns = order[active, turn]
         trial = region.clocks_reset(rows[active], owners[active])
         trial[np.arange(len(active)), columns] = region.factuals[owners[active], columns]
@@ -31,6 +26,6 @@ def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, region: Regi
         left = region.changed(trial, owners[active]).sum(axis=1)
         before = region.changed(rows[active], owners[active]).sum(axis=1)
         taken = np.flatnonzero((left < before) & (left > 0))
-        accepted = accept(trial[taken], owners[active][taken])
+        accepted = problem.accepts(trial[taken], owners[active][taken])
         rows[active[taken[accepted]]] = trial[taken[accepted]]
     return rows

@@ -214,4 +214,4 @@ class _Tweaks:
         order = order[rank_within(owners[order]) < problem.options]
         rows, owners = rows[order], owners[order]
         sizes = self._moves.sizes(rows, owners)
-        return sparse(rows, owners, sizes, problem.region, problem.accepts), owners
+        return sparse(rows, owners, sizes, problem), owners

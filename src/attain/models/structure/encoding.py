@@ -69,7 +69,7 @@ class Preprocessing:
         for step in self.steps:
             try:
                 batch = step.transform(batch)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise ModelError(
                     f"the step {type(step).__name__} of {self._reader.title} raised {type(error).__name__} when "
                     f"transforming {len(rows)} rows: {error}"
