@@ -206,6 +206,14 @@ class Region:
             allowed = allowed & (within | (positions == self.factuals[owners, j, None]))
         return allowed
 
+    def _may_take(self, j: int, codes: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Whether each owner may take a level of column j, (m,): `_levels` at these positions."""
+        allowed = self.states[j][owners, codes]
+        if self.schema.features[j].ordered:
+            within = (codes >= self.low[owners, j]) & (codes <= self.high[owners, j])
+            allowed &= within | (codes == self.factuals[owners, j])
+        return np.asarray(allowed)
+
     def levels(self, j: int) -> np.ndarray:
         """The levels of column j each row may take, its own included, (n, K)."""
         return self._levels(j, np.arange(len(self)))
@@ -458,10 +466,9 @@ class Region:
         return result
 
     def _level(self, j: int, cells: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        allowed = self._levels(j, owners)
-        codes = np.clip(np.rint(np.where(np.isnan(cells), -1, cells)), -1, allowed.shape[1] - 1).astype(np.intp)
-        possible = (codes >= 0) & allowed[np.arange(len(codes)), codes]
-        return np.where(possible, codes, math.nan)
+        most = self.states[j].shape[1] - 1
+        codes = np.clip(np.rint(np.where(np.isnan(cells), -1, cells)), -1, most).astype(np.intp)
+        return np.where((codes >= 0) & self._may_take(j, codes, owners), codes, math.nan)
 
     def admits(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which rows in final form change something and satisfy what final form does not ensure.
@@ -538,10 +545,10 @@ class Region:
         moved: np.ndarray,
         owners: np.ndarray,
     ) -> None:
-        known = np.isin(cells, np.arange(len(feature.levels)))
+        known = (cells >= 0) & (cells < len(feature.levels)) & (cells == np.rint(cells))
         broken["level"] |= moved & ~known
         codes = np.where(known, cells, 0).astype(np.intp)
-        broken["transition"] |= moved & known & ~self._levels(j, owners)[np.arange(len(codes)), codes]
+        broken["transition"] |= moved & known & ~self._may_take(j, codes, owners)
 
     @cached_property
     def following(self) -> frozenset[int]:
@@ -569,7 +576,7 @@ class Region:
                 broken |= outside & moved
             else:
                 at = np.flatnonzero(moved & ~np.isnan(cells))
-                broken[at] |= ~self._levels(j, owners[at])[np.arange(len(at)), cells[at].astype(np.intp)]
+                broken[at] |= ~self._may_take(j, cells[at].astype(np.intp), owners[at])
         return broken
 
 

@@ -182,14 +182,13 @@ def test_a_limit_before_any_answer_is_not_called_no_recourse(monkeypatch: pytest
     assert stopped == tuple(Status.OUT_OF_REACH if one is Status.FOUND else one for one in expected)
 
 
-def test_items_after_a_part_that_was_given_up_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_after_a_part_that_was_given_up_are_not_proven() -> None:
     choices = [_choices(0, [0.0, 1.0], [0.0, 1.0]), _choices(1, [0.0, 1.5], [0.0, 1.0])]
     rows = [Row((np.zeros(2), np.zeros(2)), -np.inf, 1.0)]
     program = Program(choices, rows, need=1.0, most=2, reach=None, whole=False)
-    monkeypatch.setattr(flip_set, "_MOST_REJECTED", 1)
     every = flip_set.FlipSet(program, "total", _Check(lambda item: True)).distinct()
     assert [(set(item.changed), item.proven) for item in every] == [({0}, True), ({1}, True), ({0, 1}, True)]
-    some = flip_set.FlipSet(program, "total", _Check(lambda item: item.changed != {1})).distinct()
+    some = flip_set.FlipSet(program, "total", _Check(lambda item: item.changed != {1}), most_rejected=1).distinct()
     assert [(set(item.changed), item.proven) for item in some] == [({0}, True), ({0, 1}, False)]
 
 

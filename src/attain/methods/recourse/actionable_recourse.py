@@ -31,6 +31,8 @@ Difference = Literal["distinct", "exclusive"]
 
 _PROPOSED = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
+_MOST_REJECTED = 5
+"""How many choices of a local model, which is a guess in any case, may break a rule before it is given up."""
 _ROWS_AT_ONCE = 1_000
 
 
@@ -146,7 +148,8 @@ class ActionableRecourse(Explainer):
         def propose(i: int, model: LinearScore, needs: Sequence[float]) -> Iterator[Item]:
             program = actions.program(i, model, 0.0)
             for need in needs:
-                yield from islice(exact.flip_set(replace(program, need=need), RulesCheck(problem, i)), _PROPOSED)
+                found = exact.flip_set(replace(program, need=need), RulesCheck(problem, i), _MOST_REJECTED)
+                yield from islice(found, _PROPOSED)
 
         search.run(propose)
         rows, owners = search.pool.rows, search.pool.owners

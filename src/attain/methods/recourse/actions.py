@@ -422,7 +422,7 @@ class Actions:
                 cells = self._region.factuals[[i], j] if place is None else choices[place].cells[:, 0]
                 known = ordinary(schema.features[j], cells)
                 terms = np.where(known, weight * np.where(known, cells, 0.0), 0.0)
-                most += float(np.abs(terms).max())
+                most += float(np.abs(terms).max(initial=0.0))
                 if place is None:
                     fixed += float(terms[0])
                     lifted |= not known[0]

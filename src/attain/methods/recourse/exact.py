@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from attain.methods.recourse.actions import Actions, Program, RecourseCost
-from attain.methods.recourse.flip_set import Check, FlipSet, Item, certainly_none
+from attain.methods.recourse.flip_set import MOST_REJECTED, Check, FlipSet, Item, certainly_none
 from attain.methods.search.factual_scores import factual_scores
 from attain.methods.search.problem import Answers, Problem
 from attain.models.structure.linear import LinearScore
@@ -82,9 +82,9 @@ class ExactRecourse:
             rows, owners, np.array([item.cost for _, item in items]), status, {"cost": cost, "proven": proven}
         )
 
-    def flip_set(self, program: Program, check: Check) -> Iterator[Item]:
-        """The items of one row, cheapest first."""
-        items = FlipSet(program, self.cost, check)
+    def flip_set(self, program: Program, check: Check, most_rejected: int = MOST_REJECTED) -> Iterator[Item]:
+        """The items of one row, cheapest first; a part is given up after so many choices that fail their check."""
+        items = FlipSet(program, self.cost, check, most_rejected)
         return items.exclusive() if self.exclusive else items.distinct()
 
 

@@ -46,7 +46,7 @@ class Check(Protocol):
 
 Features: TypeAlias = frozenset[int]
 
-_MOST_REJECTED: Final = 50
+MOST_REJECTED: Final = 50
 """How many choices of one part may fail their check before the part is given up."""
 _SLACK: Final = 1e-9
 
@@ -87,8 +87,8 @@ class FlipSet:
     Once a part was left unsolved because of a limit, a cheaper item may hide there: later items are not `proven`.
     """
 
-    def __init__(self, program: Program, cost: RecourseCost, check: Check) -> None:
-        self._program, self._cost, self._check = program, cost, check
+    def __init__(self, program: Program, cost: RecourseCost, check: Check, most_rejected: int = MOST_REJECTED) -> None:
+        self._program, self._cost, self._check, self._most_rejected = program, cost, check, most_rejected
         self._complete = True
 
     def exclusive(self) -> Iterator[Item]:
@@ -131,7 +131,7 @@ class FlipSet:
         if program is None or any(not len(some.cost) for some in program.choices):
             return None
         solver = by_programming if program.rows else by_knapsack
-        for _ in range(_MOST_REJECTED):
+        for _ in range(self._most_rejected):
             actions, proven = solver(program, self._cost, self._check.seconds_left())
             self._complete &= proven
             if actions is None:
@@ -146,7 +146,7 @@ class FlipSet:
 
 def certainly_none(program: Program) -> bool:
     """Whether no allowed change at all gains enough, whatever values the grid has."""
-    if program.reach is None:
+    if program.reach is None or not all(len(some.cost) for some in program.reach):
         return False
     groups = [_group(some) for some in program.reach]
     return most_gain(groups, np.inf, program.most) < program.need - _SLACK * max(1.0, abs(program.need))

@@ -33,6 +33,7 @@ _RIDGE: Final = 1e-3
 _WIDTH: Final = 0.75
 """The kernel's width, as a share of the root of the dimension."""
 _EDGE: Final = 1e-4
+_LEAST_WEIGHT: Final = 1e-12
 
 
 class LocalSearch:
@@ -134,9 +135,15 @@ class LocalSearch:
 
 
 def _slopes(points: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """The ridge regression through the origin, (p,): (XᵀWX + ρI)⁻¹ XᵀWy with W = exp(−‖x‖² / 2w²)."""
+    """The ridge regression through the origin, (p,): (XᵀWX + ρI)⁻¹ XᵀWy with W = exp(−‖x‖² / 2w²).
+
+    With more coordinates than points it is solved in the points: Xᵀ (XXᵀ + ρW⁻¹)⁻¹ y.
+    """
     width = _WIDTH * np.sqrt(points.shape[1])
     weight = np.exp(-(points**2).sum(axis=1) / (2 * width**2))
+    if points.shape[1] > len(points):
+        kernel = points @ points.T + np.diag(_RIDGE * weight.sum() / np.maximum(weight, _LEAST_WEIGHT))
+        return np.asarray(points.T @ np.linalg.solve(kernel, score))
     weighted = points * weight[:, None]
     normal = points.T @ weighted + _RIDGE * weight.sum() * np.eye(points.shape[1])
     return np.linalg.solve(normal, weighted.T @ score)

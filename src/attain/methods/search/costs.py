@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
 from attain.core.checks import check_choice
 from attain.core.errors import AttainError
+from attain.methods.search.pool import rank_within
 from attain.schema import Direction, Schema
 from attain.tables import Region, ordinary
+
+_MOST_SWITCHES: Final = 3_000
+"""About how many switches of a row are listed at most."""
 
 
 def units(schema: Schema, observed: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -107,14 +112,18 @@ def switches(region: Region, pools: list[np.ndarray]) -> tuple[np.ndarray, np.nd
     """Every way to switch one cell into another state: its owner, its column and its value, sorted in this order.
 
     States are levels without an order, special codes, and an ordinary value where there was none: then a quartile of
-    the training data (`pools` holds the sorted ordinary cells of each column).
+    the training data (`pools` holds the sorted ordinary cells of each column). Of columns with very many levels, some
+    are listed, evenly spread.
     """
     parts: list[tuple[np.ndarray, int, np.ndarray]] = []
+    most = max(_MOST_SWITCHES // max(len(region.schema.free_columns), 1), 1)
     for j in region.schema.free_columns:
         feature, states = region.schema.features[j], other_states(region, j) & ~region.frozen[:, j, None]
         if not feature.numeric:
             owners, levels = np.nonzero(states)
-            parts.append((owners, j, levels.astype(np.float64)))
+            number, rank = states.sum(axis=1)[owners], rank_within(owners)
+            spread = (number <= most) | (rank * most // number > (rank - 1) * most // number)
+            parts.append((owners[spread], j, levels[spread].astype(np.float64)))
             continue
         owners, places = np.nonzero(states[:, :-1])
         parts.append((owners, j, np.array(list(feature.special), dtype=np.float64)[places]))
