@@ -24,6 +24,7 @@ from attain.density import CHVAE
 from attain.methods import persistence
 from attain.testing import people
 from attain.testing.explainer import digest
+from tests.attack.mutations import forged, members, resealed
 
 METHODS = [name for name in methods.__all__ if name != "Explainer"]
 TREES = {"FeatureTweaking"}
@@ -299,28 +300,6 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         attain.load(tmp_path / "none.attain")
     with pytest.raises(FileError, match="is not a file"):
         attain.load(tmp_path)
-
-
-def members(content: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {info.filename: archive.read(info) for info in archive.infolist()}
-
-
-def forged(content: bytes, change: Callable[[dict[str, bytes]], None], *, manifest: bool = True) -> bytes:
-    """The file as someone who knows the format would alter it: sizes, hashes and seal agree again."""
-    parts = members(content)
-    change(parts)
-    if manifest:
-        facts = json.loads(parts[container.MANIFEST])
-        rest = {name: data for name, data in parts.items() if name != container.MANIFEST}
-        facts["members"] = {n: {"size": len(d), "sha256": container._hash(d)} for n, d in rest.items()}
-        parts[container.MANIFEST] = json.dumps(facts).encode()
-    return container.sealed(parts)
-
-
-def resealed(body: bytes) -> bytes:
-    body = body[: -container._SEAL_LENGTH]
-    return body + container._SEAL + container._hash(body).encode()
 
 
 def zipped(parts: list[tuple[str, bytes]], compression: int = zipfile.ZIP_STORED) -> bytes:
