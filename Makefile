@@ -39,8 +39,8 @@ paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets,
 # Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
 # fit, so a worker starts with half of them in order and takes over from the other when it is done.
 TESTS := test test-slow test-all test-lowest test-pythons test-browser test-cluster fuzz kill coverage
-$(TESTS): export JAX_PLATFORMS = cpu
-$(TESTS): export OMP_NUM_THREADS = 1
+$(TESTS) docs: export JAX_PLATFORMS = cpu
+$(TESTS) docs: export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
 
 # Half of the time of the fast tests is compiling programs that run for milliseconds: they are compiled without
@@ -142,7 +142,7 @@ benchmarks: $(DEV) $(TORCH) ## speed and quality of single parts, into benchmark
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=$(VENV)-%) build dist site htmlcov .coverage paper paper-quick bench-quick .benchmarks .hypothesis
-	rm -rf .jax_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .jax_cache .docs_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An existing environment is kept, unless its interpreter is gone.

@@ -32,7 +32,7 @@ def on_files(files: Files, config: Any) -> Files:
     for file in list(files):
         if file.src_uri.endswith(".ipynb"):
             note = f'[Download this notebook]({Path(file.src_uri).name}){{ .md-button download="" }}\n'
-            text = runner.as_markdown(file.content_string) + note
+            text = f"{runner.as_markdown(file.content_string)}\n{note}"
             files.append(File.generated(config, file.src_uri.removesuffix("ipynb") + "md", content=text))
     pages = {file.src_uri: file.content_string for file in files.documentation_pages()}
     _run({name: text for name, text in pages.items() if runner.blocks(text)})
