@@ -104,12 +104,12 @@ def main() -> None:
             for method in METHODS:
                 if name != "latent" or method == "CCHVAE":
                     measured[name, method, value] = _run(method, {**USUAL, name: value})
-                    print(name, method, value, measured[name, method, value], flush=True)
-                    _write(measured)
+                    print(name, method, value, json.dumps(measured[name, method, value]), flush=True)
+        _write(measured)
 
 
 def _write(measured: dict[tuple[str, str, int], dict[str, float]]) -> None:
-    """Writes what is measured so far."""
+    """Writes the table and the plot of what is measured so far."""
     from benchmarks import report
 
     header = ("what grows", "value", "method", "fitting, CPU s", "CPU ms for each person", "found", "peak memory, MB")

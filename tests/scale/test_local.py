@@ -17,6 +17,7 @@ import pytest
 from attain.core import files
 from attain.core.errors import AttainError, Interrupted
 from attain.scale import ExplainBatch, explain
+from attain.scale.workers import _interrupts_kept
 from attain.testing import people
 
 
@@ -347,8 +348,59 @@ def test_ctrl_c_stops_all_processes_soon(others: Path, tmp_path: Path) -> None:
     raise AssertionError("a process goes on")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_while_a_process_is_started_is_kept_for_later() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+    try:
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+            with _interrupts_kept():
+                os.kill(os.getpid(), signal.SIGINT)
+                done = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=True)
+            raise AssertionError("the signal is lost")
+        assert done.stdout == "True\n"
+        with _interrupts_kept():
+            pass
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _alive(group: int) -> list[str]:
     """The processes of a group that have not ended."""
     listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat=,args="], capture_output=True, text=True, check=True).stdout
     processes = [line.split(maxsplit=2) for line in listed.splitlines()]
     return [args for pgid, stat, args in processes if int(pgid) == group and not stat.startswith("Z")]
+
+
+_PEAK = """
+import resource, sys
+from attain.methods import NearestUnlike
+from attain.scale import ExplainBatch, explain
+from attain.testing import people
+
+X = people.frame(150)
+explainer = NearestUnlike(people.schema(), laws=people.LAWS).fit(X, people.labels(X))
+batch = ExplainBatch(explainer, people.linear_model(X, people.labels(X)), target=people.DESIRED)
+print(explain(sys.argv[1], sys.argv[2], batch, workers=1).people)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count memory in other units")
+def test_memory_does_not_grow_with_people(classifier: Any, tmp_path: Path) -> None:
+    X = people.frame(1000, seed=7)
+    accepted = X[classifier.predict(X) == people.DESIRED].iloc[:200]
+    refused = X[classifier.predict(X) == people.REFUSED].iloc[:10]
+    peaks = []
+    for number in (20_000, 200_000):
+        frame = pd.concat([pd.concat([accepted] * (number // 200)).iloc[: number - 10], refused], ignore_index=True)
+        frame.to_parquet(tmp_path / "people.parquet", row_group_size=10_000)
+        command = [sys.executable, "-W", "ignore", "-c", _PEAK, "people.parquet", f"out-{number}"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        answered, peak = map(int, done.stdout.split())
+        assert answered == number
+        peaks.append(peak / 1024)
+    assert peaks[1] < peaks[0] + 60, peaks  # MB; 200,000 people with their sentences take several times as much

@@ -20,6 +20,8 @@ _FEW = 5
 """Up to so many people are answered in sentences, more in a table."""
 _SHOWN = 20
 """How many people the table has."""
+_MANY = 5_000
+"""From so many people on, writing takes seconds, and is announced."""
 _MORE = {
     "ranges": "say in which range each change may lie",
     "importance": "find how much each change matters, and for what",
@@ -172,6 +174,8 @@ def run(given: argparse.Namespace) -> int:
     if log is not None:  # nothing is handed out that is not on record
         added = len(log.append(result))
         note(f"appended {counted(added, 'line')} to {given.audit}; its head is {log.head}")
+    if len(result) >= _MANY:
+        note(f"writing {given.out}")
     write_answers(given.out, result, given.separator, given.labels)
     for name, path in tables.items():
         write_table(path, result, name, given.separator)
