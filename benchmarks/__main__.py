@@ -14,6 +14,7 @@ MODULES = (
     "scaling",
     "growth",
     "scale",
+    "first_answers",
     "laws",
     "faithfulness",
     "search",
