@@ -18,7 +18,6 @@ FOLDER = Path(__file__).parent
 PICTURES = {
     "report": (1280, 900, 1, "Overview"),
     "report-people": (1280, 900, 1, "People"),
-    "report-phone": (390, 1300, 0, "People"),
 }
 """Width and height of the window, the colour scheme that it prefers, light (1) or dark (0), and its first section."""
 
