@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attain.methods import NearestUnlike
+from attain.methods import Guarded, NearestUnlike
 from attain.scale import ExplainBatch
 from attain.testing import people
 from tests.cluster.java import provide_java
@@ -40,6 +40,12 @@ def batch() -> ExplainBatch:
     y = people.labels(X)
     explainer = NearestUnlike(people.schema(), laws=people.LAWS).fit(X, y)
     return ExplainBatch(explainer, people.linear_model(X, y), target=people.DESIRED, n=2, index="who")
+
+
+@pytest.fixture(scope="session")
+def guarded() -> Guarded:
+    X = people.frame(150)
+    return Guarded(people.schema(), laws=people.LAWS).fit(X, people.labels(X))
 
 
 @pytest.fixture(scope="session")

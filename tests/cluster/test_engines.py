@@ -7,11 +7,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from attain import scale
+from attain import Guarded, scale
 from attain.core.errors import AttainError
 from attain.scale import ExplainBatch
 from attain.testing import people
 
+FEW = 40
 ORDER = [("who", "ascending"), ("option", "ascending")]
 
 
@@ -41,15 +42,16 @@ def test_a_frame_of_spark(spark: Any, batch: ExplainBatch, path: Path, expected:
 
 @pytest.mark.parametrize("engine", ["ray", "spark"])
 def test_files_are_the_same_where_a_worker_is_killed(
-    engine: str, batch: ExplainBatch, path: Path, tmp_path: Path, request: pytest.FixtureRequest
+    engine: str, batch: ExplainBatch, guarded: Guarded, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     request.getfixturevalue(engine)
     from mortal import Mortal  # type: ignore[import-not-found]
 
-    model = Mortal(batch.model.model, tmp_path / "died")
-    mortal = ExplainBatch(batch.explainer, model, target=people.DESIRED)
-    scale.explain(path, tmp_path / "local", mortal, people_per_file=30, workers=1)
+    path, model = tmp_path / "people.parquet", Mortal(batch.model.model, tmp_path / "died")
+    people.frame(FEW, seed=7).rename_axis("who").to_parquet(path)
+    mortal = ExplainBatch(guarded, model, target=people.DESIRED)
+    scale.explain(path, tmp_path / "local", mortal, people_per_file=10, workers=1)
     assert not model.died.exists()
-    scale.explain(path, tmp_path / engine, mortal, people_per_file=30, workers=2, engine=engine)
+    scale.explain(path, tmp_path / engine, mortal, people_per_file=10, workers=2, engine=engine)
     assert model.died.exists()
     assert contents(tmp_path / engine) == contents(tmp_path / "local")
