@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from attain import CCHVAE, AttainError, Constraints, Feature, GrowingSpheres, Model, Schema, Status
 from attain.datasets import make_blobs
 from attain.density import CHVAE, CVAE, VAE, Codes
+from attain.methods.cchvae.rays import _learn
 from attain.methods.latent import _chosen
 from attain.tables import Region, Table
 
@@ -239,6 +240,18 @@ def test_options_are_found_geometrically_too(credit):
     explainer = CCHVAE(schema, autoencoder=autoencoder, figures=False).fit(frame)
     result = explainer.explain(model, refused(credit, 10), target=True, n=3)
     assert (np.bincount(result.owners) == 3).all()
+
+
+def test_slopes_are_learned_from_gains():
+    random = np.random.default_rng(0)
+    true, slopes, at = random.normal(size=(3, 4)), np.zeros((5, 4)), np.array([4, 0, 2])
+    moves = np.stack([np.linalg.qr(random.normal(size=(4, 4)))[0] for _ in at])  # orthogonal: each once is enough
+    moves = np.concatenate((moves, np.zeros((3, 1, 4)), moves[:, :1]), axis=1)
+    gains = np.einsum("nk,nsk->ns", true, moves)
+    gains[:, -1] = np.nan
+    _learn(slopes, at, moves, gains)
+    assert slopes[at] == pytest.approx(true)
+    assert not slopes[[1, 3]].any()
 
 
 def test_nobody_is_answered_geometrically_where_nothing_flips(credit):

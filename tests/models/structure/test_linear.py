@@ -23,6 +23,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from attain.models import Goal
+from attain.models.structure import encoding
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import linear_score
 from attain.schema import Feature, Schema
@@ -136,6 +137,12 @@ def test_the_threshold_is_where_the_goal_is_met(model, probability) -> None:
 def test_what_is_not_linear_is_refused_with_a_reason(model, words) -> None:
     with pytest.raises(StructureError, match=words):
         _fold(model())
+
+
+def test_an_encoding_of_too_many_levels_is_not_read(monkeypatch) -> None:
+    monkeypatch.setattr(encoding, "_MOST_NUMBERS", 10)
+    with pytest.raises(StructureError, match="inputs of the estimator are too many"):
+        _fold(make_pipeline(StandardScaler(), LogisticRegression()).fit(X[["cards"]], Y))
 
 
 def test_searches_over_parameters_and_linear_projections_are_read_exactly() -> None:

@@ -50,7 +50,7 @@ class CCHVAE(LatentExplainer):
         default parameters. It is cloned and fitted with the schema, unless it is fitted already.
     growth
         How the radius grows. `linear`: shell after shell, as Algorithm 1 is printed. `geometric`: along directions that
-        stay the same, and then closer by bisection, which asks about 15 times fewer rows and finds answers as near if
+        stay the same, and then closer by bisection, which asks 10 to 30 times fewer rows and finds answers as near if
         the score changes smoothly. `auto` is geometric for linear models, and linear for all others.
     samples
         Samples in each shell; if the radius grows geometrically, directions for each row.

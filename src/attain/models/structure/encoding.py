@@ -31,6 +31,8 @@ Transform: TypeAlias = Callable[[np.ndarray], np.ndarray]
 _TOLERANCE: Final = 1e-7
 """How far the sum may be from the preprocessing, relative to the largest value of each coordinate."""
 _CHECKED_ROWS: Final = 256
+_MOST_NUMBERS: Final = 50_000_000
+"""The most numbers that are computed to learn an encoding: each level is tried by itself, and makes a row of inputs."""
 SEED: Final = 0
 """Fixed, so that whether a model is accepted depends on the model and the training rows alone."""
 
@@ -124,9 +126,13 @@ class Encoding:
         cells = [_cells_to_try(feature, rows[:, j]) for j, feature in enumerate(schema)]
         base = base_row(schema, rows)
         columns = np.repeat(np.arange(len(schema)), [len(tried) for tried in cells])
+        constant = transform(base[None])[0].copy()
+        if len(columns) * max(len(constant), len(schema)) > _MOST_NUMBERS:
+            raise StructureError(
+                f"{len(columns):,} cells to try and {len(constant):,} inputs of the estimator are too many to be read"
+            )
         trials = np.repeat(base[None], len(columns), axis=0)
         trials[np.arange(len(columns)), columns] = np.concatenate(cells)
-        constant = transform(base[None])[0].copy()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that a level is unknown is what is to be learned
             moves = _where_accepted(transform, trials, len(constant)) - constant

@@ -42,8 +42,8 @@ class Implications:
         self.excluded = np.zeros((len(known), self.atom_starts[-1]), dtype=bool)
         for a, column in enumerate(rows.columns):
             own = slice(starts[a], starts[a + 1])
-            for b in range(len(rows.columns)):
-                self._refresh(range(own.start, own.stop), b)
+            number = self.excludes[:, own].astype(np.float32) @ (column.members > 0).astype(np.float32)
+            self.excluded[:, self._atoms(a)] = number > 0
             self.excluded[own, self._atoms(a)] = column.members == 0
         shape = (self.atom_starts[-1], len(rows.columns))
         self.highest, self.lowest = np.full(shape, np.inf), np.full(shape, -np.inf)
