@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
 
 from attain import Feature, Model, Schema
 from attain.methods.guarded.settings import GuardedSettings
-from attain.methods.guarded.surrogate import Surrogate
+from attain.methods.guarded.surrogate import Surrogate, _ridge
 from attain.models import Goal
 from attain.population.space import MeasuringSpace
 from attain.tables import Table
@@ -147,3 +148,10 @@ def test_saturated_probabilities_do_not_break_it() -> None:
     met = goal.judge(others).met
     assert surrogate.exact
     assert surrogate.may_meet_goal(space.transform(others))[met].all()
+
+
+@pytest.mark.parametrize("shape", [(30, 7), (7, 30)])
+def test_the_ridge_fit_is_that_of_scikit_learn(shape):
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=shape), random.normal(size=shape[0])
+    assert _ridge(x, y, 0.3) == pytest.approx(Ridge(alpha=0.3, fit_intercept=False).fit(x, y).coef_)

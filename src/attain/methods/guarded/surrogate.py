@@ -86,12 +86,19 @@ class Surrogate:
         if not used.any():
             return cls(np.zeros(points.shape[1]), 0.0, False, 0.0)
         moved = points[used] - points[used].mean(axis=0)
-        within = moved.T @ moved + settings.ridge * len(moved) * np.eye(moved.shape[1])
-        slope = np.linalg.solve(within, moved.T @ (score[used] - score[used].mean()))
+        slope = _ridge(moved, score[used] - score[used].mean(), settings.ridge * len(moved))
         fitted = points @ slope
         threshold, agreement = _threshold(fitted, met)
         exact = agreement >= settings.agreement
         return cls(slope, threshold, exact, settings.tolerance * float(fitted.std()))
+
+
+def _ridge(x: np.ndarray, y: np.ndarray, weight: float) -> np.ndarray:
+    """(xᵀx + wI)⁻¹ xᵀy, of x (n, D); as xᵀ(xxᵀ + wI)⁻¹ y where that is the smaller system."""
+    n, dimension = x.shape
+    if dimension > n:
+        return np.asarray(x.T @ np.linalg.solve(x @ x.T + weight * np.eye(n), y))
+    return np.asarray(np.linalg.solve(x.T @ x + weight * np.eye(dimension), x.T @ y))
 
 
 def _threshold(fitted: np.ndarray, met: np.ndarray) -> tuple[float, float]:
