@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from attain.methods.guarded.search import GuardedAnswers, GuardedSearch
-from attain.methods.search.pool import rank_within
+from attain.methods.search.options import different_changes
 from attain.methods.search.problem import Answers, Problem
 from attain.models import JointGoal
 from attain.results.status import Status
@@ -27,7 +27,9 @@ def guarded_answers(problem: Problem, search: GuardedSearch, easiest: Answers | 
     else:
         found = search.search(problem, easiest)
     sort_key = found.cost + _LESS_TYPICAL * found.typicality
-    chosen = _options(found, sort_key, problem)
+    changed = problem.region.changed(found.rows, found.owners)
+    chosen = different_changes(sort_key, found.owners, changed, problem.options)
+    chosen = chosen[np.lexsort((sort_key[chosen], found.owners[chosen]))]
     owners = found.owners[chosen]
     easiest_shift = np.full(len(problem), np.nan)
     if easiest is not None:
@@ -43,23 +45,6 @@ def guarded_answers(problem: Problem, search: GuardedSearch, easiest: Answers | 
         figures["holds_under"] = holds_under[chosen]
     status = problem.statuses(owners, problem.spent(2 * problem.options), Status.NO_CHANGE_FOUND)
     return Answers(found.rows[chosen], owners, sort_key[chosen], status, figures)
-
-
-def _options(found: GuardedAnswers, sort_key: np.ndarray, problem: Problem) -> np.ndarray:
-    """The positions of each row's options: the best, then those that do not change all that one before changes.
-
-    A change of the same features by other amounts, or of more features, is not an option of its own.
-    """
-    left = np.lexsort((sort_key, found.owners))
-    changed = problem.region.changed(found.rows, found.owners)
-    chosen = []
-    for _ in range(problem.options):
-        first = left[rank_within(found.owners[left]) == 0]
-        chosen.append(first)
-        taken = first[np.searchsorted(found.owners[first], found.owners[left])]
-        left = left[~(changed[left] | ~changed[taken]).all(axis=1)]
-    every = np.concatenate(chosen)
-    return every[np.lexsort((sort_key[every], found.owners[every]))]
 
 
 def _robust(problem: Problem, search: GuardedSearch, easiest: Answers | None) -> tuple[GuardedAnswers, np.ndarray]:

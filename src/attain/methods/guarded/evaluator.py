@@ -10,6 +10,7 @@ import numpy as np
 from attain.methods.guarded.local_guard import LocalGuard
 from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.single_changes import SingleChanges
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.pool import Pool, first_of_each, rank_within
 from attain.methods.search.problem import Problem
@@ -70,10 +71,16 @@ class Candidates:
             self.excess_weight,
         )
 
-    def best(self, n: int) -> Candidates:
-        """The n best different candidates of each owner, grouped by owner, best first."""
+    def best(self, n: int, first: np.ndarray | None = None) -> Candidates:
+        """The n best different candidates of each owner, grouped by owner, best first; those at `first` before others.
+
+        Of equal ones, `first` has the earliest.
+        """
+        later = np.ones(len(self), dtype=bool)
+        if first is not None:
+            later[first] = False
         distinct = first_of_each(self.rows, self.owners)
-        order = distinct[np.lexsort((self.merit[distinct], self.owners[distinct]))]
+        order = distinct[np.lexsort((self.merit[distinct], later[distinct], self.owners[distinct]))]
         return self.take(order[rank_within(self.owners[order]) < n])
 
 
@@ -102,6 +109,7 @@ class CandidateEvaluator:
     limits: list[Limits]
     max_changes: np.ndarray
     settings: GuardedSettings
+    single_changes: SingleChanges | None = None
     local_guard: LocalGuard | None = None
     relaxation: np.ndarray = field(init=False)
     pool: Pool = field(init=False)

@@ -16,6 +16,7 @@ from attain.methods.search.pool import rank_within
 from attain.methods.search.streams import row_keys
 from attain.models import GoalLike
 from attain.models.structure.linear import LinearScore
+from attain.models.structure.sweeps import Sweep
 from attain.population.guard import Density, Guard, Setting
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
@@ -203,6 +204,8 @@ class GuardContext:
     ----------
     linear
         The score of a linear model, where the easiest answer is wanted.
+    sweep
+        Which values of single features flip the decision, where the model is compiled.
     accepted
         All training rows that the model decides for, whatever their labels, (n, d): starts where there are no others.
     known
@@ -217,6 +220,7 @@ class GuardContext:
     known: bool
     notes: tuple[str, ...]
     linear: LinearScore | None = None
+    sweep: Sweep | None = None
 
     @classmethod
     def of(

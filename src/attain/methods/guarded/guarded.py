@@ -37,10 +37,12 @@ from attain.methods.guarded.objective import Objective, weighted
 from attain.methods.guarded.robust import Refit, other_goals
 from attain.methods.guarded.search import GuardedSearch
 from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.single_changes import grid_of
 from attain.methods.parameters import choice, integer, number
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal, GoalLike
+from attain.models.structure.sweeps import Sweep
 from attain.population.guard import Setting
 from attain.population.percentiles import Percentiles
 from attain.results.counterfactuals import Counterfactuals
@@ -338,7 +340,9 @@ class Guarded(Explainer):
             self._guard_density(),
             self._settings,
         )
-        return replace(found, linear=self._recourse.score(goal) if self.easiest else None)
+        grid = grid_of(self.schema_, self.scale_, self._settings.sweep_values)
+        linear = self._recourse.score(goal) if self.easiest else None
+        return replace(found, linear=linear, sweep=Sweep.of(goal, grid))
 
     def _typicality(self, inspected: GuardContext, rows: np.ndarray) -> np.ndarray:
         if not inspected.known or not len(rows):
@@ -396,6 +400,7 @@ class Guarded(Explainer):
             self.effort,
             self._settings,
             self._draw if self.density_ is not None and self._settings.n_draws else None,
+            found.sweep,
         )
         easiest = None if found.linear is None else self._recourse.search(problem, found.linear)
         answers = guarded_answers(problem, search, easiest)

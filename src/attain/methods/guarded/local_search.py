@@ -7,8 +7,9 @@ candidate if it is better and flips the decision. With x⁰ the candidate's owne
 - reversions: one changed cell goes back, x_j + t (x⁰_j − x_j), t ∈ {1, 1/2, 1/4};
 - attractions, if E > 0: one cell, or all, move towards a near real row r, x_j + t (r_j − x_j), t ∈ {1, 1/2};
 - combinations: the best 2, 3, 5, 8 of those single changes that improve x, at most one for each feature;
-- exchanges, if nothing was better so far: a costly change goes back, and a cheap feature makes up for the lost score,
-  x_k + 1.1 g_j (x_j − x⁰_j) / g_k, with g the slope of the surrogate;
+- exchanges, if nothing was better so far: a change goes back, and the cheapest change of any other feature makes up for
+  it, of the best two candidates. It is known exactly where the model is compiled (`single_changes`). Elsewhere a costly
+  change is made up for by a cheap number, x_k + 1.1 g_j (x_j − x⁰_j) / g_k, with g the slope of the surrogate;
 - crossovers, then too: each cell from x, or from the owner's best other candidate.
 
 The density is computed for the best two versions of each candidate only. A version may exceed the guard's limits if it
@@ -24,6 +25,7 @@ from typing import TypeAlias
 import numpy as np
 
 from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates, slices
+from attain.methods.guarded.single_changes import SingleChanges
 from attain.methods.search.pool import rank_within
 
 Versions: TypeAlias = tuple[np.ndarray, np.ndarray]
@@ -41,8 +43,8 @@ def local_search(candidates: Candidates, evaluator: CandidateEvaluator, rounds: 
         single, single_of = _single_changes(now, evaluator)
         joint, joint_of = evaluator.improvements(*_combinations(single, single_of, now, evaluator), now)
         stuck = np.setdiff1d(np.arange(len(now)), np.concatenate((single_of, joint_of)))
-        rows, whose = _exchanges(now.take(stuck), evaluator, slope, step)
-        versions = _joined([(rows, stuck[whose]), _crossovers(now, stuck, evaluator)], now)
+        rows, whose = _exchanges(now, stuck, evaluator, slope, step)
+        versions = _joined([(rows, whose), _crossovers(now, stuck, evaluator)], now)
         other, other_of = evaluator.improvements(*versions, now)
         better, of = single.join(joint, other), np.concatenate((single_of, joint_of, other_of))
         order = np.lexsort((better.merit, of))
@@ -155,7 +157,20 @@ def _combinations(single: Candidates, whose: np.ndarray, now: Candidates, evalua
     return _joined(versions, now)
 
 
-def _exchanges(now: Candidates, evaluator: CandidateEvaluator, slope: np.ndarray, step: np.ndarray) -> Versions:
+def _exchanges(
+    now: Candidates, stuck: np.ndarray, evaluator: CandidateEvaluator, slope: np.ndarray, step: np.ndarray
+) -> Versions:
+    """Versions with one change taken back, and another one that makes up for it."""
+    if evaluator.single_changes is None:
+        rows, whose = _guessed_exchanges(now.take(stuck), evaluator, slope, step)
+        return rows, stuck[whose]
+    order = np.lexsort((now.merit, now.owners))
+    best = np.intersect1d(stuck, order[rank_within(now.owners[order]) < evaluator.settings.n_swept])
+    rows, whose = _exact_exchanges(now.take(best), evaluator, evaluator.single_changes)
+    return rows, best[whose]
+
+
+def _guessed_exchanges(now: Candidates, evaluator: CandidateEvaluator, slope: np.ndarray, step: np.ndarray) -> Versions:
     """Versions with a costly change taken back, and a cheap number moved so that the score stays the same."""
     region, objective, settings = evaluator.problem.region, evaluator.objective, evaluator.settings
     if not len(now) or not slope.any():
@@ -180,6 +195,16 @@ def _exchanges(now: Candidates, evaluator: CandidateEvaluator, slope: np.ndarray
             rows[place, k] += settings.compensation * lost[worth, back[worth]] / slope[k]
             versions.append((rows, worth))
     return _joined(versions, now)
+
+
+def _exact_exchanges(now: Candidates, evaluator: CandidateEvaluator, changes: SingleChanges) -> Versions:
+    """Versions with one change taken back, and the cheapest change of another feature that makes up for it."""
+    region = evaluator.problem.region
+    of, column = np.nonzero(region.changed(now.rows, now.owners))
+    rows = now.rows[of]
+    rows[np.arange(len(of)), column] = region.factuals[now.owners[of], column]
+    versions, whose = changes.of(rows, now.owners[of], now.merit[of])
+    return versions, of[whose]
 
 
 def _crossovers(now: Candidates, stuck: np.ndarray, evaluator: CandidateEvaluator) -> Versions:

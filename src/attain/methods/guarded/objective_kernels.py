@@ -71,3 +71,17 @@ def costs(
             asked, needed = asked_months(row, own, integers, numbers), needed_months(row, own, integers, numbers)
             cost += month_weight * max(asked, needed)
         result[i] = np.rint(cost * 1e10) / 1e10
+
+
+@kernel("void(b1[:, :, ::1], i8[::1], f8[:, :, ::1], i8[:, ::1], f8[:, ::1])")
+def cheapest_values(
+    met: np.ndarray, owners: np.ndarray, prices: np.ndarray, value: np.ndarray, price: np.ndarray
+) -> None:
+    """The cheapest of each feature's values that meet the goal, and its price; infinite where none does."""
+    for i in range(len(met)):
+        own = prices[owners[i]]
+        for k in range(met.shape[1]):
+            value[i, k], price[i, k] = 0, np.inf
+            for v in range(met.shape[2]):
+                if met[i, k, v] and own[k, v] < price[i, k]:
+                    value[i, k], price[i, k] = v, own[k, v]

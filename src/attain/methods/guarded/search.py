@@ -13,11 +13,14 @@ from attain.methods.guarded.local_guard import LocalGuard
 from attain.methods.guarded.local_search import local_search
 from attain.methods.guarded.objective import Objective, weighted
 from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.single_changes import SingleChanges
 from attain.methods.guarded.starts import Starts
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.moves import Scale, fewest_changes
+from attain.methods.search.options import different_changes
 from attain.methods.search.pool import first_of_each, rank_within
 from attain.methods.search.problem import Answers, Problem
+from attain.models.structure.sweeps import Sweep
 from attain.population.guard import Guard, Limits
 from attain.population.percentiles import Percentiles
 from attain.results.status import Typicality
@@ -68,6 +71,8 @@ class GuardedSearch:
         All training rows that meet the goal, (n, d).
     draw
         Draws of a density for rows, to start from; None without.
+    sweep
+        Which values of single features flip the decision; None for models that are not compiled.
     """
 
     guard: Guard
@@ -82,6 +87,7 @@ class GuardedSearch:
     effort: int
     settings: GuardedSettings
     draw: Draw | None = None
+    sweep: Sweep | None = None
 
     def search(self, problem: Problem, easiest: Answers | None = None) -> GuardedAnswers:
         """The best answers of each row; rows without any are those that no start could be found for.
@@ -112,10 +118,11 @@ class GuardedSearch:
         evaluator.local_guard = self._local_guard(rows, owners, evaluator)
         found = evaluator.measure(rows, owners)
         n = settings.n_candidates if self.surrogate.exact else settings.n_candidates_inexact
-        best = local_search(self._best(found, evaluator, n * self.effort * options), evaluator, settings.rounds)
+        n *= self.effort * options
+        best = local_search(self._best(found, evaluator, n), evaluator, settings.rounds)
         ways, relaxed = best.take(np.flatnonzero(best.excess <= 0)), best
         for relaxation in range(1, len(evaluator.limits)):
-            relaxed = self._relaxed(relaxed, evaluator, relaxation)
+            relaxed = self._relaxed(relaxed, found, evaluator, relaxation, n)
         return self._minimal(self._answers(evaluator, ways), evaluator)
 
     def _evaluator(self, problem: Problem) -> CandidateEvaluator:
@@ -127,13 +134,18 @@ class GuardedSearch:
         limits.append(Limits(np.full(len(self.guard.own_factors), np.inf), np.inf, -np.inf))
         objective = Objective(self.percentiles, free, self.max_shift_weight, self.change_weight, self.month_weight)
         problem = replace(problem, region=free)
-        return CandidateEvaluator(problem, objective, self.guard, self.surrogate, limits, most, self.settings)
+        single = None if self.sweep is None else SingleChanges(self.sweep, objective, self.settings)
+        return CandidateEvaluator(problem, objective, self.guard, self.surrogate, limits, most, self.settings, single)
 
     def _best(self, found: Candidates, evaluator: CandidateEvaluator, n: int) -> Candidates:
-        """The n best candidates of each row; with a limit on changes, also the best n whatever they change."""
+        """The n best candidates of each row; with a limit on changes, also the best n whatever they change.
+
+        Half of them change different features: where all are alike, so are the answers they lead to.
+        """
         over = evaluator.too_many(found.rows, found.owners)
         if not over.any():
-            return found.best(n)
+            changed = evaluator.problem.region.changed(found.rows, found.owners)
+            return found.best(n, different_changes(found.merit, found.owners, changed, n // 2))
         free = replace(found, excess=found.excess - over).best(n)
         free = replace(free, excess=free.excess + evaluator.too_many(free.rows, free.owners))
         return found.best(n).join(free).best(2 * n)
@@ -146,6 +158,7 @@ class GuardedSearch:
         starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near), self.accepted)
         parts = [starts.near_real_rows()]
         further = [] if self.draw is None else [starts.drawn(self.draw)]
+        further.append(starts.single_changes())
         if easiest is not None:
             region = evaluator.problem.region
             further.append((region.final_form(easiest.rows, easiest.owners), easiest.owners))
@@ -192,13 +205,21 @@ class GuardedSearch:
         places[owners[first], 1] = space.transform(rows[first])
         return LocalGuard(self.guard, places, self.settings)
 
-    def _relaxed(self, candidates: Candidates, evaluator: CandidateEvaluator, relaxation: int) -> Candidates:
-        """The candidates of rows that have nothing within their limits yet, searched again with the next limits."""
+    def _relaxed(
+        self, candidates: Candidates, starts: Candidates, evaluator: CandidateEvaluator, relaxation: int, n: int
+    ) -> Candidates:
+        """The candidates of rows that have nothing within their limits yet, searched again with the next limits.
+
+        Starts come in again, as many as there are candidates at most: cheap ones may be within the next limits.
+        """
         short = np.flatnonzero(evaluator.pool.size == 0)
+        if not short.size:
+            return candidates.take(short)
         evaluator.relaxation[short] = relaxation
-        chosen = np.flatnonzero(np.isin(candidates.owners, short))
-        again = evaluator.measure(candidates.rows[chosen], candidates.owners[chosen])
-        return local_search(again, evaluator, self.settings.relaxed_rounds)
+        ended, first = (some.take(np.flatnonzero(np.isin(some.owners, short))) for some in (candidates, starts))
+        again = evaluator.measure(ended.rows, ended.owners)
+        first = self._best(evaluator.measure(first.rows, first.owners), evaluator, n)
+        return local_search(again.join(first), evaluator, self.settings.relaxed_rounds)
 
     def _answers(self, evaluator: CandidateEvaluator, ways: Candidates) -> GuardedAnswers:
         """The best candidates of each row, judged by the guard itself; for several options, also where others ended."""

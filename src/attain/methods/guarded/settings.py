@@ -91,6 +91,14 @@ class GuardedSettings:
     horizons: tuple[int, ...] = (6, 0)
     """Months within which answers are searched for by themselves, where changes take time; the longest first. (T)"""
 
+    # changes of single features
+    sweep_values: int = 32
+    """The most values of each feature on the grid of changes that are compared, where the model is compiled. (–)"""
+    n_swept: int = 2
+    """The best candidates of each row whose changes are exchanged exactly. (–)"""
+    singles_asked: int = 240
+    """The most changes of single features that a row's model is asked about, where it is not compiled. (–)"""
+
     # starts by hill-climbing
     climb_values: int = 12
     """Values tried for each number. (–)"""
@@ -110,8 +118,8 @@ class GuardedSettings:
     # the local search
     n_candidates: int = 4
     """Candidates of each row, where the surrogate is exact. (T)"""
-    n_candidates_inexact: int = 8
-    """Candidates of each row, where it is not. (T)"""
+    n_candidates_inexact: int = 6
+    """Candidates of each row, where it is not. (–)"""
     rounds: int = 10
     """The most rounds. (T)"""
     relaxed_rounds: int = 5

@@ -13,7 +13,7 @@ from attain.methods.guarded.balls import BallSubproblems, Coordinates
 from attain.methods.guarded.evaluator import CandidateEvaluator, slices
 from attain.methods.guarded.local_guard import squared_distances
 from attain.methods.search.moves import Scale
-from attain.methods.search.pool import rank_within
+from attain.methods.search.pool import first_of_each, rank_within
 
 _FAR = 1e6
 """Larger than any distance, shift or score."""
@@ -154,6 +154,24 @@ class Starts:
             rows[good], low = between[good], np.where(good, share, low)
             high = np.where(good, high, share)
         return np.concatenate((rows, every[0])), np.concatenate((balls.owners, every[1]))
+
+    def single_changes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Changes of one feature that may flip the decision, and their owners.
+
+        Where the model is compiled, these are each feature's cheapest; elsewhere the cheapest of all on a coarser grid.
+        """
+        evaluator, region = self.evaluator, self.evaluator.problem.region
+        if evaluator.single_changes is not None:
+            every = np.arange(len(region))
+            rows, owners = evaluator.single_changes.of(region.factuals, every, np.full(len(region), np.inf))
+            return region.final_form(rows, owners), owners
+        rows, owners = self._versions(region.factuals)
+        rows = region.final_form(rows, owners)
+        order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
+        order = order[region.changed(rows[order], owners[order]).any(axis=1)]
+        order = order[first_of_each(rows[order], owners[order])]
+        order = order[rank_within(owners[order]) < evaluator.settings.singles_asked]
+        return rows[order], owners[order]
 
     def drawn(self, draw: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """The cheapest draws of a density for each row, given its immutable features, and their owners."""

@@ -27,3 +27,19 @@ def diverse_order(rows: np.ndarray, owners: np.ndarray, cost: np.ndarray, region
     repeated[first_of_each(region.changed(rows[order], owners[order]), owners[order])] = False
     order = order[np.lexsort((repeated, owners[order]))]
     return np.asarray(order[rank_within(owners[order]) < options])
+
+
+def different_changes(sort_key: np.ndarray, owners: np.ndarray, changed: np.ndarray, n: int) -> np.ndarray:
+    """The positions of at most n rows of each owner: the best, then those that do not change all that one before does.
+
+    A change of the same features by other amounts, or of more features, is not a different one. `changed` (rows, d)
+    are the features that each row changes; a smaller `sort_key` is better.
+    """
+    left = np.lexsort((sort_key, owners))
+    chosen = [left[:0]]
+    for _ in range(n):
+        first = left[rank_within(owners[left]) == 0]
+        chosen.append(first)
+        taken = first[np.searchsorted(owners[first], owners[left])]
+        left = left[~(changed[left] | ~changed[taken]).all(axis=1)]
+    return np.concatenate(chosen)

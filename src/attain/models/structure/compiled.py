@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from attain.core.compiled import kernels, load_for
 from attain.core.errors import ModelError
-from attain.models.structure.compiled_trees import KERNELS, compile_trees
+from attain.models.structure.compiled_trees import KERNELS, TreeSum, compile_trees
 from attain.models.structure.encoding import Encoding, Preprocessing
 from attain.models.structure.linear import leads_of, rows_to_compare, target_position
 from attain.models.structure.states import UNKNOWN, States
@@ -34,6 +34,17 @@ _LIBRARIES: Final = ("lightgbm", "sklearn", "xgboost")
 _ROWS_AS_ONE: Final = 300
 """To score so many rows by trees without kernels takes as long as to explain one."""
 _METHODS: Final = ("predict", "predict_proba", "decision_function")
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedSums:
+    """A compiled score: sums of rows, (n, d) → (n,) or (n, C), and the link from them to the score, (n,)."""
+
+    sums: CellSum | TreeSum | Callable[[np.ndarray], np.ndarray]
+    link: Callable[[np.ndarray], np.ndarray]
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return self.link(self.sums(rows))
 
 
 def compile_score(goal: Goal, values: np.ndarray, judged: Judged) -> CompiledScore | None:
@@ -113,46 +124,50 @@ class CellSum:
                 rows, self.constant, self.slopes, self.terms, states.numeric, states.first, states.codes
             )
             return found
-        state = states.of_cells(rows)
-        terms = np.where(state >= 0, self.terms[state], rows * self.slopes)
-        terms[state == UNKNOWN] = np.nan
+        terms = self.cells(rows)
         terms[:, 0] += self.constant
         return np.ascontiguousarray(np.add.accumulate(terms, axis=1)[:, -1])  # which adds in order, unlike sum
 
+    def cells(self, rows: np.ndarray) -> np.ndarray:
+        """The term of each cell, (n, d); NaN where a state is unknown or not taken."""
+        state = self.states.of_cells(rows)
+        terms = np.where(state >= 0, self.terms[state], rows * self.slopes)
+        terms[state == UNKNOWN] = np.nan
+        return terms
 
-def _compiled(goal: Goal, values: np.ndarray) -> CompiledScore:
+
+def _compiled(goal: Goal, values: np.ndarray) -> LinkedSums:
     preprocessing = Preprocessing(goal.reader)
     return (_linear if hasattr(preprocessing.estimator, "coef_") else _trees)(goal, preprocessing, values)
 
 
-def _linear(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> CompiledScore:
+def _linear(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> LinkedSums:
     encoding = Encoding.learn(preprocessing, goal.layout.schema, values)
     encoding.verify(preprocessing, rows_to_compare(goal.layout.schema, values))
     leads = CellSum.columns_of(leads_of(goal, preprocessing.estimator, encoding))
     link = _link(goal)
     if len(leads) == 1:
-        lead = leads[0]
-        return lambda rows: link(lead(rows)[:, None])
-    return lambda rows: link(np.column_stack([lead(rows) for lead in leads]))
+        return LinkedSums(leads[0], lambda sums: link(sums[:, None]))
+    return LinkedSums(lambda rows: np.column_stack([lead(rows) for lead in leads]), link)
 
 
-def _trees(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> CompiledScore:
+def _trees(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> LinkedSums:
     ensemble = unverified_ensemble(goal, values)
     nodes, target = ensemble.nodes, target_position(goal, preprocessing.estimator)
     sums = compile_trees(ensemble, values, target)
     load_for(len(values) // _ROWS_AS_ONE)
     if nodes.votes:
-        return lambda rows: _of_shares(sums(rows) / len(nodes.roots), target, goal.probability is None)
+        return LinkedSums(sums, lambda sums: _of_shares(sums / len(nodes.roots), target, goal.probability is None))
     link = _link(goal)
     if len(goal.classes) == 2:
         sign = nodes.scale if target == 1 else -nodes.scale
-        return lambda rows: link(sign * sums(rows))
+        return LinkedSums(sums, lambda sums: link(sign * sums))
 
-    def score(rows: np.ndarray) -> np.ndarray:
-        own = nodes.scale * sums(rows)
+    def score(sums: np.ndarray) -> np.ndarray:
+        own = nodes.scale * sums
         return link(own[:, [target]] - np.delete(own, target, axis=1))
 
-    return score
+    return LinkedSums(sums, score)
 
 
 def _of_shares(shares: np.ndarray, target: int, lead: bool) -> np.ndarray:

@@ -90,7 +90,7 @@ class TreeSum:
 
     def _sums(self, rows: np.ndarray) -> np.ndarray:
         state = self.states.of_cells(rows)
-        value = self.value[self._leaves(rows, state)]
+        value = self.value[self.leaves(rows, state)]
         width = self.value.shape[1]
         result = np.empty((len(rows), len(self.start)))
         kind = np.float32 if self.single else np.float64
@@ -99,13 +99,16 @@ class TreeSum:
             own[:, 0] += self.start[first : first + width]
             sums = np.add.accumulate(own, axis=1, dtype=kind)  # which adds in order, unlike sum
             result[:, first : first + width] = sums[:, -1]
-        result[((state == UNKNOWN) | ((state >= 0) & self.refused[state])).any(axis=1)] = np.nan
+        result[self.unknown(state)] = np.nan
         return result
 
-    def _leaves(self, rows: np.ndarray, state: np.ndarray) -> np.ndarray:
+    def unknown(self, state: np.ndarray) -> np.ndarray:
+        """Which rows only the model can be asked about, by the states of their cells (n, d)."""
+        return np.asarray(((state == UNKNOWN) | ((state >= 0) & self.refused[state])).any(axis=1))
+
+    def leaves(self, rows: np.ndarray, state: np.ndarray) -> np.ndarray:
         """The leaf each row reaches in each tree, (n, T)."""
-        columns, child, begin = self.nodes[:, 0], self.nodes[:, 1], self.nodes[:, 2]
-        threshold = self.thresholds[:, 2]
+        columns, child = self.nodes[:, 0], self.nodes[:, 1]
         result = np.tile(self.roots, len(rows))
         place, row = np.arange(len(result)), np.repeat(np.arange(len(rows)), len(self.roots))
         while True:
@@ -114,12 +117,16 @@ class TreeSum:
             place, row, node = place[inner], row[inner], node[inner]
             if not len(place):
                 return result.reshape(len(rows), len(self.roots))
-            column = columns[node]
-            own = state[row, column]
-            side = rows[row, column] > threshold[node]
-            listed = np.flatnonzero(own >= 0)
-            side[listed] = self.sides[begin[node[listed]] + own[listed]]
-            result[place] = child[node] + side
+            result[place] = child[node] + self.second(rows, state, node, row)
+
+    def second(self, rows: np.ndarray, state: np.ndarray, node: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """Whether rows at the positions `row` go to the second child of inner nodes, (m,) each."""
+        column = self.nodes[node, 0]
+        own = state[row, column]
+        side: np.ndarray = rows[row, column] > self.thresholds[node, 2]
+        listed = np.flatnonzero(own >= 0)
+        side[listed] = self.sides[self.nodes[node[listed], 2] + own[listed]]
+        return side
 
 
 def compile_trees(ensemble: Ensemble, rows: np.ndarray, target: int) -> TreeSum:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attain.core.compiled import inlined, kernel
+from attain.core.compiled import inlined, kernel, lean
 from attain.models.structure.states import NUMBER, UNKNOWN
 
 Arrays: TypeAlias = tuple[np.ndarray, ...]
@@ -112,3 +112,89 @@ def tree_sums(rows: np.ndarray, states: Arrays, trees: Arrays, start: np.ndarray
                     total = result[begin + i, group[t] + v] + value[node[i], v]
                     result[begin + i, group[t] + v] = np.float32(total) if single else total
     return result
+
+
+@lean
+def _second(at: int, cells: np.ndarray, state: np.ndarray, nodes: np.ndarray, bound: float, sides: np.ndarray) -> int:
+    """Whether a row goes to the second child of an inner node, 0 or 1."""
+    column = nodes[at, 0]
+    cell = cells[column]
+    if cell != cell:
+        return int(sides[nodes[at, 2] + (state[column] & _STATE)])
+    return int(cell > bound)
+
+
+@kernel(
+    "void(f8[:, ::1], Tuple((b1[::1], i8[::1], f8[::1], b1[::1])), "
+    "Tuple((i4[:, ::1], f8[:, ::1], b1[::1], i8[::1], f8[:, ::1])), f8, Tuple((i8[::1], i8[::1], i8[::1])), "
+    "f8[:, :, ::1])"
+)
+def tree_sweeps(
+    rows: np.ndarray, states: Arrays, trees: Arrays, start: float, along: Arrays, result: np.ndarray
+) -> None:
+    """As `TreeSweep.__call__`, into `result`."""
+    numeric, first, codes, refused = states
+    nodes, thresholds, sides, roots, value = trees
+    place, every, right = along
+    n, d = rows.shape
+    f, g = result.shape[1:]
+    cells, alive = np.empty(d), np.empty(f, np.int64)
+    state = cells.view(np.int64)
+    waiting, wanted = np.empty(64, np.int64), np.empty(64, np.int64)
+    for i in range(n):
+        known = True
+        for j in range(d):
+            cells[j] = rows[i, j]
+            own = _state(rows[i, j], j, numeric, first, codes)
+            known = known and own != UNKNOWN and not (own >= 0 and refused[own])
+            if own >= 0:
+                state[j] = _NAN | own
+        for k in range(f):
+            for v in range(g):
+                result[i, k, v] = 0.0 if known and every[k] >> v & 1 else np.nan
+        total = start
+        for t in range(len(roots) if known else 0):
+            leaf = roots[t]
+            while nodes[leaf, 0] >= 0:
+                leaf = nodes[leaf, 1] + _second(leaf, cells, state, nodes, thresholds[leaf, 2], sides)
+            total += value[leaf, 0]
+            for k in range(f):
+                alive[k] = every[k]
+            at = roots[t]
+            while nodes[at, 0] >= 0:
+                side = _second(at, cells, state, nodes, thresholds[at, 2], sides)
+                k, step = place[nodes[at, 0]], at
+                at = nodes[at, 1] + side
+                if k < 0:
+                    continue
+                leaving = alive[k] & (~right[step] if side else right[step])
+                if not leaving:
+                    continue
+                alive[k] &= ~leaving  # the others stay with the row
+                waiting[0], wanted[0], left = nodes[step, 1] + 1 - side, leaving, 1
+                while left:
+                    left -= 1
+                    there, bits = waiting[left], wanted[left]
+                    while nodes[there, 0] >= 0:
+                        child = np.int64(nodes[there, 1])
+                        if place[nodes[there, 0]] != k:
+                            there = child + _second(there, cells, state, nodes, thresholds[there, 2], sides)
+                            continue
+                        second = bits & right[there]
+                        if second == bits:
+                            there = child + 1
+                        else:
+                            if second:
+                                waiting[left], wanted[left] = child + 1, second
+                                left += 1
+                            bits &= ~second
+                            there = child
+                    gained, v = value[there, 0] - value[leaf, 0], 0
+                    while bits:
+                        if bits & 1:
+                            result[i, k, v] += gained
+                        bits >>= 1
+                        v += 1
+        for k in range(f):
+            for v in range(g):
+                result[i, k, v] += total

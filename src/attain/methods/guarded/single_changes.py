@@ -1,0 +1,88 @@
+"""The cheapest change of each single feature that flips the decision, for a batch of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attain.core.compiled import kernels
+from attain.methods.guarded.objective import Objective
+from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.search.moves import Scale
+from attain.models.structure.sweeps import Grid, Sweep
+from attain.schema import Schema
+
+
+def grid_of(schema: Schema, scale: Scale, most: int) -> Grid:
+    """All levels of each free feature, or `most` values at most that training rows have.
+
+    Half of them are spread evenly over the rows, the others over the different values: where most rows share one, few
+    of the first would be another.
+    """
+    values = []
+    for j in schema.free_columns:
+        different = np.unique(scale.pools[j])
+        if len(different) > most:
+            halves = (scale.pools[j], most - most // 2), (different, most // 2)
+            different = np.unique([cells[np.linspace(0, len(cells) - 1, n).astype(np.intp)] for cells, n in halves])
+        levels = len(schema.features[j].levels)
+        values.append(np.arange(float(levels)) if 0 < levels <= most else different)
+    return Grid.of(schema.free_columns, values)
+
+
+class SingleChanges:
+    """Versions of rows with one feature changed.
+
+    Every feature has its cheapest value on the grid with which the row flips the decision, where there is one.
+    """
+
+    def __init__(self, sweep: Sweep, objective: Objective, settings: GuardedSettings) -> None:
+        self._sweep, self._objective, self._settings = sweep, objective, settings
+        self._prices = self._priced()
+
+    def _priced(self) -> np.ndarray:
+        """The weighted shift of each value of the grid for each row of the batch, (rows, f, G); inf out of reach."""
+        region, grid, percentiles = self._objective.region, self._sweep.grid, self._objective.percentiles
+        free = grid.columns
+        own, ranks = region.factuals[:, free, None], percentiles.interpolated(region.factuals)[:, free, None]
+        there = percentiles.interpolated(np.ascontiguousarray(grid.values.T), free).T
+        prices = np.abs(there - ranks)
+        prices = np.where(own == grid.values, 0.0, np.where(np.isnan(prices), 1.0, prices))
+        prices *= region.cost[:, free, None]
+        reached = ~region.frozen[:, free, None] & ~np.isnan(grid.values)
+        ordered = np.array([region.schema.features[j].ordered for j in free])[:, None]
+        outside = (grid.values < region.low[:, free, None]) | (grid.values > region.high[:, free, None])
+        return np.ascontiguousarray(np.where(reached & ~(ordered & outside), prices, np.inf))
+
+    def of(self, rows: np.ndarray, owners: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Versions of rows (n, d) that promise a cost `below` (n,), and whose version each is."""
+        grid, (f, g) = self._sweep.grid, self._sweep.grid.values.shape
+        value, price = np.empty((len(rows), f), dtype=np.intp), np.empty((len(rows), f))
+        size = max(self._settings.cells_at_once // (8 * f * g), 1)
+        compiled = kernels("attain.methods.guarded.objective_kernels")
+        for start in range(0, len(rows), size):
+            part = slice(start, start + size)
+            met = self._sweep.met(rows[part])
+            if compiled is not None:
+                compiled.cheapest_values(met, owners[part].astype(np.int64), self._prices, value[part], price[part])
+            else:
+                prices = np.where(met, self._prices[owners[part]], np.inf)
+                value[part] = prices.argmin(axis=2)
+                price[part] = prices.min(axis=2)
+        of, k = np.nonzero(self._estimated(rows, owners, price) < below[:, None])
+        versions = rows[of]
+        versions[np.arange(len(of)), grid.columns[k]] = grid.values[k, value[of, k]]
+        return versions, of
+
+    def _estimated(self, rows: np.ndarray, owners: np.ndarray, price: np.ndarray) -> np.ndarray:
+        """The cost of each row with one cell at another price, (n, f), as if no rule ties features together."""
+        objective, every = self._objective, np.arange(len(rows))
+        shifts = objective.shifts(rows, owners)
+        changed = shifts > 0
+        most, ordered = shifts.argmax(axis=1), np.sort(shifts, axis=1)
+        others = np.repeat(ordered[:, -1:], shifts.shape[1], axis=1)
+        others[every, most] = ordered[:, -2] if shifts.shape[1] > 1 else 0.0
+        total = shifts.sum(axis=1, keepdims=True) - shifts + price
+        changes = changed.sum(axis=1, keepdims=True) - changed + (price > 0)
+        return np.asarray(
+            total + objective.max_shift_weight * np.maximum(others, price) + objective.change_weight * changes
+        )
