@@ -403,7 +403,7 @@ def many_columns():
 
 def test_memory_is_bounded_by_columns_without_changing_answers(monkeypatch) -> None:
     schema, X, model = many_columns()
-    explainer = Guarded(schema, easiest=False, figures=False).fit(X, model(X))
+    explainer = Guarded(schema, easiest=False, figures=False, effort=2).fit(X, model(X))
     refused = X[model(X) == "no"].iloc[:3]
     explainer.explain(model, refused.iloc[:1], target="yes")  # builds the guard
     peaks, found = [], []

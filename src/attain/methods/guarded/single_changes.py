@@ -29,6 +29,32 @@ def grid_of(schema: Schema, scale: Scale, most: int) -> Grid:
     return Grid.of(schema.free_columns, values)
 
 
+def priced(objective: Objective, grid: Grid) -> np.ndarray:
+    """The weighted shift of each value of a grid for each row of the region, (rows, f, G); inf out of reach."""
+    region, percentiles, free = objective.region, objective.percentiles, grid.columns
+    own, ranks = region.factuals[:, free, None], percentiles.interpolated(region.factuals)[:, free, None]
+    there = percentiles.interpolated(np.ascontiguousarray(grid.values.T), free).T
+    prices = np.abs(there - ranks)
+    prices = np.where(own == grid.values, 0.0, np.where(np.isnan(prices), 1.0, prices))
+    prices *= region.cost[:, free, None]
+    reached = ~region.frozen[:, free, None] & ~np.isnan(grid.values)
+    ordered = np.array([region.schema.features[j].ordered for j in free], dtype=bool)[:, None]
+    outside = (grid.values < region.low[:, free, None]) | (grid.values > region.high[:, free, None])
+    return np.ascontiguousarray(np.where(reached & ~(ordered & outside), prices, np.inf))
+
+
+def cheapest_changes(objective: Objective, grid: Grid, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The n cheapest changes of single features of each row, not yet in final form, and their owners."""
+    prices = priced(objective, grid).reshape(len(objective.region), -1)
+    prices[prices == 0] = np.inf
+    order = np.argsort(prices, axis=1, kind="stable")[:, :n]
+    owners, place = np.nonzero(np.isfinite(np.take_along_axis(prices, order, axis=1)))
+    column, value = np.divmod(order[owners, place], grid.values.shape[1])
+    rows = objective.region.factuals[owners]
+    rows[np.arange(len(rows)), grid.columns[column]] = grid.values[column, value]
+    return rows, owners
+
+
 class SingleChanges:
     """Versions of rows with one feature changed.
 
@@ -37,21 +63,7 @@ class SingleChanges:
 
     def __init__(self, sweep: Sweep, objective: Objective, settings: GuardedSettings) -> None:
         self._sweep, self._objective, self._settings = sweep, objective, settings
-        self._prices = self._priced()
-
-    def _priced(self) -> np.ndarray:
-        """The weighted shift of each value of the grid for each row of the batch, (rows, f, G); inf out of reach."""
-        region, grid, percentiles = self._objective.region, self._sweep.grid, self._objective.percentiles
-        free = grid.columns
-        own, ranks = region.factuals[:, free, None], percentiles.interpolated(region.factuals)[:, free, None]
-        there = percentiles.interpolated(np.ascontiguousarray(grid.values.T), free).T
-        prices = np.abs(there - ranks)
-        prices = np.where(own == grid.values, 0.0, np.where(np.isnan(prices), 1.0, prices))
-        prices *= region.cost[:, free, None]
-        reached = ~region.frozen[:, free, None] & ~np.isnan(grid.values)
-        ordered = np.array([region.schema.features[j].ordered for j in free])[:, None]
-        outside = (grid.values < region.low[:, free, None]) | (grid.values > region.high[:, free, None])
-        return np.ascontiguousarray(np.where(reached & ~(ordered & outside), prices, np.inf))
+        self._prices = priced(objective, sweep.grid)
 
     def of(self, rows: np.ndarray, owners: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Versions of rows (n, d) that promise a cost `below` (n,), and whose version each is."""

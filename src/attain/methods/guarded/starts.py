@@ -12,8 +12,9 @@ from attain.core.compiled import kernels
 from attain.methods.guarded.balls import BallSubproblems, Coordinates
 from attain.methods.guarded.evaluator import CandidateEvaluator, slices
 from attain.methods.guarded.local_guard import squared_distances
+from attain.methods.guarded.single_changes import cheapest_changes, grid_of
 from attain.methods.search.moves import Scale
-from attain.methods.search.pool import first_of_each, rank_within
+from attain.methods.search.pool import rank_within
 
 _FAR = 1e6
 """Larger than any distance, shift or score."""
@@ -164,14 +165,10 @@ class Starts:
         if evaluator.single_changes is not None:
             every = np.arange(len(region))
             rows, owners = evaluator.single_changes.of(region.factuals, every, np.full(len(region), np.inf))
-            return region.final_form(rows, owners), owners
-        rows, owners = self._versions(region.factuals)
-        rows = region.final_form(rows, owners)
-        order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
-        order = order[region.changed(rows[order], owners[order]).any(axis=1)]
-        order = order[first_of_each(rows[order], owners[order])]
-        order = order[rank_within(owners[order]) < evaluator.settings.singles_asked]
-        return rows[order], owners[order]
+        else:
+            grid = grid_of(region.schema, self.scale, evaluator.settings.climb_values)
+            rows, owners = cheapest_changes(evaluator.objective, grid, evaluator.settings.singles_asked)
+        return region.final_form(rows, owners), owners
 
     def drawn(self, draw: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """The cheapest draws of a density for each row, given its immutable features, and their owners."""
