@@ -24,6 +24,7 @@ MODULES = (
     "months",
     "advice",
     "person",
+    "locking",
     "classifiers",
     "kernels",
     "fixed_costs",
