@@ -20,6 +20,7 @@ MODULES = (
     "search",
     "latent_rules",
     "methods",
+    "limits",
     "knapsack",
     "months",
     "advice",

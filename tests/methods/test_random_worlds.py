@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from attain import AttainError, Feature, Schema
+from attain import AttainError, Feature, Schema, Status
 from attain.methods import (
     FACE,
     ActionableRecourse,
@@ -207,6 +207,53 @@ def explained(seed: int, method: type) -> str:
         if not isinstance(classifier, Broken):
             assert predict(after)[0] == "yes"
     return " ".join(sorted({status.name for status in result.statuses}))
+
+
+def test_methods_that_move_numbers_take_tables_without_any() -> None:
+    schema = Schema(tuple(Feature(name, "categorical", levels=tuple("abc")) for name in "xyz"))
+    X = pd.DataFrame(np.random.default_rng(0).choice(list("abc"), (80, 3)), columns=list("xyz"))
+    y = np.where((X["x"] == "a") | (X["y"] == "b"), "yes", "no")
+    for inner in (LogisticRegression(C=10), SVC(kernel="rbf", C=10)):
+        classifier = make_pipeline(OneHotEncoder(), inner).fit(X, y)
+        for method in (Wachter, BudgetedInverseClassification):
+            result = method(schema).fit(X, y).explain(classifier, X[y == "no"], target="yes")
+            assert result.found.all()
+
+
+@pytest.mark.parametrize("explained_model", ["linear", "function"])
+def test_a_range_that_leaves_no_step_is_no_action(explained_model: str) -> None:
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({name: np.round(random.uniform(1, 9, 80), 3) for name in "xyz"})
+    y = np.where(X["x"] + X["y"] > 10, "yes", "no")
+    features = (Feature("x", "real", step=2.0, range=(0, 0.01)), Feature("y", "real", step=2.0), Feature("z", "real"))
+    fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    classifier = fitted if explained_model == "linear" else lambda frame: fitted.predict(frame)
+    for rules in ((), ("x <= y + 20",), ("x * z <= 100",)):
+        explainer = ActionableRecourse(Schema(features, rules=rules), figures=False, samples=40).fit(X, y)
+        result = explainer.explain(
+            classifier, X[y == "no"].iloc[:5], target="yes", constraints={"range": {"y": (0, 1e-9)}}
+        )
+        assert "x" not in set(result.changes["feature"])
+
+
+def test_a_person_is_already_as_desired_if_the_model_says_so_whatever_the_library() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    for seed in range(6):
+        made = world(seed)
+        people = made.X.iloc[:20]
+        encoder = make_column_transformer(
+            (SimpleImputer(keep_empty_features=True), make_column_selector(dtype_include="number")),
+            (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
+        )
+        classifier = make_pipeline(encoder, RandomForestClassifier(8, random_state=0)).fit(made.X, made.y)
+        table = arrow.Table.from_pandas(people, preserve_index=False)
+        granted = (classifier.predict(people) == "yes").tolist()
+        assert (classifier.predict(table.to_pandas()) == "yes").tolist() == granted
+        explainer = NearestUnlike(made.schema, laws=None, figures=False, margin=0.0)
+        for training in (made.X, arrow.Table.from_pandas(made.X, preserve_index=False)):
+            for frame in (people, table):
+                result = explainer.fit(training, made.y).explain(classifier, frame, target="yes")
+                assert [status is Status.ALREADY_DESIRED for status in result.statuses] == granted
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -149,7 +149,8 @@ class ActionableRecourse(Explainer):
             program = actions.program(i, model, 0.0)
             for need in needs:
                 found = exact.flip_set(replace(program, need=need), RulesCheck(problem, i), _MOST_REJECTED)
-                yield from islice(found, _PROPOSED)
+                # a second item takes a program for each feature, and those with rules are solved by HiGHS
+                yield from islice(found, _PROPOSED if program.whole and not program.rows else 1)
 
         search.run(propose)
         rows, owners = search.pool.rows, search.pool.owners
