@@ -1,6 +1,7 @@
 """What all tests share: where the real data sets are, compiled programs, and how Hypothesis behaves."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 def _kernels_not_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test has kernels in use only if it loads them itself, whatever ran before it."""
     monkeypatch.setattr(compiled, "_in_use", False)
+
+
+@pytest.fixture(autouse=True)
+def _own_modules() -> None:
+    """A test imports the classifier of its own folder, not one of the same name that a test before it imported."""
+    sys.modules.pop("mine", None)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ def test_answers_that_were_found_are_described_as_before() -> None:
     # nothing was searched: the model was asked about other rows, and there are no figures of a search
     for one in (known, again):
         one.pop("rows_asked")
+        one.pop("rows_uncharged")
         one["person_figures"].pop("rows_scored")
     known["option_figures"] = {name: known["option_figures"][name] for name in again["option_figures"]}
     assert {"typicality", "total_shift", "connected"} <= again["option_figures"].keys()

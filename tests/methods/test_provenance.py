@@ -54,7 +54,7 @@ def test_they_hold_what_was_asked_and_of_whom(fitted: Any) -> None:
         "ranges": False,
         "importance": False,
         "errors": "status",
-        "timeout": None,
+        "timeout": 60.0,
     }
     assert asked.items() <= found.items()
     assert found["constraints"] == {

@@ -139,7 +139,7 @@ def test_every_measure_is_in_the_catalogue_in_its_order(evaluation: Any) -> None
 
 
 def test_the_page_of_measures_lists_every_one_with_its_charge() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "understand" / "measures.md").read_text(encoding="utf-8")
     charges = {}
     for line in page.splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]

@@ -13,7 +13,7 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,7 +29,6 @@ from attain.core.compiled import load_all, load_for
 from attain.core.errors import AttainError, DataError, Interrupted
 from attain.core.frames import Frame, one_row
 from attain.core.limits import TIMEOUT
-from attain.core.progress import track
 from attain.methods.context import Contexts, ModelContext
 from attain.methods.figures import difficulty, diversity, faithfulness
 from attain.methods.importance.changes import find_importances
@@ -41,6 +40,7 @@ from attain.methods.parameters import check_fields, integer, number
 from attain.methods.plane import MOST_SHOWN, plane_of, spaced
 from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
 from attain.methods.ranges.finding import find_ranges
+from attain.methods.running import Runner
 from attain.methods.search.clock import Clock
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.methods.search.slack import DRAWS, Slack
@@ -48,7 +48,6 @@ from attain.models import Goal, GoalLike, Model, probe_rows
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import linear_score
 from attain.models.structure.products import ProductScore, product_score
-from attain.models.watch import SlowModelError
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
@@ -597,71 +596,9 @@ class Explainer(_Learned, ABC):
         return score
 
     def _run(self, problem: Problem, outcome: list[Status | None]) -> tuple[Answers, bool]:
-        """All answers, and whether the search was interrupted; what is done is kept.
-
-        With a slack, rows without an answer that holds within it are searched again without.
-        """
-        if problem.slack is None:
-            return self._run_batches(problem, outcome)
-        waiting = [i for i, status in enumerate(outcome) if status is None]
-        # half the budget is kept for rows without an answer that holds within the slack
-        half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
-        rough, interrupted = self._run_batches(replace(problem, ledger=half), outcome)
-        if interrupted:
-            return rough, True
-        for i in waiting:
-            outcome[i] = outcome[i] if outcome[i] is Status.FOUND else None
-        exact, interrupted = self._run_batches(replace(problem, slack=None), outcome)
-        found = [part for part in (rough, exact) if len(part.rows)]
-        return self._joined(found), interrupted
-
-    def _run_batches(self, problem: Problem, outcome: list[Status | None]) -> tuple[Answers, bool]:
-        """All batches, one after the other, and whether they were interrupted; what is done is kept."""
-        waiting = np.flatnonzero([status is None for status in outcome])
-        parts: list[Answers] = []
-        bar = track(len(waiting), type(self).__name__)
-        interrupted = False
-        try:
-            size = self._batch_size(problem.options, problem.inspected)
-            for owners in _batches(waiting, size if bar.most is None else min(size, bar.most)):
-                for some, answers in self._searched(problem, owners):
-                    for i, status in zip(some, answers.status, strict=True):
-                        outcome[i] = status
-                    parts.append(_owned(answers, some))
-                    bar.update(len(some), found=answers.status.count(Status.FOUND))
-        except KeyboardInterrupt:
-            interrupted = True
-            for i in waiting:
-                outcome[i] = outcome[i] or Status.INTERRUPTED
-        finally:
-            bar.close()
-        return self._joined(parts), interrupted
-
-    def _searched(self, problem: Problem, owners: np.ndarray) -> Iterator[tuple[np.ndarray, Answers]]:
-        """The answers of a batch; of one row after the other where the slope of the model's score takes too long."""
-        try:
-            answers = self._search(problem.subset(owners))
-        except SlowModelError:
-            if len(owners) == 1:
-                yield owners, replace(self._joined([]), status=[Status.TIME_SPENT])
-                return
-            for i in owners:
-                yield from self._searched(problem, np.array([i]))
-            return
-        problem.ledger.subset(owners).charge_time()
-        yield owners, answers
-
-    def _joined(self, parts: list[Answers]) -> Answers:
-        if not parts:
-            figures = {name: np.empty(0) for name in self.own_figures}
-            return Answers(np.empty((0, len(self.schema_))), np.empty(0, dtype=np.intp), np.empty(0), [], figures)
-        return Answers(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.owners for part in parts]),
-            np.concatenate([part.sort_key for part in parts]),
-            [status for part in parts for status in part.status],
-            {name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures},
-        )
+        """All answers, and whether the search was interrupted."""
+        size = self._batch_size(problem.options, problem.inspected)
+        return Runner(type(self).__name__, self._search, size, self.own_figures).run(problem, outcome)
 
     def _result(
         self,
@@ -760,16 +697,6 @@ def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     low[empty], high[empty] = math.nan, math.nan
     return low, high
-
-
-def _batches(owners: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    for start in range(0, len(owners), max(size, 1)):
-        yield owners[start : start + max(size, 1)]
-
-
-def _owned(answers: Answers, owners: np.ndarray) -> Answers:
-    """The answers of a batch, with the owners' positions among all rows."""
-    return Answers(answers.rows, owners[answers.owners], answers.sort_key, answers.status, answers.figures)
 
 
 def _with_slack_figure(problem: Problem, answers: Answers, slack: Slack) -> Answers:
