@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import re
+import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
-from docs import runner  # found by `python -m mkdocs`, which looks in the current folder
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # for `mkdocs`, which does not look in the current folder
+
+from docs import runner  # noqa: E402
+
 CACHE = ROOT / ".docs_cache"
 MARK = "attain-output-{}"
 MARKED = re.compile(f"<p>{MARK.format('([0-9]+)')}</p>")

@@ -1,12 +1,16 @@
 """Every block of the README and the documentation runs, by the runner that also builds the site."""
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 
+from attain import Guarded, methods
 from docs import runner
+from docs.defaults import Defaults
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -90,3 +94,16 @@ def test_a_console_block_runs_commands(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert (tmp_path / "s.toml").exists()
     with pytest.raises(AssertionError, match="exit code 1"):
         list(runner.run("```console\n$ attain schema show nothing.toml\n```\n", "a page"))
+
+
+@pytest.mark.parametrize("method", [Guarded, methods.Wachter, methods.REVISE, methods.BudgetedInverseClassification])
+def test_the_reference_has_the_default_of_each_parameter(method: type) -> None:
+    module = griffe.load(
+        method.__module__, extensions=griffe.load_extensions(Defaults()), docstring_parser="numpy", search_paths=["src"]
+    )
+    sections = module[method.__name__].docstring.parsed
+    listed = next(one.value for one in sections if one.kind is griffe.DocstringSectionKind.parameters)
+    declared = inspect.signature(method).parameters
+    assert {one.name for one in listed} == set(declared)
+    for one in listed:
+        assert eval(str(one.value), {}) == getattr(method(), one.name), one.name

@@ -439,13 +439,14 @@ class Explainer(_Learned, ABC):
 
         Returns
         -------
-        A frame with one row per set, cheapest first, then the single features that do not suffice: `features`;
-        `suffices`, which is "yes", "no" where it is proven that no change of these features is enough (for linear
-        models and tree ensembles), or else "not found" or "time spent"; `values`, what the features become; `change`,
-        the same for reading; `total_shift` in percentile points; `months`, where the schema has clocks or paces; and
-        `typicality`, where the method has a guard. Waiting is a change of the clock that says how long. Two features
-        are listed if together they are cheaper than either alone, by a tenth or more; three and more if none of them is
-        enough with fewer. Sets of several features that do not suffice are not listed.
+        Frame
+            A frame with one row per set, cheapest first, then the single features that do not suffice: `features`;
+            `suffices`, which is "yes", "no" where it is proven that no change of these features is enough (for linear
+            models and tree ensembles), or else "not found" or "time spent"; `values`, what the features become;
+            `change`, the same for reading; `total_shift` in percentile points; `months`, where the schema has clocks or
+            paces; and `typicality`, where the method has a guard. Waiting is a change of the clock that says how long.
+            Two features are listed if together they are cheaper than either alone, by a tenth or more; three and more
+            if none of them is enough with fewer. Sets of several features that do not suffice are not listed.
         """
         check_integer("most", most, 1)
         goal = self._request(model, target, probability, "raise", timeout)

@@ -63,9 +63,10 @@ def necessity_and_sufficiency(
 
     Returns
     -------
-    A frame with one row per feature and group, everybody first, those of largest necessity first: the number `n` of
-    people who want another decision, and `answered`, those of them with an answer; `necessity` among the n and
-    `sufficiency` among the answered, each with the ends of its Wilson interval, `…_low` and `…_high`.
+    Frame
+        A frame with one row per feature and group, everybody first, those of largest necessity first: the number `n` of
+        people who want another decision, and `answered`, those of them with an answer; `necessity` among the n and
+        `sufficiency` among the answered, each with the ends of its Wilson interval, `…_low` and `…_high`.
     """
     checked_confidence(confidence)
     given = _for_all(constraints)

@@ -155,7 +155,7 @@ class Advice:
         return f"schema.change({self.column!r}, {given})" if given else ""
 
     def __str__(self) -> str:
-        return f"{self.column}: {self.reason}" + (f"\n  {self.python}" if self.python else "")
+        return f"{self.column}: {self.reason}" + (f"\n  schema = {self.python}" if self.python else "")
 
 
 def advise(schema: Schema, frame: Frame, *, decided: bool = False) -> tuple[Advice, ...]:

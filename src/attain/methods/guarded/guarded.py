@@ -302,11 +302,12 @@ class Guarded(Explainer):
 
         Returns
         -------
-        A frame with one row per answer: `cost`, the answer's total shift plus `max_shift_weight` times its largest
-        plus `change_weight` for each change, by the percentiles that the search uses; `bound`, which no guarded answer
-        undercuts; `gap` between them; `certified`, whether the bound is exactly the least over all balls; `least`, the
-        cost of the easiest record found in a ball; `balls`, how many were searched; and `reason`, why an answer is not
-        certified. An answer that is unusual is compared with all that are as unusual.
+        Frame
+            A frame with one row per answer: `cost`, the answer's total shift plus `max_shift_weight` times its largest
+            plus `change_weight` for each change, by the percentiles that the search uses; `bound`, which no guarded
+            answer undercuts; `gap` between them; `certified`, whether the bound is exactly the least over all balls;
+            `least`, the cost of the easiest record found in a ball; `balls`, how many were searched; and `reason`, why
+            an answer is not certified. An answer that is unusual is compared with all that are as unusual.
         """
         check_integer("balls", balls, 1)
         goal = self._request(model, result.target, result.probability).with_unseen(result.table.layout.unseen)
