@@ -86,9 +86,14 @@ def _commands(source: str) -> None:
 
 
 def _text(text: str) -> str:
-    """Text as it is printed, with long lines wrapped."""
-    lines = (textwrap.fill(line, WIDTH) if len(line) > WIDTH else line for line in text.rstrip().splitlines())
-    return f"<pre>{html.escape(chr(10).join(lines))}</pre>" if text.strip() else ""
+    """Text as it is printed: sentences fill the page, and long lines of anything else are wrapped."""
+    text = text.rstrip()
+    if not text:
+        return ""
+    if "  " not in text:  # no columns
+        return f'<pre class="prose">{html.escape(text)}</pre>'
+    lines = (textwrap.fill(line, WIDTH) if len(line) > WIDTH else line for line in text.splitlines())
+    return f"<pre>{html.escape(chr(10).join(lines))}</pre>"
 
 
 def _shown(value: Any) -> str:

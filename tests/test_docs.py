@@ -79,8 +79,8 @@ axes
 ```
 """
     first, second, third, fourth = runner.run(page, "a page")
-    assert first == '<div class="output"><pre>a &lt; b</pre></div>'
-    assert "<pre>42</pre>" in second
+    assert first == '<div class="output"><pre class="prose">a &lt; b</pre></div>'
+    assert "42</pre>" in second
     assert second.count("<img") == 1
     assert "<th>column</th>" in third
     assert fourth == ""
