@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from attain.core.arrays import as_python
-from attain.core.frames import library_named
+from attain.core.errors import DataError
+from attain.core.frames import Library, library_named
 from attain.results.record import CHANGES, Record
 from attain.results.sentences import person_sentences
 
@@ -33,7 +34,7 @@ def to_json(result: Record) -> str:
         "library": library.name,
         "columns": {
             name: {
-                "dtype": library.dtype_text(table.layout.dtypes[name]),
+                "dtype": _dtype_text(library, name, table.layout.dtypes[name]),
                 "cells": [
                     _cell(cell, library.nan_is_missing) if i not in table.refused or _is_plain(cell) else None
                     for i, cell in enumerate(source[name].to_list())
@@ -65,6 +66,16 @@ def to_json(result: Record) -> str:
         "attributions": None if result.attributions is None else result.attributions.state(),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+
+def _dtype_text(library: Library, name: str, dtype: Any) -> str:
+    """The dtype of a column for the file; one that could not be read back is refused."""
+    text = library.dtype_text(dtype)
+    try:
+        library.dtype_named(text)
+    except DataError:
+        raise DataError(f"column {name!r} has the dtype {text}, which files of answers do not take") from None
+    return text
 
 
 def _plain(cell: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import secrets
+import warnings
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import cache as cache_of
@@ -28,6 +29,9 @@ from attain.service.pools import Pool
 from attain.service.routes import routes
 from attain.service.security import LOOPBACK, Guard
 from attain.service.service import Service, Texts
+
+# FastAPI ignores this warning itself, but only until a thread restores the filters that it found
+warnings.filterwarnings("ignore", "The 'alias' attribute with value")
 
 _QUICK, _QUICK_QUEUE = 4, 256
 """How many threads answer questions that take milliseconds, and how many such questions may wait."""

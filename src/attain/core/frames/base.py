@@ -26,7 +26,7 @@ _INTEGER = re.compile(r"(u?)int(\d+)", re.IGNORECASE)
 _DTYPES = frozenset(
     [
         *("Int8", "Int16", "Int32", "Int64", "Int128", "UInt8", "UInt16", "UInt32", "UInt64", "UInt128"),
-        *("Float32", "Float64", "Boolean", "String", "Categorical", "Date", "Datetime", "Duration", "Time", "Object"),
+        *("Float32", "Float64", "Boolean", "String", "Categorical", "Date", "Datetime", "Duration", "Time"),
     ]
 )
 """The dtypes without arguments that a file may name."""
