@@ -301,15 +301,10 @@ def main() -> None:
 def compare(commit: str) -> None:
     """Measures everything, and writes the tables."""
     from benchmarks import report
+    from benchmarks.earlier import checked_out
 
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
-        try:
-            body = tables(tree / "src", ROOT / "src", Path(folder))
-        finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+    with tempfile.TemporaryDirectory() as folder, checked_out(commit) as tree:
+        body = tables(tree / "src", ROOT / "src", Path(folder))
     report.write("fixed_costs", "Fixed costs of the guarded search", "python -m benchmarks.fixed_costs", body)
 
 

@@ -12,7 +12,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -96,23 +95,16 @@ def measured(source: Path, name: str, kind: str, number: int) -> dict[str, float
 def compare(commit: str, number: int) -> None:
     """Measures everything beside the earlier commit, and writes the table."""
     from benchmarks import report
+    from benchmarks.earlier import checked_out
 
     lines = []
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
-        try:
-            for name, kind in product(CASES, MODELS):
-                for when, source in ((commit, tree / "src"), ("now", ROOT / "src")):
-                    found = measured(source, name, kind, number)
-                    shown = [
-                        f"{found[part]:.3f}" if part in ("TS", "cost") else f"{found[part]:.0%}" for part in FIGURES
-                    ]
-                    lines.append([name, MODELS[kind], when, *shown])
-                    print(lines[-1], flush=True)
-        finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+    with checked_out(commit) as tree:
+        for name, kind in product(CASES, MODELS):
+            for when, source in ((commit, tree / "src"), ("now", ROOT / "src")):
+                found = measured(source, name, kind, number)
+                shown = [f"{found[part]:.3f}" if part in ("TS", "cost") else f"{found[part]:.0%}" for part in FIGURES]
+                lines.append([name, MODELS[kind], when, *shown])
+                print(lines[-1], flush=True)
     body = (
         f"The same {number} people before (commit {commit}) and now. Typical, connected (ε at 0.9) and inliers are "
         "shares of the answers; TS and cost are means. Cheaper, easier: for which share of people an answer that is as "

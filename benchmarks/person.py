@@ -148,24 +148,19 @@ def line(case: tuple[str, int | None], kind: str, old: dict[str, float] | None, 
 def compare(commit: str, keep: Path) -> None:
     """Measures everything, but for what was kept by a run that was interrupted, and writes the table."""
     from benchmarks import report
+    from benchmarks.earlier import checked_out
 
     kept, lines = json.loads(keep.read_text()) if keep.exists() else {}, []
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
-        try:
-            for case, kind in product(CASES, MODELS):
-                for when, source in ((commit, tree / "src"), ("now", ROOT / "src")):
-                    name = f"{when} {case[0]} {case[1]} {kind}"
-                    if when == "now" or case not in NOT_BEFORE:
-                        kept[name] = kept.get(name) or measured(source, *case, kind)
-                        keep.write_text(json.dumps(kept, indent=1))
-                cell_name = f"{case[0]} {case[1]} {kind}"
-                lines.append(line(case, kind, kept.get(f"{commit} {cell_name}"), kept[f"now {cell_name}"]))
-                print(lines[-1], flush=True)
-        finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+    with checked_out(commit) as tree:
+        for case, kind in product(CASES, MODELS):
+            for when, source in ((commit, tree / "src"), ("now", ROOT / "src")):
+                name = f"{when} {case[0]} {case[1]} {kind}"
+                if when == "now" or case not in NOT_BEFORE:
+                    kept[name] = kept.get(name) or measured(source, *case, kind)
+                    keep.write_text(json.dumps(kept, indent=1))
+            cell_name = f"{case[0]} {case[1]} {kind}"
+            lines.append(line(case, kind, kept.get(f"{commit} {cell_name}"), kept[f"now {cell_name}"]))
+            print(lines[-1], flush=True)
     keep.unlink()
     header = (
         "data", "classifier", "real people", "found before", "found now",

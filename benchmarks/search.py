@@ -197,15 +197,10 @@ def main() -> None:
 def compare(commit: str, people: int, compared: int) -> None:
     """Measures everything, and writes the tables."""
     from benchmarks import report
+    from benchmarks.earlier import checked_out
 
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
-        try:
-            body = tables(tree, people, compared, Path(folder))
-        finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+    with tempfile.TemporaryDirectory() as folder, checked_out(commit) as tree:
+        body = tables(tree, people, compared, Path(folder))
     report.write("search", "C-CHVAE, Algorithm 1: speed and distances", "python -m benchmarks.search", body)
 
 
