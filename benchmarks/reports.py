@@ -28,7 +28,7 @@ from attain.results.ranges import Ranges
 from attain.tables import Table
 from benchmarks.report import table, write
 
-TIMES = (1, 16, 160)
+TIMES = (1, 16, 160, 560)
 RUNS = 5
 OPTIONS = 3
 _POLICY = re.compile(r"<meta http-equiv[^>]*>")

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import time
 import weakref
+from contextlib import suppress
 
 import pytest
 
 from attain.cli import main
 from attain.cli.stopping import stoppable
+from attain.core.progress import track
 
 
 @pytest.mark.slow
@@ -91,6 +93,24 @@ def test_ctrl_c_that_python_has_to_ignore_is_raised_a_moment_later() -> None:
     assert stop.code == 143
 
 
+def test_ctrl_c_that_a_library_has_caught_is_raised_again_at_the_next_step() -> None:
+    with stoppable() as stop:
+        with suppress(KeyboardInterrupt):  # as `except BaseException: pass` of a library does
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            track(10, "answering").update()
+    assert stop.code == 130
+    track(10, "answering").update()
+
+
+def test_ctrl_c_that_a_library_has_caught_ends_the_process_in_two_seconds() -> None:
+    code = (
+        "import time\nfrom attain.cli.stopping import stoppable\nwith stoppable():\n    print('begun', flush=True)\n"
+        "    try:\n        time.sleep(20)\n    except KeyboardInterrupt:\n        time.sleep(20)\n"
+    )
+    _ended_by_ctrl_c(code)
+
+
 def test_a_call_that_does_not_look_at_signals_is_ended_in_two_seconds() -> None:
     # the main thread takes no signals, as if it were in a long call of compiled code
     code = (
@@ -98,6 +118,10 @@ def test_a_call_that_does_not_look_at_signals_is_ended_in_two_seconds() -> None:
         "    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n"
         "    print('begun', flush=True)\n    ctypes.CDLL(None).sleep(20)\n"
     )
+    _ended_by_ctrl_c(code)
+
+
+def _ended_by_ctrl_c(code: str) -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()

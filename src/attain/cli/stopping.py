@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from attain.core import interrupts
+
 SENTENCE: Final = "attain: interrupted before it was done; every file is complete, as it was before or as it should be"
 CODES: Final = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 """The exit codes of a command that a signal has stopped."""
 _PATIENCE: Final = 1.5
-"""Seconds that the code of a library may go on without looking at signals."""
+"""Seconds that the code of a library may go on after a signal."""
 _MOMENT: Final = 0.05
 _DEFAULT: Final = (signal.SIG_DFL, signal.default_int_handler)
 
@@ -25,8 +27,9 @@ _DEFAULT: Final = (signal.SIG_DFL, signal.default_int_handler)
 class Stop:
     """Raises KeyboardInterrupt at a signal, and remembers which it was.
 
-    Python looks at signals between two of its instructions. A call into compiled code may take minutes, so a thread
-    ends the process if Python has not looked soon. No file can be half written then (`core.files`).
+    Python looks at signals between two of its instructions. A call into compiled code may take minutes, and a library
+    may catch KeyboardInterrupt and go on, so a thread ends the process if nobody has answered soon (`core.interrupts`).
+    No file can be half written then (`core.files`).
     """
 
     def __init__(self) -> None:
@@ -35,13 +38,15 @@ class Stop:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self.number = number
+        interrupts.arrived()
         self._seen.set()
         raise KeyboardInterrupt
 
     def again(self, lost: sys.UnraisableHookArgs) -> None:
         """Raises KeyboardInterrupt a moment later where Python had to ignore it, as in a weak reference's callback."""
         if lost.exc_type is KeyboardInterrupt and self.number is not None:
-            threading.Timer(_MOMENT, _thread.interrupt_main, (self.number,)).start()
+            # sent to the main thread, so that it ends waiting, too
+            threading.Timer(_MOMENT, signal.pthread_kill, (threading.main_thread().ident, self.number)).start()
         else:
             sys.__unraisablehook__(lost)
 
@@ -55,7 +60,8 @@ class Stop:
         with arrived:
             while numbers := arrived.recv(1):
                 ours = signal.getsignal(numbers[0]) is self  # a server takes over with handlers of its own
-                if ours and not self._seen.wait(_PATIENCE):
+                latest = time.monotonic() + _PATIENCE
+                if ours and not (self._seen.wait(_PATIENCE) and interrupts.wait(latest - time.monotonic())):
                     os.write(2, f"{SENTENCE}\n".encode())
                     os._exit(128 + numbers[0])
 
@@ -78,6 +84,7 @@ def stoppable() -> Iterator[Stop]:
         try:
             yield stop
         finally:
+            interrupts.answered()
             sys.unraisablehook = hook
             for number, handler in handlers.items():
                 signal.signal(number, handler)

@@ -17,6 +17,8 @@ from functools import cache
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from attain.core import interrupts
+
 DELAY = 2.0
 _FIGURES = 70
 """The most characters that a label and figures take; what a terminal has beyond them is for the bar."""
@@ -55,7 +57,11 @@ class Tracker:
         self.show(self._done + steps, None if found is None else self._found + found)
 
     def show(self, done: int, found: int | None = None, asked: int | None = None) -> None:
-        """Says how many steps are done in all; with `found`, how many of them, or of `asked`, had an answer."""
+        """Says how many steps are done in all; with `found`, how many of them, or of `asked`, had an answer.
+
+        Raises KeyboardInterrupt if a signal has arrived that nobody has answered.
+        """
+        interrupts.check()
         self._done, self._found = done, found or 0
         if self._told is not None:
             self._told(self._done, self._total, self._found)

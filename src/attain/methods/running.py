@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from attain.core import interrupts
 from attain.core.progress import track
 from attain.methods.search.problem import Answers, Problem
 from attain.models.watch import SlowModelError
@@ -68,6 +69,7 @@ class Runner:
                     parts.append(replace(answers, owners=some[answers.owners]))
                     bar.update(len(some), found=answers.status.count(Status.FOUND))
         except KeyboardInterrupt:
+            interrupts.answered()
             interrupted = True
             for i in waiting:
                 outcome[i] = outcome[i] or Status.INTERRUPTED

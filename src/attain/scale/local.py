@@ -10,6 +10,7 @@ from typing import Final, Literal, get_args
 
 import joblib  # type: ignore[import-untyped]
 
+from attain.core import interrupts
 from attain.core.checks import check_choice, check_integer
 from attain.core.errors import FileError, Interrupted
 from attain.core.progress import track
@@ -105,6 +106,7 @@ def explain(
                 new.add(summary)
                 tell(Counts())
         except KeyboardInterrupt:
+            interrupts.answered()
             total.add(new)
             raise Interrupted(total) from None
         except FileError as error:

@@ -151,7 +151,8 @@ class _Silence:
         elif time.monotonic() - self._since > _SILENT:
             self._since = float("inf")
             self._note(
-                f"nobody has been answered for {_SILENT:.0f} s; if the model hangs, stop, and call again with a timeout"
+                f"nobody has been answered for {_SILENT:.0f} s; if the model hangs, stop, and call again with a "
+                "smaller timeout"
             )
 
 
