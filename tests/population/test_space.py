@@ -70,3 +70,9 @@ def test_columns_without_values_and_tables_without_rows_are_spaces_too() -> None
 def test_a_matrix_of_another_width_is_refused() -> None:
     with pytest.raises(DataError, match="5 features"):
         MeasuringSpace.fit(SCHEMA, TRAIN[:, :3])
+
+
+def test_sparse_points_are_the_points() -> None:
+    space = MeasuringSpace.fit(SCHEMA, TRAIN)
+    rows = np.vstack((TRAIN, [[-8, 2, 2, NAN, NAN], [1.5, NAN, 7, 4, 0]]))
+    np.testing.assert_array_equal(space.sparse(rows).toarray(), space.transform(rows))

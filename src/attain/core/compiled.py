@@ -35,6 +35,8 @@ _ROWS = 100
 """Rows to explain from which on reading kernels from the cache pays: a second against some 10 ms a row."""
 _ROWS_TO_COMPILE = 3_000
 """Those from which on compiling them pays."""
+_PARTS = 20
+"""Columns and rules of a table from which on its rows count as several."""
 _loaded: dict[str, ModuleType] = {}
 _in_use = False
 _loading = threading.Lock()
@@ -67,8 +69,9 @@ def compile_beside() -> None:
         subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, check=False)
 
 
-def load_for(rows: int) -> None:
-    """Puts kernels to use where so many rows to explain are worth it."""
+def load_for(rows: int, parts: int = 0) -> None:
+    """Puts kernels to use where so many rows to explain, of a table with so many columns and rules, are worth it."""
+    rows *= max(parts // _PARTS, 1) ** 2
     if not _in_use and rows >= _ROWS and (rows >= _ROWS_TO_COMPILE or _cached()):
         load()
 

@@ -350,8 +350,7 @@ class Explainer(_Learned, ABC):
                 "it with reference='rows'"
             )
         table = Table.read(one_row(X), self.schema_, errors=errors)
-        if self.kernels_pay:
-            load_for(len(table))
+        load_for(len(table) if self.kernels_pay else 1, len(self.schema_) + len(self.book_.rules))
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)

@@ -158,7 +158,14 @@ def fitted_digest(explainer: Savable) -> str | None:
         state, arrays = _fitted_state(explainer)
     except AttainError:  # a density of the user's own may have no state to save
         return None
-    return data_digest((state, explainer.table_.schema.to_toml()), {**arrays, "table": explainer.table_.values})
+    schema = explainer.table_.schema
+    stated = [
+        [(name, list(value.items()) if isinstance(value, Mapping) else value) for name, value in properties.items()]
+        for properties in map(toml.stated_properties, schema)
+    ]
+    laws = None if schema.laws is None else [law.text for law in schema.laws]
+    facts = (state, stated, schema.rules, laws, schema.max_months)
+    return data_digest(facts, {**arrays, "table": explainer.table_.values})
 
 
 def data_digest(facts: Any, arrays: Mapping[str, np.ndarray]) -> str:

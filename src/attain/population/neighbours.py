@@ -77,8 +77,12 @@ class Neighbours:
         """Squared distances and indices (q, k) among `width` candidates; and where there can be no others, (q,)."""
         candidates, beyond = self._candidates(points, width)
         distances = np.zeros(candidates.shape)
-        for dimension, column in enumerate(self.points.T):
-            distances += (points[:, dimension, None] - column[candidates]) ** 2
+        if self.points.shape[1] > candidates.size:  # a loop over dimensions would take longer; the order is the same
+            squares = (points[:, None] - self.points[candidates]) ** 2
+            distances = np.add.accumulate(squares, axis=2)[:, :, -1].copy()
+        else:
+            for dimension, column in enumerate(self.points.T):
+                distances += (points[:, dimension, None] - column[candidates]) ** 2
         order = np.argsort(distances, axis=1, kind="stable")[:, :k]
         distances = np.take_along_axis(distances, order, axis=1)
         sure = (distances[:, -1] < beyond) | (width == len(self.points))

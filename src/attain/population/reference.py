@@ -223,7 +223,10 @@ def distinct(points: FloatArray) -> tuple[FloatArray, IndexArray]:
     """The distinct rows in a fixed order, and the first position of each."""
     # Adding 0 turns −0 into 0, so that rows are equal exactly when their bytes are.
     plain = np.ascontiguousarray(points + 0.0)
-    keys = plain.view(np.dtype((np.void, plain.shape[1] * plain.itemsize))).ravel()
+    varying = np.ascontiguousarray(plain[:, (plain != plain[:1]).any(axis=0)])  # of many levels, most are nobody's
+    if not varying.size:
+        return plain[:1], np.arange(len(plain[:1]))
+    keys = varying.view(np.dtype((np.void, varying.shape[1] * varying.itemsize))).ravel()
     _, first = np.unique(keys, return_index=True)
     return plain[first], first
 

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from attain.core.arrays import FloatArray, IndexArray, flat, joined, starts
 from attain.core.compiled import kernels
@@ -116,6 +117,27 @@ class MeasuringSpace:
         points[..., len(self.scaled) : -1] = unchanged(states, self.states)
         points[..., -1] = np.sqrt(np.isnan(matrix[..., self.complete]).sum(axis=-1))
         return points
+
+    def sparse(self, values: ArrayLike) -> csr_array:
+        """The points of rows, (n, features) to (n, dimension), without the states that they are not in."""
+        matrix = as_matrix(values, len(self.schema))
+        first = np.searchsorted(self.indicated, np.arange(len(self.schema) + 1))
+        parts = []
+        for column in np.unique(self.indicated):
+            states = self.states[first[column] : first[column + 1]]
+            order = np.argsort(states)
+            place = order[np.searchsorted(states[order], matrix[:, column]).clip(max=len(states) - 1)]
+            at = np.flatnonzero(unchanged(states[place], matrix[:, column]))
+            parts.append((at, len(self.scaled) + first[column] + place[at], np.ones(len(at))))
+        for place, column in enumerate(self.scaled):
+            at = np.flatnonzero(ordinary(self.schema.features[column], matrix[:, column]))
+            centred = (matrix[at, column] - self.mean[place]) / self.scale[place]
+            parts.append((at, np.full(len(at), place), centred))
+        missing = np.sqrt(np.isnan(matrix[:, self.complete]).sum(axis=1))
+        at = np.flatnonzero(missing)
+        parts.append((at, np.full(len(at), self.dimension - 1), missing[at]))
+        rows, columns, cells = (np.concatenate(some) for some in zip(*parts, strict=True))
+        return csr_array((cells, (rows, columns)), shape=(len(matrix), self.dimension))
 
 
 def _moments(cells: FloatArray) -> tuple[float, float]:

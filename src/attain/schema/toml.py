@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
-from tomlkit.items import AoT, Array, Table
+from tomlkit.items import AoT, Array, Item, Table, Trivia, Whitespace
 
 from attain.core.errors import FileError, SchemaError, did_you_mean, listed
 from attain.core.files import write_atomically
@@ -152,25 +152,25 @@ def _section(feature: Feature, text: str | None, comments: Iterable[str]) -> str
     else:
         document, old = tomlkit.parse(text), _feature(_entries(text)[0])
         entry = document["feature"][0]
-    implied = _implied(feature)
-    for name, default in _DEFAULTS.items():
-        value = getattr(feature, name)
-        if name in entry and repr(getattr(old, name)) == repr(value):
+    stated = stated_properties(feature)
+    for name in _DEFAULTS:
+        if name in entry and repr(getattr(old, name)) == repr(getattr(feature, name)):
             continue
-        if value == implied.get(name, default) or value == {}:
-            entry.pop(name, None)
+        if name in stated:
+            entry[name] = _item(name, stated[name])
         else:
-            entry[name] = _item(name, value)
+            entry.pop(name, None)
     section = tomlkit.dumps(document).strip("\n")
     return "\n".join([section, *(comment for comment in comments if comment not in section)])
 
 
-def _implied(feature: Feature) -> dict[str, Any]:
-    """The properties that follow from the kind."""
-    implied: dict[str, Any] = {"step": 1.0} if feature.kind == "count" else {}
+def stated_properties(feature: Feature) -> dict[str, Any]:
+    """The properties that are neither defaults nor follow from the kind: those that TOML has."""
+    implied: dict[str, Any] = {**_DEFAULTS, **({"step": 1.0} if feature.kind == "count" else {})}
     if feature.kind in ("count", "positive"):
         implied["bounds"] = (0.0, None)
-    return implied
+    properties = {name: getattr(feature, name) for name in _DEFAULTS}
+    return {name: value for name, value in properties.items() if value != implied[name] and value != {}}
 
 
 def _item(name: str, value: Any) -> Any:
@@ -179,8 +179,14 @@ def _item(name: str, value: Any) -> Any:
     if name == "special":
         return _lines(_inline({"code": code, "meaning": meaning}) for code, meaning in value.items())
     if name == "transitions":
-        return _lines(_inline({"from": start, "to": list(goals)}) for start, goals in value.items())
-    return list(value) if isinstance(value, tuple) else value
+        return _lines(_inline({"from": start, "to": _array(goals)}) for start, goals in value.items())
+    return _array(value) if isinstance(value, tuple) else value
+
+
+def _array(values: Sequence[Any]) -> Array:
+    """An array on one line; to append many items one by one would take time in the square of their number."""
+    parts: list[Item] = [part for value in values for part in (Whitespace(","), Whitespace(" "), tomlkit.item(value))]
+    return Array(parts[2:], Trivia())
 
 
 def _inline(values: Mapping[str, Any]) -> Any:

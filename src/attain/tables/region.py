@@ -657,12 +657,15 @@ def _states(feature: Feature, own: np.ndarray) -> np.ndarray | None:
     n, k = len(own), len(names)
     allowed = np.ones((n, k), dtype=bool) if not feature.numeric else np.zeros((n, k), dtype=bool)
     current = _current_state(feature, own)
-    allowed[:, [name in feature.avoid for name in names]] = False
-    for position, name in enumerate(names):
+    avoided = set(feature.avoid)
+    if avoided:
+        allowed[:, [name in avoided for name in names]] = False
+    for position in (place for place in np.unique(current).tolist() if 0 <= place < k):
         here = current == position
-        goals = feature.transitions.get(name)  # type: ignore[call-overload]
+        goals = feature.transitions.get(names[position])
         if goals is not None:
-            allowed[here] = [other in goals and other not in feature.avoid for other in names]
+            reachable = set(goals) - avoided
+            allowed[here] = [other in reachable for other in names]
         allowed[here, position] = True
     if feature.numeric:
         allowed[current == -1, -1] = True  # a missing number may be filled with an ordinary one, if it is fillable

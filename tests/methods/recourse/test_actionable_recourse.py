@@ -169,17 +169,49 @@ def test_answers_are_proven_unless_the_solver_reached_its_limit(monkeypatch: pyt
     monkeypatch.setattr(flip_set, "solve", lambda *a, **k: solve(*a, **k)._replace(proven=False))
     stopped = explainer.explain(MODEL, DENIED, target="yes", n=2)
     assert stopped.statuses == proven.statuses
-    assert (stopped.option_figures["proven"] == 0).all()
+    # a choice that keeps the rules although the program did not have them needs no other program
+    without_rules = stopped.option_figures["proven"] == 1
+    assert 0 < without_rules.sum() < len(without_rules)
+    np.testing.assert_array_equal(stopped.option_figures["cost"], proven.option_figures["cost"])
 
 
 def test_a_limit_before_any_answer_is_not_called_no_recourse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
     explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False).fit(X, Y)
     expected = explainer.explain(MODEL, DENIED, target="yes").statuses
+    monkeypatch.setattr(flip_set, "by_knapsack", flip_set.by_programming)
     monkeypatch.setattr(flip_set, "solve", lambda *a, **k: Solution(None, np.inf, False))
     stopped = explainer.explain(MODEL, DENIED, target="yes").statuses
     assert Status.FOUND in expected
     assert stopped == tuple(Status.OUT_OF_REACH if one is Status.FOUND else one for one in expected)
+
+
+def test_a_change_that_gains_nothing_is_made_where_a_rule_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"wage": random.integers(0, 10, 200), "limit": random.integers(5, 15, 200)})
+    frame["wage"] = np.minimum(frame["wage"], frame["limit"])
+    model = make_pipeline(make_column_transformer((StandardScaler(), ["wage"])), LogisticRegression())
+    model.fit(frame, frame["wage"] > 6)
+    rules = ("wage <= limit", "if wage >= 8 then limit >= 11")
+    schema = Schema((Feature("wage", "count"), Feature("limit", "count")), rules=rules)
+    people = pd.DataFrame({"wage": [2, 5, 0, 3], "limit": [5, 5, 6, 12]})
+    result = (
+        ActionableRecourse(schema, figures=False, laws=None)
+        .fit(frame, frame["wage"] > 6)
+        .explain(model, people, target=True)
+    )
+    grid = pd.DataFrame(list(itertools.product(sorted(set(frame["wage"])), sorted(set(frame["limit"])))))
+    grid.columns = frame.columns
+    kept = (grid["wage"] <= grid["limit"]) & ((grid["wage"] < 8) | (grid["limit"] >= 11)) & model.predict(grid)
+    shares = {name: [(frame[name] <= value).mean() for value in range(16)] for name in frame}
+    for i, person in people.reset_index(drop=True).iterrows():
+        costs = [
+            sum(abs(shares[name][row[name]] - shares[name][person[name]]) for name in frame)
+            for _, row in grid[kept].iterrows()
+        ]
+        assert result.option_figures["cost"][i] == pytest.approx(min(costs), abs=1e-6)
+    assert (result.option_figures["proven"] == 1).all()
 
 
 def test_items_after_a_part_that_was_given_up_are_not_proven() -> None:
@@ -198,7 +230,7 @@ class _Check:
     def __init__(self, good: Callable[[flip_set.Item], bool]) -> None:
         self._good = good
 
-    def __call__(self, item: flip_set.Item) -> bool:
+    def __call__(self, item: flip_set.Item, as_chosen: bool = False) -> bool:
         return self._good(item)
 
     def seconds_left(self) -> float:

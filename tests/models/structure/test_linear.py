@@ -139,10 +139,42 @@ def test_what_is_not_linear_is_refused_with_a_reason(model, words) -> None:
         _fold(model())
 
 
-def test_an_encoding_of_too_many_levels_is_not_read(monkeypatch) -> None:
+@pytest.mark.parametrize("sparse", [True, False])
+def test_many_levels_are_read_from_trials_of_all_columns_at_once(sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "_MOST_NUMBERS", 10)
-    with pytest.raises(StructureError, match="inputs of the estimator are too many"):
-        _fold(make_pipeline(StandardScaler(), LogisticRegression()).fit(X[["cards"]], Y))
+    monkeypatch.setattr(encoding, "_AT_ONCE", 400)
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=sparse)
+    _check(_pipeline(LogisticRegression(max_iter=1000), encoder=encoder))
+    _check(_pipeline(LogisticRegression(max_iter=1000), encoder=OneHotEncoder(drop="first"), add_indicator=True))
+
+
+def test_many_levels_that_other_columns_are_mixed_with_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "_MOST_NUMBERS", 10)
+    with pytest.raises(StructureError, match=r"together with other columns|bends or mixes"):
+        _fold(_pipeline(LogisticRegression(max_iter=1000), make_pipeline(StandardScaler(), PCA(2))))
+
+
+def test_a_table_of_a_thousand_levels_is_read_in_few_calls() -> None:
+    random = np.random.default_rng(0)
+    levels = tuple(f"l{k}" for k in range(1000))
+    frame = pd.DataFrame({name: random.permutation(levels) for name in "abcde"} | {"x": random.normal(size=1000)})
+    schema = Schema((*(Feature(name, "categorical", levels=levels) for name in "abcde"), Feature("x", "real")))
+    label = (frame["a"] < "l5") ^ (frame["x"] > 0)
+    coder = make_column_transformer((StandardScaler(), ["x"]), (OneHotEncoder(), list("abcde")))
+    model = make_pipeline(coder, LogisticRegression()).fit(frame, label)
+    table = Table.read(frame, schema)
+    calls = []
+    monitored = model[0].transform
+    model[0].transform = lambda rows: calls.append(len(rows)) or monitored(rows)
+    score = linear_score(Goal(model, table.layout, target=True, probe=table.values[:50]), table.values)
+    coefficients = model[-1].coef_[0]
+    for place in range(5):
+        weights = score.weight(place, np.arange(1000.0))
+        order = [list(model[0].transformers_[1][1].categories_[place]).index(level) for level in levels]
+        expected = coefficients[1 + 1000 * place : 1001 + 1000 * place][order]
+        np.testing.assert_allclose(weights - weights[0], expected - expected[0], atol=1e-9)
+    assert sum(calls) < 6_000
+    assert len(calls) < 12
 
 
 def test_searches_over_parameters_and_linear_projections_are_read_exactly() -> None:

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain.core.errors import ModelError
 from attain.models import Goal
-from attain.models.structure import trees
+from attain.models.structure import encoding, trees
 from attain.models.structure.tree_readers import read_trees
 from attain.models.structure.trees import boxes, read_ensemble
 from attain.schema import Feature, Schema
@@ -187,6 +187,17 @@ def test_columns_of_the_trees_are_traced_to_the_columns_of_the_table_with_their_
         :, [list(names).index(f"onehotencoder__housing_{h}") for h in ("rents", "owns", "parents")]
     ]
     np.testing.assert_array_equal(housing, np.eye(3))
+
+
+def test_trees_behind_many_levels_are_traced_alike(monkeypatch):
+    expected = read(SCIKIT[0].fit(X, Y))
+    monkeypatch.setattr(encoding, "_MOST_NUMBERS", 5_000)
+    monkeypatch.setattr(encoding, "_moves", encoding._moves_at_once)
+    found = read(SCIKIT[0])
+    np.testing.assert_array_equal(found.sources, expected.sources)
+    for j, feature in enumerate(TABLE.schema):
+        if feature.levels:
+            np.testing.assert_array_equal(found.encoded_levels(j), expected.encoded_levels(j))
 
 
 def test_trees_are_found_in_searches_and_under_thresholds():

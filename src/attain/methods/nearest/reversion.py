@@ -1,4 +1,4 @@
-"""Reversion: changes are taken back one by one, the one that loses the least score per percentile point first."""
+"""Reversion: changes are taken back, those first that lose the least score per percentile point."""
 
 from __future__ import annotations
 
@@ -22,33 +22,54 @@ def reverted(
 ) -> np.ndarray:
     """The answers with changes taken back until no single one can be.
 
-    In each round every change of every answer is taken back alone; of those that still flip the decision, the one with
-    the least score lost per percentile point gained stays taken back. `reserve` rows of each budget are kept.
+    In each round every change of every answer is taken back alone. Those that still flip the decision are ordered by
+    the score lost per percentile point gained, and the first 1, 2, 4, 8, … of them are taken back together: as many as
+    still flip the decision stay taken back. `reserve` rows of each budget are kept.
     """
     rows, scores = rows.copy(), scores.copy()
     region, free = problem.region, problem.region.schema.free_columns
     active = np.arange(len(rows))
     while active.size:
-        place, column = np.nonzero(region.changed(rows[active], owners[active]))
-        answer = active[place]
-        trial = region.clocks_reset(rows[answer], owners[answer])
-        trial[np.arange(len(answer)), column] = region.factuals[owners[answer], column]
-        number = region.changed(rows[answer], owners[answer]).sum(axis=1)
+        changed = region.changed(rows[active], owners[active])
+        number = changed.sum(axis=1)
 
-        def simpler(trial: np.ndarray, whose: np.ndarray = owners[answer], number: np.ndarray = number) -> np.ndarray:
-            return np.asarray(region.changed(trial, whose).sum(axis=1) < number)
-
-        tried = problem.evaluate(trial, owners[answer], reserve=reserve, where=simpler)
-        trial, answer, score = tried.rows[tried.hits], answer[tried.hits], tried.score[tried.met]
-        own = region.factuals[owners[answer]]
-        gain = _total(percentiles, own, rows[answer], free) - _total(percentiles, own, trial, free)
-        rate = (scores[answer] - score) / np.maximum(gain, _LEAST_GAIN)
+        start = region.clocks_reset(rows[active], owners[active])
+        own = region.factuals[owners[active]]
+        place, column = np.nonzero(changed)
+        trial = start[place]
+        trial[np.arange(len(place)), column] = own[place, column]
+        hits, trial, score = _fewer(problem, trial, owners[active[place]], number[place], reserve)
+        place, column = place[hits], column[hits]
+        gain = _total(percentiles, own, rows[active], free)[place] - _total(percentiles, own[place], trial, free)
+        rate = (scores[active[place]] - score) / np.maximum(gain, _LEAST_GAIN)
         # a model's last bits depend on the batch, and must not decide between equal rates
-        order = np.lexsort((-gain, np.round(rate, 9), answer))
-        first = order[rank_within(answer[order]) == 0]
-        active = answer[first]
-        rows[active], scores[active] = trial[first], score[first]
+        order = np.lexsort((-gain, np.round(rate, 9), place))
+        rank, place, column = rank_within(place[order]), place[order], column[order]
+        first = order[rank == 0]
+        rows[active[place[rank == 0]]], scores[active[place[rank == 0]]] = trial[first], score[first]
+        count = np.bincount(place, minlength=len(active))
+        sizes = 2 ** np.arange(1, int(count.max(initial=1)).bit_length())
+        at, size = np.nonzero(count[:, None] >= sizes)
+        trial = start[at]
+        for one, among in enumerate(zip(at, sizes[size], strict=True)):
+            taken = column[(place == among[0]) & (rank < among[1])]
+            trial[one, taken] = own[among[0], taken]
+        hits, trial, score = _fewer(problem, trial, owners[active[at]], number[at], reserve)
+        rows[active[at[hits]]], scores[active[at[hits]]] = trial, score  # the largest number comes last, and stays
+        active = active[count > 0]
     return rows
+
+
+def _fewer(
+    problem: Problem, rows: np.ndarray, owners: np.ndarray, number: np.ndarray, reserve: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which rows have fewer changes than `number`, (n,), and meet the goal; these in final form, and their scores."""
+
+    def fewer(rows: np.ndarray) -> np.ndarray:
+        return np.asarray(problem.region.changed(rows, owners).sum(axis=1) < number)
+
+    tried = problem.evaluate(rows, owners, reserve=reserve, where=fewer)
+    return tried.hits, tried.rows[tried.hits], tried.score[tried.met]
 
 
 def _total(percentiles: Percentiles, own: np.ndarray, rows: np.ndarray, free: np.ndarray) -> np.ndarray:

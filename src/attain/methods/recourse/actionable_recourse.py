@@ -22,7 +22,7 @@ from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
 from attain.models import GoalLike
-from attain.models.structure.encoding import Encoding, StructureError
+from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
 
@@ -33,6 +33,8 @@ _PROPOSED = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
 _MOST_REJECTED = 5
 """How many choices of a local model, which is a guess in any case, may break a rule before it is given up."""
+_FEW = 30
+"""The most features for which a second item is proposed."""
 _ROWS_AT_ONCE = 1_000
 
 
@@ -122,7 +124,6 @@ class ActionableRecourse(Explainer):
             self.percentiles_ if self.percentiles == "ecdf" else Percentiles.fit(self.schema_, values, method="kde")
         )
         self.scale_ = Scale(self.schema_, values)
-        self.encoding_ = Encoding.learn(self.space_.transform, self.schema_, values).filled(values)
 
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
@@ -143,14 +144,15 @@ class ActionableRecourse(Explainer):
 
     def _search_locally(self, problem: Problem, actions: Actions, exact: ExactRecourse) -> Answers:
         region = problem.region
-        search = LocalSearch(problem, actions, self.encoding_, self.scale_, self.samples)
+        search = LocalSearch(problem, actions, self.space_, self.scale_, self.samples)
 
         def propose(i: int, model: LinearScore, needs: Sequence[float]) -> Iterator[Item]:
             program = actions.program(i, model, 0.0)
             for need in needs:
-                found = exact.flip_set(replace(program, need=need), RulesCheck(problem, i), _MOST_REJECTED)
-                # a second item takes a program for each feature, and those with rules are solved by HiGHS
-                yield from islice(found, _PROPOSED if program.whole and not program.rows else 1)
+                found = exact.flip_set(replace(program, need=need), RulesCheck(problem, i), _MOST_REJECTED, False)
+                # a second item takes a program for each feature
+                few = program.whole and len(program.choices) <= _FEW
+                yield from islice(found, _PROPOSED if few else 1)
 
         search.run(propose)
         rows, owners = search.pool.rows, search.pool.owners

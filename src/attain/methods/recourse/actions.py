@@ -8,8 +8,10 @@ with weight_j the feature's cost, and 1 in place of the difference where v or x_
 a group is to stay: it costs and gains 0.
 
 Features that a rule or a derived column ties together are one group, whose joint actions are written out and checked
-one by one: so any rule, and any derived column, is kept exactly. Where they would be too many, the features stay apart:
-linear rules become rows for the solver, everything else is left to rejection.
+one by one: so any rule, and any derived column, is kept exactly. Where they would be too many, the features stay apart.
+The program without their rules is solved first, by the best actions of each feature: a choice that keeps the rules is
+the cheapest of those that do. Where it breaks one, `Program.full` has all actions that rules can tell apart, and linear
+rules as rows for the solver; everything else is left to rejection.
 
 Clocks tie all features whose changes take time. An action of the leading clock is a number of months T, with the cost
 and gain of all clocks; that the changes need no more months is a row for the solver, for each feature with a pace.
@@ -18,8 +20,8 @@ and gain of all clocks; that the changes need no more months is a row for the so
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
@@ -27,7 +29,8 @@ import numpy as np
 
 from attain.core.compiled import kernels
 from attain.methods.recourse.knapsack import rises
-from attain.methods.search.linear_rules import LinearRule, linear_rules
+from attain.methods.recourse.signatures import Signatures
+from attain.methods.recourse.ties import Tie, ties_of
 from attain.models.structure.linear import LinearScore
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema
@@ -37,6 +40,8 @@ RecourseCost: TypeAlias = Literal["total", "max", "local"]
 
 _MOST_JOINT: Final = 60_000
 """The most joint actions of one group that are written out."""
+_MOST_ACTIONS: Final = 20_000
+"""The most actions of a program with rules; beyond that, only the best of each feature are among them."""
 _LONGEST: Final = 1200
 """The most months that are written out."""
 _PER_CHANGE: Final = 1e-9
@@ -86,7 +91,8 @@ class Program:
     """One row's problem: one action from each group, a gain of `need`, at most `most` changes, and further conditions.
 
     `reach` has the actions whose largest gain bounds that of every allowed change, on the grid or not; None where no
-    such bound is known. `whole` says that every choice keeps all rules; otherwise a choice has to be checked.
+    such bound is known. `whole` says that every choice keeps all rules; otherwise a choice has to be checked, and where
+    it is rejected, `full` gives the program with the conditions and actions that rules add.
     """
 
     choices: list[Choices]
@@ -95,6 +101,8 @@ class Program:
     most: int
     reach: list[Choices] | None
     whole: bool = True
+    exact: bool = True
+    full: Callable[[], Program] | None = None
 
 
 class ActionGrid:
@@ -155,7 +163,7 @@ class Actions:
         single = {j: self._single(i, j, score) for j in able if j not in self._pruned_already}
         choices: list[Choices] = []
         reach: list[Choices] | None = []
-        apart: list[_Tie] = []
+        apart: list[Tie] = []
         tied: set[int] = set()
         for tie in self._ties:
             members = [j for j in tie.columns if j in single]
@@ -176,19 +184,45 @@ class Actions:
             else:
                 apart.append(tie)
                 choices += [self._with_derived(i, tie, single[j], score) for j in members]
-        # a longer time may be worth nothing but the changes that it allows
-        choices = [some if self._tells_time(some) else _pruned(some) for some in choices]
         untied = [
             self._known_best(i, j) if j in self._pruned_already
             else single[j] if self._tells_time(single[j])
             else _pruned(single[j])
             for j in able if j not in tied
         ]  # fmt: skip
-        choices += untied
+        whole = not apart and not self._laws
+        every = list(choices)
+        # a longer time may be worth nothing but the changes that it allows
+        choices = [some if self._tells_time(some) else _pruned(some) for some in choices] + untied
+        reach = None if reach is None else [*reach, *untied]
+        rows = list(self._time_rows(i, choices))
+        program = Program(choices, rows, need, int(region.max_changes[i]), reach, whole)
+        if whole:
+            return program
+
+        def full() -> Program:
+            return self._full(i, program, [*every, *(self._single(i, j, score) for j in able if j not in tied)], apart)
+
+        return replace(program, full=full)
+
+    def _full(self, i: int, program: Program, every: list[Choices], apart: list[Tie]) -> Program:
+        """The program with all actions that rules tell apart, if these are not too many, and linear rules as rows."""
+        kinds = [
+            None if len(some.columns) > 1 else self._signatures.of(int(some.columns[0]), some.cells[:, 0])
+            for some in every
+        ]
+        choices = [
+            some if self._tells_time(some) else _pruned(some, kind) for some, kind in zip(every, kinds, strict=True)
+        ]
+        exact = sum(len(some.cost) for some in choices) <= _MOST_ACTIONS
+        choices = choices if exact else program.choices
         rows = [row for tie in apart for row in self._rule_rows(i, tie, choices)]
         rows += self._time_rows(i, choices)
-        reach = None if reach is None else [*reach, *untied]
-        return Program(choices, rows, need, int(region.max_changes[i]), reach, not apart and not self._laws)
+        return replace(program, choices=choices, rows=rows, exact=exact, full=None)
+
+    @cached_property
+    def _signatures(self) -> Signatures:
+        return Signatures(self._region)
 
     def prepare(self, score: LinearScore) -> None:
         """Finds the best actions of all rows for a score at once, where kernels are in use.
@@ -237,8 +271,8 @@ class Actions:
         return Choices(np.array([j]), cells[:, None], np.arange(len(cells))[:, None] > 0, cost, gain)
 
     @cached_property
-    def _ties(self) -> list[_Tie]:
-        return _ties(self._region)
+    def _ties(self) -> list[Tie]:
+        return ties_of(self._region)
 
     @cached_property
     def _laws(self) -> bool:
@@ -332,7 +366,7 @@ class Actions:
         costs = self.costs(rows, owners)
         return np.asarray(costs.max(axis=1, initial=0.0) if self._kind == "max" else costs.sum(axis=1))
 
-    def _joint(self, i: int, tie: _Tie, members: list[Choices], score: LinearScore) -> Choices:
+    def _joint(self, i: int, tie: Tie, members: list[Choices], score: LinearScore) -> Choices:
         """All joint actions of tied features that keep the rules between them; the derived columns' gain included."""
         region = self._region
         columns = np.concatenate([some.columns for some in members])
@@ -356,7 +390,7 @@ class Actions:
         total = cost.max(axis=1) if self._kind == "max" else cost.sum(axis=1)
         return Choices(columns, cells, moved, total, gain).where(whole & ~np.isnan(gain))
 
-    def _with_derived(self, i: int, tie: _Tie, single: Choices, score: LinearScore) -> Choices:
+    def _with_derived(self, i: int, tie: Tie, single: Choices, score: LinearScore) -> Choices:
         """A tied feature by itself: the gain includes what derived columns do when nothing else moves.
 
         Gain and cost of the leading clock include those of all other clocks.
@@ -407,7 +441,7 @@ class Actions:
         rows[:, choices.columns] = choices.cells
         return rows, own
 
-    def _rule_rows(self, i: int, tie: _Tie, choices: list[Choices]) -> list[Row]:
+    def _rule_rows(self, i: int, tie: Tie, choices: list[Choices]) -> list[Row]:
         """The linear rules of a tie as conditions on the choice of actions; a missing or special cell lifts them."""
         schema = self._region.schema
         rows = []
@@ -436,66 +470,11 @@ class Actions:
         return rows
 
 
-def _pruned(choices: Choices) -> Choices:
-    """Only actions that no other with the same features changed beats in cost and gain."""
-    if len(choices.columns) == 1:  # to stay, and all that change it
-        order = np.lexsort((-choices.gain, choices.cost))
-        keep = np.zeros(len(order), dtype=bool)
-        for part in (order[choices.moved[order, 0]], order[~choices.moved[order, 0]]):
-            keep[part[rises(choices.gain[part])]] = True
-        return choices.where(keep)
+def _pruned(choices: Choices, kind: np.ndarray | None = None) -> Choices:
+    """Only actions that no other of the same kind, (A,), with the same features changed beats in cost and gain."""
     sets = choices.moved @ (1 << np.arange(choices.moved.shape[1]))
-    order = np.lexsort((-choices.gain, choices.cost))
-    groups = [order[sets[order] == one] for one in np.unique(sets)]
+    if kind is not None:
+        sets = sets * (len(kind) + 1) + kind
+    order = np.lexsort((-choices.gain, choices.cost, sets))
+    groups = np.split(order, np.flatnonzero(np.diff(sets[order])) + 1)
     return choices.where(np.sort(np.concatenate([group[rises(choices.gain[group])] for group in groups])))
-
-
-@dataclass(frozen=True)
-class _Tie:
-    """Features that rules and computed columns tie together, in the schema's order.
-
-    Clocks are computed from each other and from all changes that take time. `followers` are those of the computed
-    columns that follow by a law, and clocks: their changes cost what they cost. `only_timed` says that clocks are all
-    that ties the features together.
-    """
-
-    columns: tuple[int, ...]
-    derived: tuple[int, ...]
-    followers: tuple[int, ...]
-    rules: tuple[str, ...]
-    linear: tuple[LinearRule, ...]
-    only_timed: bool
-
-
-def _ties(region: Region) -> list[_Tie]:
-    """The groups of features that the schema's rules and computed columns tie together.
-
-    Laws tie nothing together: they are many, and one choice in a few breaks one. Choices are checked for them.
-    """
-    schema = region.schema
-    inputs: dict[int, set[int]] = {}
-    for one in region.book.derivations:
-        inputs[one.column] = set().union(*(inputs.get(k, {k}) for k in one.inputs))
-    links: list[tuple[set[int], str | int]] = [(columns, j) for j, columns in inputs.items()]
-    timed: set[int] = set().union(*(inputs.get(j, {j}) for j in (*schema.clocks, *schema.paced)))
-    links += [(timed, j) for j in schema.clocks]
-    for rule in schema.parsed_rules:
-        used = [schema.position(name) for name in rule.names]
-        links.append((set().union(*(inputs.get(k, {k}) for k in used)), rule.text))
-    groups: list[tuple[set[int], list[str | int]]] = []
-    for columns, link in links:
-        touching = [group for group in groups if group[0] & columns]
-        groups = [group for group in groups if not group[0] & columns]
-        groups.append(
-            (columns.union(*(group[0] for group in touching)), [*(x for group in touching for x in group[1]), link])
-        )
-    parsed = {rule.text: rule for rule in schema.parsed_rules}
-    ties = []
-    for columns, reasons in groups:
-        texts = tuple(reason for reason in reasons if isinstance(reason, str))
-        derived = tuple(reason for reason in reasons if isinstance(reason, int))
-        linear = tuple(condition for text in texts for condition in linear_rules(parsed[text], schema))
-        followers = tuple(j for j in derived if j in region.following)
-        only_timed = not texts and bool(derived) and set(derived) <= set(schema.clocks)
-        ties.append(_Tie(tuple(sorted(columns)), derived, followers, texts, linear, only_timed))
-    return ties

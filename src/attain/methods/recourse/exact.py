@@ -82,9 +82,15 @@ class ExactRecourse:
             rows, owners, np.array([item.cost for _, item in items]), status, {"cost": cost, "proven": proven}
         )
 
-    def flip_set(self, program: Program, check: Check, most_rejected: int = MOST_REJECTED) -> Iterator[Item]:
-        """The items of one row, cheapest first; a part is given up after so many choices that fail their check."""
-        items = FlipSet(program, self.cost, check, most_rejected)
+    def flip_set(
+        self, program: Program, check: Check, most_rejected: int = MOST_REJECTED, proving: bool = True
+    ) -> Iterator[Item]:
+        """The items of one row, cheapest first; a part is given up after so many choices that fail their check.
+
+        With `proving`, rules are conditions of the program; otherwise actions that broke one are left out, which takes
+        a fraction of the time and may lose a cheaper item.
+        """
+        items = FlipSet(program, self.cost, check, most_rejected, proving)
         return items.exclusive() if self.exclusive else items.distinct()
 
 
@@ -99,8 +105,9 @@ class RulesCheck:
     def seconds_left(self) -> float:
         return float(self._ledger.seconds_left[0])
 
-    def __call__(self, item: Item) -> bool:
-        return self._good(written(self._problem, [(self._i, item)])[0])
+    def __call__(self, item: Item, as_chosen: bool = False) -> bool:
+        row = written(self._problem, [(self._i, item)])[0]
+        return not (as_chosen and not unchanged(row[0, item.columns], item.cells).all()) and self._good(row)
 
     def _good(self, row: np.ndarray) -> bool:
         return bool(self._problem.region.allows(row, np.array([self._i]))[0])

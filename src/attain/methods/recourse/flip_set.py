@@ -5,7 +5,8 @@ A choice takes one action a_g from each group g:
     minimise Σ_g cost[g, a_g]   subject to   Σ_g gain[g, a_g] ≥ need,   Σ_g changes[g, a_g] ≤ most,
 
 and, where groups depend on each other, further linear conditions. Without those it is solved by the exact knapsack of
-`knapsack`, with them by HiGHS. Further choices come from splitting what is left into parts, each with some features
+`knapsack`, with them by HiGHS. It is solved without the conditions of rules first: where the choice keeps the rules, it
+is the cheapest of all that do. Further choices come from splitting what is left into parts, each with some features
 that must change and some that must not (Lawler's procedure), and always opening the part with the cheapest choice.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -29,8 +31,8 @@ from attain.methods.search.integer_program import solve
 class Check(Protocol):
     """Whether choices are answers; asked only where a choice of the program may break a rule."""
 
-    def __call__(self, item: Item) -> bool:
-        """Whether the item is an answer."""
+    def __call__(self, item: Item, as_chosen: bool = False) -> bool:
+        """Whether the item is an answer, with `as_chosen` without any repair."""
         ...
 
     def seconds_left(self) -> float:
@@ -87,9 +89,21 @@ class FlipSet:
     Once a part was left unsolved because of a limit, a cheaper item may hide there: later items are not `proven`.
     """
 
-    def __init__(self, program: Program, cost: RecourseCost, check: Check, most_rejected: int = MOST_REJECTED) -> None:
+    def __init__(
+        self,
+        program: Program,
+        cost: RecourseCost,
+        check: Check,
+        most_rejected: int = MOST_REJECTED,
+        proving: bool = True,
+    ) -> None:
         self._program, self._cost, self._check, self._most_rejected = program, cost, check, most_rejected
+        self._proving = proving
         self._complete = True
+
+    @cached_property
+    def _full(self) -> Program | None:
+        return self._program.full() if self._program.full is not None and self._proving else None
 
     def exclusive(self) -> Iterator[Item]:
         """Items of which no two change the same feature."""
@@ -127,19 +141,24 @@ class FlipSet:
 
     def _cheapest(self, required: Features, forbidden: Features) -> Item | None:
         """The cheapest item in which these features change and those do not."""
-        program = _part(self._program, required, forbidden)
-        if program is None or any(not len(some.cost) for some in program.choices):
-            return None
-        solver = by_programming if program.rows else by_knapsack
+        program, first = _part(self._program, required, forbidden), True
         for _ in range(self._most_rejected):
+            if program is None or any(not len(some.cost) for some in program.choices):
+                return None
+            solver = by_programming if program.rows else by_knapsack
             actions, proven = solver(program, self._cost, self._check.seconds_left())
-            self._complete &= proven
+            self._complete &= proven and program.exact
             if actions is None:
                 return None
-            item = _item(program, actions, self._cost)
-            if program.whole or self._check(item):
+            item, relaxed = _item(program, actions, self._cost), first and self._full is not None
+            if program.whole or self._check(item, as_chosen=relaxed):
                 return item
-            program = _without(program, actions, self._check)
+            if relaxed:
+                assert self._full is not None
+                program = _part(self._full, required, forbidden)
+            else:
+                program = (_without if self._proving else _thinned)(program, actions, self._check)
+            first = False
         self._complete = False
         return None
 
@@ -177,26 +196,51 @@ def _without(program: Program, chosen: list[int], check: Check) -> Program:
     Where they break a rule, it is broken by one of each group of its features: with all but one of them, none of the
     actions of that group that break it too is possible. Otherwise not all of the actions together are.
     """
-    picked = [some.cells[a] for some, a in zip(program.choices, chosen, strict=True)]
-    columns = np.concatenate([some.columns for some in program.choices])
-    cells = np.concatenate(picked)
     cuts: list[Row] = []
-    for g, some in enumerate(program.choices):
-        versions = np.tile(cells, (len(some.cost), 1))
-        versions[:, np.isin(columns, some.columns)] = some.cells
-        for involved, broken in check.broken(columns, versions, cells):
-            groups = [h for h, other in enumerate(program.choices) if np.isin(other.columns, involved).any()]
-            if g in groups:
-                parts = [
-                    _only(other, a, h in groups)
-                    for h, (other, a) in enumerate(zip(program.choices, chosen, strict=True))
-                ]
-                parts[g] = broken.astype(float)
-                cuts.append(Row(tuple(parts), -np.inf, len(groups) - 1.0))
+    for g, groups, broken in _breaking(program, chosen, check):
+        parts = [_only(other, a, h in groups) for h, (other, a) in enumerate(zip(program.choices, chosen, strict=True))]
+        parts[g] = broken.astype(float)
+        cuts.append(Row(tuple(parts), -np.inf, len(groups) - 1.0))
     if not cuts:
         parts = [_only(some, a, True) for some, a in zip(program.choices, chosen, strict=True)]
         cuts.append(Row(tuple(parts), -np.inf, len(chosen) - 1.0))
     return replace(program, rows=[*program.rows, *cuts])
+
+
+def _breaking(program: Program, chosen: list[int], check: Check) -> Iterator[tuple[int, list[int], np.ndarray]]:
+    """For each rule that the chosen actions break, and each group g in it: g, all groups, and what breaks it too, (A,).
+
+    The last are actions of g, beside what is chosen in the other groups.
+    """
+    columns = np.concatenate([some.columns for some in program.choices])
+    of_group = np.repeat(np.arange(len(program.choices)), [len(some.columns) for some in program.choices])
+    cells = np.concatenate([some.cells[a] for some, a in zip(program.choices, chosen, strict=True)])
+    rules = [involved for involved, _ in check.broken(columns, cells[None], cells)]
+    for g in np.unique(of_group[np.isin(columns, [j for involved in rules for j in involved])]).tolist():
+        some = program.choices[g]
+        versions = np.tile(cells, (len(some.cost), 1))
+        versions[:, of_group == g] = some.cells
+        for involved, broken in check.broken(columns, versions, cells):
+            groups = np.unique(of_group[np.isin(columns, involved)]).tolist()
+            if g in groups:
+                yield g, groups, broken
+
+
+def _thinned(program: Program, chosen: list[int], check: Check) -> Program | None:
+    """The program without the actions of one group of each broken rule that break it; None where nothing is left.
+
+    That is the group whose action gains the least; what is lost with it is not proven to be of no use.
+    """
+    keeps: dict[int, np.ndarray] = {}
+    for g, _, broken in _breaking(program, chosen, check):
+        if broken[chosen[g]] and not broken.all():
+            keeps[g] = keeps.get(g, np.ones(len(broken), dtype=bool)) & ~broken
+    gains = {g: program.choices[g].gain[chosen[g]] for g, keep in keeps.items() if np.any(keep)}
+    if not gains:
+        return None
+    least = min(gains, key=lambda g: gains[g])
+    choices = [some.where(keeps[least]) if g == least else some for g, some in enumerate(program.choices)]
+    return replace(program, choices=choices)
 
 
 def _only(some: Choices, action: int, involved: bool) -> np.ndarray:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import logit
 
 from attain.methods.recourse.actions import Actions
@@ -20,6 +21,7 @@ from attain.methods.search.pool import Pool, first_of_each
 from attain.methods.search.problem import Problem
 from attain.models.structure.encoding import Encoding
 from attain.models.structure.linear import LinearScore
+from attain.population.space import MeasuringSpace
 
 Propose = Callable[[int, LinearScore, Sequence[float]], Iterator[Item]]
 """(row, its local model, scores to gain) → for each of these the first items of a flip set."""
@@ -39,13 +41,13 @@ _LEAST_WEIGHT: Final = 1e-12
 class LocalSearch:
     """The search of one batch by local linear models; `pool` holds what flipped the decision.
 
-    `encoding` is the measuring space, as a sum over cells.
+    Local models are linear in the coordinates of `space`.
     """
 
-    def __init__(self, problem: Problem, actions: Actions, encoding: Encoding, scale: Scale, samples: int) -> None:
+    def __init__(self, problem: Problem, actions: Actions, space: MeasuringSpace, scale: Scale, samples: int) -> None:
         self._problem = problem
         self._actions = actions
-        self._encoding = encoding
+        self._space = space
         self._samples = samples
         self._moves = Moves(problem.region, scale, problem.seed)
         keep = 4 * problem.options
@@ -105,7 +107,7 @@ class LocalSearch:
         unseen[first[first >= known] - known] = True
         return unseen
 
-    def _transformed(self) -> tuple[np.ndarray, np.ndarray, float]:
+    def _transformed(self) -> tuple[csr_array, np.ndarray, float]:
         """All scored rows as points, their scores (log-odds where these are bounded), and the score that is needed."""
         goal, score = self._problem.goal, self._score
         wanted = goal.margin if goal.probability is None else min(goal.probability + goal.margin, 1.0)
@@ -115,18 +117,18 @@ class LocalSearch:
         if (score >= low).all() and (score <= 1.0).all():
             chances = np.clip((np.append(score, wanted) - low) / (1.0 - low), _EDGE, 1 - _EDGE)
             score, wanted = logit(chances[:-1]), float(logit(chances[-1]))
-        return self._encoding.encode(self._rows), score, wanted
+        return self._space.sparse(self._rows), score, wanted
 
     def _proposals(
-        self, i: int, scored: tuple[np.ndarray, np.ndarray, float], propose: Propose
+        self, i: int, scored: tuple[csr_array, np.ndarray, float], propose: Propose
     ) -> Iterator[tuple[np.ndarray, int]]:
         points, score, wanted = scored
         mine = np.flatnonzero(self._owners == i)
         if len(mine) < 2:
             return
         own = mine[0]  # the row itself was asked first
-        slopes = _slopes(points[mine] - points[own], score[mine] - score[own])
-        model = LinearScore(self._encoding.compose_linear(slopes[:, None], np.zeros(1)), threshold=0.0)
+        moves = points[mine] - csr_array(np.ones((len(mine), 1))) @ points[[own]]
+        model = _linear(self._space, _slopes(moves, score[mine] - score[own]))
         lacking = max(wanted - float(score[own]), _EDGE)
         for item in propose(i, model, [overshoot * lacking for overshoot in _OVERSHOOTS]):
             row = self._problem.region.factuals[i].copy()
@@ -134,16 +136,39 @@ class LocalSearch:
             yield row, i
 
 
-def _slopes(points: np.ndarray, score: np.ndarray) -> np.ndarray:
+def _linear(space: MeasuringSpace, slopes: np.ndarray) -> LinearScore:
+    """Σ_k slopes[k] · z_k as a sum over cells. A missing cell of a column that has none counts like its mean."""
+    d, schema, n = len(space.schema), space.schema, len(space.scaled)
+    unit, offset = np.zeros(d), np.zeros(d)
+    unit[space.scaled] = slopes[:n] / space.scale
+    offset[space.scaled] = unit[space.scaled] * space.mean  # what a column adds less at 0 than at its mean
+    ends = np.searchsorted(space.indicated, np.arange(d + 1)) + n
+    levels, special, missing = [], [], offset.copy()
+    for j, feature in enumerate(schema):
+        of_states = slopes[ends[j] : ends[j + 1]] + offset[j]
+        own = 0 if feature.ordered else len(feature.levels)
+        levels.append((np.arange(len(feature.levels)) * unit[j] if feature.ordered else of_states[:own])[:, None])
+        special.append(of_states[own : own + len(feature.special)][:, None])
+        if len(of_states) > own + len(feature.special):
+            missing[j] = of_states[-1]
+    numeric = np.array([feature.numeric for feature in schema])
+    slope = np.where(numeric, unit, 0.0)[:, None]
+    constant = np.array([-offset.sum()])
+    encoding = Encoding(schema, constant, slope, tuple(levels), tuple(special), missing[:, None], unseen=0.0)
+    return LinearScore(encoding, threshold=0.0)
+
+
+def _slopes(points: csr_array, score: np.ndarray) -> np.ndarray:
     """The ridge regression through the origin, (p,): (XᵀWX + ρI)⁻¹ XᵀWy with W = exp(−‖x‖² / 2w²).
 
     With more coordinates than points it is solved in the points: Xᵀ (XXᵀ + ρW⁻¹)⁻¹ y.
     """
     width = _WIDTH * np.sqrt(points.shape[1])
-    weight = np.exp(-(points**2).sum(axis=1) / (2 * width**2))
-    if points.shape[1] > len(points):
-        kernel = points @ points.T + np.diag(_RIDGE * weight.sum() / np.maximum(weight, _LEAST_WEIGHT))
+    weight = np.exp(-points.power(2).sum(axis=1) / (2 * width**2))
+    if points.shape[1] > points.shape[0]:
+        kernel = (points @ points.T).toarray() + np.diag(_RIDGE * weight.sum() / np.maximum(weight, _LEAST_WEIGHT))
         return np.asarray(points.T @ np.linalg.solve(kernel, score))
-    weighted = points * weight[:, None]
-    normal = points.T @ weighted + _RIDGE * weight.sum() * np.eye(points.shape[1])
+    dense = points.toarray()
+    weighted = dense * weight[:, None]
+    normal = dense.T @ weighted + _RIDGE * weight.sum() * np.eye(dense.shape[1])
     return np.linalg.solve(normal, weighted.T @ score)

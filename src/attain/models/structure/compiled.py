@@ -20,7 +20,7 @@ from attain.core.compiled import kernels, load_for
 from attain.core.errors import ModelError
 from attain.models.structure.compiled_trees import KERNELS, TreeSum, compile_trees
 from attain.models.structure.encoding import Encoding, Preprocessing
-from attain.models.structure.linear import leads_of, rows_to_compare, target_position
+from attain.models.structure.linear import leading, leads_of, rows_to_compare, target_position
 from attain.models.structure.states import UNKNOWN, States
 from attain.models.structure.trees import unverified_ensemble
 
@@ -142,9 +142,10 @@ def _compiled(goal: Goal, values: np.ndarray) -> LinkedSums:
 
 
 def _linear(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> LinkedSums:
-    encoding = Encoding.learn(preprocessing, goal.layout.schema, values)
-    encoding.verify(preprocessing, rows_to_compare(goal.layout.schema, values))
-    leads = CellSum.columns_of(leads_of(goal, preprocessing.estimator, encoding))
+    encoding = leads_of(goal, values)
+    rows = rows_to_compare(goal.layout.schema, values)
+    encoding.verify(preprocessing.inputs, rows, leading(goal, preprocessing.estimator))
+    leads = CellSum.columns_of(encoding)
     link = _link(goal)
     if len(leads) == 1:
         return LinkedSums(leads[0], lambda sums: link(sums[:, None]))

@@ -6,7 +6,10 @@ p coordinates that are a sum over cells:
     z(x) = constant + Σ_j c_j(x_j),    c_j(x) = x · slopes[j] for a number, a fixed vector for any other cell.
 
 `Encoding.learn` reads the terms off rows that differ in one cell, and verifies the sum on real rows: it is exact, or
-refused. Only the pipeline's own `transform` steps run here. No prediction is asked for, so nothing is counted.
+refused. Where there are many levels, cells of all columns differ at once: row t has cell t of every column that is to
+be tried, and then of every column whose number has bit b, for each b; so each coordinate shows the number of its column
+by the trials in which it changes. Only the pipeline's own `transform` steps run here. No prediction is asked for, so
+nothing is counted.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
 
 from attain.core.errors import ModelError
 from attain.models.goal import GoalLike, probe_rows
@@ -25,14 +29,16 @@ from attain.models.sklearn import unwrapped
 from attain.schema import Feature, Schema
 from attain.tables import ordinary
 
-Transform: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""Rows of the matrix, (n, d), to coordinates, (n, p)."""
+Transform: TypeAlias = Callable[[np.ndarray], Any]
+"""Rows of the matrix, (n, d), to coordinates, (n, p), in an array or a sparse matrix."""
 
 _TOLERANCE: Final = 1e-7
 """How far the sum may be from the preprocessing, relative to the largest value of each coordinate."""
 _CHECKED_ROWS: Final = 256
-_MOST_NUMBERS: Final = 50_000_000
-"""The most numbers that are computed to learn an encoding: each level is tried by itself, and makes a row of inputs."""
+_MOST_NUMBERS: Final = 20_000_000
+"""The most numbers that an encoding holds, and that are computed to try each cell by itself."""
+_AT_ONCE: Final = 8_000_000
+"""The most numbers that are passed to the preprocessing at once, or returned by it."""
 SEED: Final = 0
 """Fixed, so that whether a model is accepted depends on the model and the training rows alone."""
 
@@ -57,6 +63,17 @@ def once(goal: GoalLike, key: str, learn: Callable[[], T]) -> T:
     return result
 
 
+class Projection(NamedTuple):
+    """z ↦ z · weights + intercept, with weights (p, m) and intercept (m,)."""
+
+    weights: np.ndarray
+    intercept: np.ndarray
+
+    def __call__(self, coordinates: Any) -> np.ndarray:
+        known = coordinates if issparse(coordinates) else dense(coordinates)
+        return np.asarray(known @ self.weights + self.intercept)
+
+
 class Preprocessing:
     """The steps of a model before the estimator that decides, called with rows of the matrix; and that estimator."""
 
@@ -65,8 +82,12 @@ class Preprocessing:
         self.steps, self.estimator = unwrapped(reader.model.model)
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return dense(self.inputs(rows))
+
+    def inputs(self, rows: np.ndarray) -> Any:
+        """What reaches the estimator, (n, p), in an array, a frame or a sparse matrix."""
         if not self.steps:
-            return dense(self._reader.array(rows))
+            return self._reader.array(rows)
         batch = self._reader.batch(rows)
         for step in self.steps:
             try:
@@ -76,7 +97,7 @@ class Preprocessing:
                     f"the step {type(step).__name__} of {self._reader.title} raised {type(error).__name__} when "
                     f"transforming {len(rows)} rows: {error}"
                 ) from error
-        return dense(batch)
+        return batch
 
 
 def dense(values: Any) -> np.ndarray:
@@ -100,11 +121,14 @@ class Encoding:
     slopes
         Per column of numbers, what one unit adds, (d, p); 0 for columns of levels.
     levels
-        Per column of levels, what each adds, (K, p); empty for columns of numbers. Linear between ordered levels.
+        Per column of levels, what each adds to the coordinates in `places`, (K, m); empty for columns of numbers.
+        Linear between ordered levels.
     special
         Per column, what each special code adds, in the schema's order, (S, p).
     missing
         Per column, what a missing cell adds, (d, p); NaN where the training rows have none and it is not fillable.
+    places
+        Per column, the coordinates that its levels add to, (m,); none for all p.
     unseen
         What a level adds that the schema does not have.
     """
@@ -115,49 +139,51 @@ class Encoding:
     levels: tuple[np.ndarray, ...]
     special: tuple[np.ndarray, ...]
     missing: np.ndarray
+    places: tuple[np.ndarray, ...] = ()
     unseen: float = np.nan
 
     @classmethod
-    def learn(cls, transform: Transform, schema: Schema, rows: np.ndarray) -> Encoding:
-        """The encoding that `transform` computes; `rows` are training rows.
+    def learn(
+        cls, transform: Transform, schema: Schema, rows: np.ndarray, projection: Projection | None = None
+    ) -> Encoding:
+        """The encoding that `transform` computes, followed by the projection; `rows` are training rows.
 
         Raises a `StructureError` where it is not a sum over cells.
         """
         cells = [_cells_to_try(feature, rows[:, j]) for j, feature in enumerate(schema)]
         base = base_row(schema, rows)
-        columns = np.repeat(np.arange(len(schema)), [len(tried) for tried in cells])
-        constant = transform(base[None])[0].copy()
-        if len(columns) * max(len(constant), len(schema)) > _MOST_NUMBERS:
-            raise StructureError(
-                f"{len(columns):,} cells to try and {len(constant):,} inputs of the estimator are too many to be read"
-            )
-        trials = np.repeat(base[None], len(columns), axis=0)
-        trials[np.arange(len(columns)), columns] = np.concatenate(cells)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that a level is unknown is what is to be learned
-            moves = _where_accepted(transform, trials, len(constant)) - constant
-        slopes, missing = np.zeros((len(schema), len(constant))), np.full((len(schema), len(constant)), np.nan)
+            start = transform(base[None])
+            moves, places = _moves(transform, base, start, cells, None if projection is None else projection.weights)
+        constant = _projected(start, projection)[0].copy()
+        shape = len(schema), len(constant)
+        slopes, missing = np.zeros(shape), np.full(shape, np.nan)
         levels, special = [], []
-        for j, feature in enumerate(schema):
-            tried, move = cells[j], moves[columns == j]
-            offset = np.zeros(len(constant))
+        for j, (feature, tried, move) in enumerate(zip(schema, cells, moves, strict=True)):
+            at = places[j] if places else np.arange(len(constant))
+            offset = np.zeros(len(at))
             if feature.numeric:  # a refused number shows in the verification
-                slopes[j] = np.nan_to_num((move[1] - move[0]) / (tried[1] - tried[0]))
-                offset = np.nan_to_num(move[0] - slopes[j] * tried[0])
+                slopes[j, at] = slope = np.nan_to_num((move[1] - move[0]) / (tried[1] - tried[0]))
+                offset = np.nan_to_num(move[0] - slope * tried[0])
             if np.isnan(tried[-1]):
-                missing[j] = move[-1] - offset
-            constant += offset
+                missing[j] = 0.0
+                missing[j, at] = move[-1] - offset
+            constant[at] += offset
             levels.append(move[: len(feature.levels)])
-            special.append((move[2 : 2 + len(feature.special)] if feature.numeric else move[:0]) - offset)
-        encoding = cls(schema, constant, slopes, tuple(levels), tuple(special), missing)
+            codes = np.zeros((len(feature.special) if feature.numeric else 0, len(constant)))
+            codes[:, at] = move[2 : 2 + len(codes)] - offset
+            special.append(codes)
+        encoding = cls(schema, constant, slopes, tuple(levels), tuple(special), missing, places)
         real = probe_rows(rows, _CHECKED_ROWS)
         # columns shuffled one by one meet in pairs that real rows may not have
-        encoding.verify(transform, np.concatenate((real, np.random.default_rng(SEED).permuted(real, axis=0))))
+        checked = np.concatenate((real, np.random.default_rng(SEED).permuted(real, axis=0)))
+        encoding.verify(transform, checked, projection)
         return encoding
 
-    def verify(self, transform: Transform, rows: np.ndarray) -> None:
-        """Raises a `StructureError` where the sum of some row is not what `transform` computes."""
-        expected = transform(rows)
+    def verify(self, transform: Transform, rows: np.ndarray, projection: Projection | None = None) -> None:
+        """Raises a `StructureError` where the sum of some row is not what `transform` and the projection compute."""
+        expected = _projected(transform(rows), projection)
         size = np.maximum(np.abs(expected).max(axis=0, initial=1.0), 1.0)
         if not np.all(np.abs(expected - self.encode(rows)) <= _TOLERANCE * size):
             raise StructureError(
@@ -172,8 +198,21 @@ class Encoding:
 
     def depends(self) -> np.ndarray:
         """Which coordinates each column affects, (d, p)."""
-        tables = zip(self.slopes, self.levels, self.special, self.missing, strict=True)
-        return np.array([(np.vstack(table) != 0).any(axis=0) for table in tables])
+        tables = zip(self.slopes, self.special, self.missing, strict=True)
+        result = np.array([(np.vstack(table) != 0).any(axis=0) for table in tables])
+        for j, table in enumerate(self.levels):
+            result[j, self._place(j)] |= (table != 0).any(axis=0)
+        return result
+
+    def _place(self, j: int) -> Any:
+        """The coordinates that the levels of column j add to."""
+        return self.places[j] if self.places else slice(None)
+
+    def level_terms(self, j: int) -> np.ndarray:
+        """What each level of column j adds, (K, p)."""
+        result = np.zeros((len(self.levels[j]), self.width))
+        result[:, self._place(j)] = self.levels[j]
+        return result
 
     def compose_linear(self, weights: np.ndarray, intercept: np.ndarray) -> Encoding:
         """The encoding followed by z ↦ z · weights + intercept, with weights (p, m) and intercept (m,)."""
@@ -181,9 +220,10 @@ class Encoding:
             self,
             constant=self.constant @ weights + intercept,
             slopes=self.slopes @ weights,
-            levels=tuple(table @ weights for table in self.levels),
+            levels=tuple(table @ weights[self._place(j)] for j, table in enumerate(self.levels)),
             special=tuple(table @ weights for table in self.special),
             missing=self.missing @ weights,
+            places=(),
         )
 
     def filled(self, rows: np.ndarray) -> Encoding:
@@ -208,12 +248,14 @@ class Encoding:
             result = cells[:, None] * self.slopes[j]
         else:
             low, share = _segment(cells, len(feature.levels))
-            result = self.levels[j][low]
+            added = self.levels[j][low]
             between = np.flatnonzero(share)
-            result[between] += share[between, None] * (self.levels[j][low[between] + 1] - result[between])
+            added[between] += share[between, None] * (self.levels[j][low[between] + 1] - added[between])
+            result = np.zeros((len(cells), self.width))
+            result[:, self._place(j)] = added
             result[cells >= len(feature.levels)] = self.unseen
-        for code, added in zip(feature.special, self.special[j], strict=True):
-            result[cells == code] = added
+        for code, term in zip(feature.special, self.special[j], strict=True):
+            result[cells == code] = term
         result[np.isnan(cells)] = self.missing[j]
         return np.asarray(result)
 
@@ -234,7 +276,7 @@ class Encoding:
         for j, feature in enumerate(self.schema):
             slope = self.slopes[j]
             if feature.levels and feature.ordered:
-                rises = np.diff(self.levels[j], axis=0)
+                rises = np.diff(self.level_terms(j), axis=0)
                 slope = np.vstack((rises, rises[-1:], slope))[_segment(rows[:, j], len(feature.levels))[0]]
             inner = (outer * slope).sum(axis=1)
             result[:, j] = np.where(ordinary(feature, rows[:, j]), inner, 0.0)
@@ -261,12 +303,77 @@ def _base(feature: Feature, cells: np.ndarray) -> float:
     return float(known.min() if len(known) else cells[0])
 
 
-def _where_accepted(transform: Transform, rows: np.ndarray, width: int) -> np.ndarray:
-    """`transform` of each row; NaN for rows that it refuses, such as those with a level it was not fitted on."""
-    result = np.full((len(rows), width), np.nan)
-    for at, encoded in by_halves(transform, rows)[0]:
+def _projected(coordinates: Any, projection: Projection | None) -> np.ndarray:
+    return dense(coordinates) if projection is None else projection(coordinates)
+
+
+def _moves(
+    transform: Transform, base: np.ndarray, start: Any, cells: list[np.ndarray], weights: np.ndarray | None
+) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
+    """What each cell of each column adds to the base row's coordinates `start`, (A, m), and `Encoding.places`."""
+    columns = np.repeat(np.arange(len(cells)), [len(tried) for tried in cells])
+    if len(columns) * max(start.shape[1], len(base)) > _MOST_NUMBERS:
+        return _moves_at_once(transform, base, start, cells, weights)
+    trials = np.repeat(base[None], len(columns), axis=0)
+    trials[np.arange(len(columns)), columns] = np.concatenate(cells)
+    result = np.full((len(trials), start.shape[1]), np.nan)  # NaN for rows that are refused, as for an unknown level
+    for at, encoded in by_halves(lambda rows: dense(transform(rows)), trials)[0]:
         result[at] = encoded
+    result -= dense(start)
+    result = result if weights is None else result @ weights
+    return np.split(result, np.flatnonzero(np.diff(columns)) + 1), ()
+
+
+def _moves_at_once(
+    transform: Transform, base: np.ndarray, start: Any, cells: list[np.ndarray], weights: np.ndarray | None
+) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
+    """As `_moves`, for coordinates that depend on one column each; those that do not show in the verification."""
+    longest, d = max(len(tried) for tried in cells), len(base)
+    tried = np.column_stack([np.resize(some, longest) for some in cells])
+    bits = (np.arange(d) >> np.arange((d - 1).bit_length())[:, None]) & 1
+    trials = np.concatenate((tried, *(np.where(bit, tried, base) for bit in bits)))
+    changes = _changes(transform, trials, start)
+    width = changes.shape[1]
+    rounds = np.repeat(np.arange(len(bits) + 1), np.diff(changes.indptr[::longest]))
+    changed = np.zeros((len(bits) + 1, width), dtype=bool)
+    changed[rounds, changes.indices] = True
+    source = np.where(changed[0], (changed[1:] << np.arange(len(bits))[:, None]).sum(axis=0), -1)
+    if source.max(initial=-1) >= d:
+        raise StructureError("many levels are encoded together with other columns, so their inputs cannot be read")
+    if weights is not None:
+        found = changes[:longest].tocoo()
+        at = found.row * d + source[found.col]
+        sums = [np.bincount(at, found.data * w[found.col], minlength=longest * d).reshape(-1, d) for w in weights.T]
+        return [np.column_stack([some[: len(cells[j]), j] for some in sums]) for j in range(d)], ()
+    order = np.argsort(source, kind="stable")
+    places = np.split(order, np.searchsorted(source[order], np.arange(d)))[1:]
+    size = sum(len(some) * len(place) for some, place in zip(cells, places, strict=True))
+    if size > _MOST_NUMBERS:
+        raise StructureError(
+            f"{sum(map(len, cells)):,} cells with {width:,} inputs of the estimator are too many to read"
+        )
+    columns = changes[:longest].tocsc()
+    return [columns[:, place][: len(some)].toarray() for some, place in zip(cells, places, strict=True)], tuple(places)
+
+
+def _changes(transform: Transform, rows: np.ndarray, start: Any) -> csr_array:
+    """The coordinates of rows less those of the base row, `start`, (n, p)."""
+    size = max(_AT_ONCE // max(rows.shape[1], 0 if issparse(start) else start.shape[1]), 1)
+    base, parts = _sparse(start), []
+    for at in range(0, len(rows), size):
+        try:
+            some = _sparse(transform(rows[at : at + size]))
+        except ModelError as error:
+            raise StructureError(f"some levels are refused: {error}") from error
+        parts.append(some - csr_array(np.ones((some.shape[0], 1))) @ base)
+    result = csr_array(vstack(parts))
+    result.eliminate_zeros()
     return result
+
+
+def _sparse(coordinates: Any) -> csr_array:
+    known: Any = coordinates if issparse(coordinates) else dense(coordinates)
+    return csr_array(known)
 
 
 def _interpolated(table: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from attain.core.errors import ModelError
 from attain.models.adapter import plain_classes
 from attain.models.goal import GoalLike, probe_rows
-from attain.models.structure.encoding import SEED, Encoding, Preprocessing, StructureError, dense, once
+from attain.models.structure.encoding import SEED, Encoding, Preprocessing, Projection, StructureError, dense, once
 from attain.schema import Feature, Schema
 from attain.tables import ordinary
 
@@ -84,8 +84,19 @@ def decision_scores(goal: GoalLike, rows: np.ndarray) -> np.ndarray:
     return np.asarray(sign * np.ravel(goal.reader.read(rows, ("scores",))["scores"]))
 
 
-def leads_of(goal: GoalLike, estimator: Any, encoding: Encoding) -> Encoding:
-    """The lead of the goal's target over each other class, for an estimator with `coef_` and `intercept_`."""
+def leads_of(goal: GoalLike, values: np.ndarray) -> Encoding:
+    """The lead of the goal's target over each other class, for a model that ends in `coef_` and `intercept_`."""
+
+    def learn() -> Encoding:
+        preprocessing = Preprocessing(goal.reader)
+        projection = leading(goal, preprocessing.estimator)
+        return Encoding.learn(preprocessing.inputs, goal.layout.schema, values, projection)
+
+    return once(goal, "leads", learn)
+
+
+def leading(goal: GoalLike, estimator: Any) -> Projection:
+    """From what reaches an estimator with `coef_` and `intercept_` to the leads over each other class."""
     weights = np.atleast_2d(dense(estimator.coef_)).T
     intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), weights.shape[1:])
     position, count = target_position(goal, estimator), weights.shape[1]
@@ -93,7 +104,7 @@ def leads_of(goal: GoalLike, estimator: Any, encoding: Encoding) -> Encoding:
         difference = np.array([[1.0 if position == 1 else -1.0]])
     else:
         difference = np.delete(np.eye(count)[:, [position]] - np.eye(count), position, axis=1)
-    return encoding.compose_linear(weights, intercept).compose_linear(difference, np.zeros(difference.shape[1]))
+    return Projection(weights @ difference, intercept @ difference)
 
 
 def target_position(goal: GoalLike, estimator: Any) -> int:
@@ -110,8 +121,7 @@ def _verified(goal: GoalLike, values: np.ndarray) -> LinearScore:
         raise StructureError(f"{type(preprocessing.estimator).__name__} is not a linear classifier")
     if len(goal.classes) != 2:
         raise StructureError(f"the model has {len(goal.classes)} classes; a single linear score decides between two")
-    encoding = Encoding.learn(preprocessing, goal.layout.schema, values)
-    score = LinearScore(leads_of(goal, preprocessing.estimator, encoding))
+    score = LinearScore(leads_of(goal, values))
     rows, real = rows_to_compare(goal.layout.schema, values), probe_rows(values, _CHECKED_ROWS)
     try:
         own, own_real = decision_scores(goal, rows), decision_scores(goal, real)

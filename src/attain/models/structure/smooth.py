@@ -74,7 +74,7 @@ def _smooth_score(goal: GoalLike, schema: Schema, rows: np.ndarray) -> Smooth:
         if estimator.kernel != "linear":
             raise StructureError(f"the {name} has the kernel {estimator.kernel!r}; only 'rbf' and 'linear' are known")
     if hasattr(estimator, "coef_"):
-        return LinearScore(leads_of(goal, estimator, Encoding.learn(preprocessing, schema, rows)).filled(rows))
+        return LinearScore(leads_of(goal, rows).filled(rows))
     return _differentiated(goal, schema, rows)
 
 

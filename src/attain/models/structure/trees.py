@@ -93,7 +93,7 @@ class Ensemble:
     def encoded_levels(self, column: int) -> np.ndarray:
         """What each level of a column of the matrix becomes, (K, p); NaN where it becomes missing."""
         width = len(self.sources)
-        doubled = self._encoding.constant + self._encoding.levels[column]
+        doubled = self._encoding.constant + self._encoding.level_terms(column)
         return self.nodes.as_compared(np.where(doubled[:, width:] > 0.5, np.nan, doubled[:, :width]))
 
     def number_map(self, column: Any, encoded: Any) -> tuple[Any, Any]:
