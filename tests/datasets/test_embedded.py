@@ -125,15 +125,34 @@ def test_german_agrees_with_the_original_codes(data_folder: Path) -> None:
         assert expected.tolist() == ours[name].tolist(), name
 
 
-def test_german_advises_nobody_to_forget_a_fact_or_to_take_on_debt() -> None:
+def test_german_advises_nobody_to_forget_a_fact_to_lose_money_or_to_take_on_debt() -> None:
     schema = load_german().schema
+    for name in ("checking_account", "savings", "property", "employment_since", "job"):
+        assert (schema[name].kind, schema[name].direction) == ("ordinal", "increase")
     for name in ("checking_account", "savings", "property"):
-        nothing, *known = schema[name].levels
-        assert all(nothing not in schema[name].transitions[level] for level in known)
-        assert nothing not in schema[name].transitions
-    assert schema["other_plans"].transitions["no other plan"] == ()
-    assert schema["purpose"].transitions["education"] == ()
-    assert set(schema.immutable) == {"age", "personal_status_sex", "foreign_worker", "dependants", "credit_history"}
+        assert schema[name].levels[0] in schema[name].avoid
+    for name in ("credit_amount", "instalment_rate", "existing_credits"):
+        assert schema[name].direction == "decrease"
+    assert schema["checking_account"].avoid == ("no account", "below 0 DM")
+    assert schema["housing"].avoid == ("lives for free",)
+    for name, level in (
+        ("other_plans", "no other plan"),
+        ("purpose", "education"),
+        ("housing", "owns"),
+        ("job", "unemployed or unskilled, not resident"),
+    ):
+        assert schema[name].transitions[level] == ()
+    fixed = {"age", "residence_since", "personal_status_sex", "foreign_worker", "dependants", "credit_history"}
+    assert set(schema.immutable) == fixed
+
+
+def test_changes_of_german_credit_take_as_long_as_they_do() -> None:
+    schema = load_german().schema
+    months = {feature.name: round(1 / feature.pace) for feature in schema if feature.pace is not None}
+    money = dict.fromkeys(("checking_account", "savings"), 6)
+    years = dict.fromkeys(("employment_since", "job", "property", "housing", "existing_credits"), 24)
+    assert months == money | years
+    assert schema.max_months == 24
 
 
 @pytest.mark.parametrize("geometry", ["diagonal", "triangle"])

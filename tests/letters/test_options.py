@@ -242,8 +242,9 @@ def test_the_same_number_is_rounded_alike_in_reasons_and_options() -> None:
     assert "€5,019 is a lot of money." in found.text
     assert "The rate is 100.4." in found.text
     assert only(found).changes[0].before == "€5,019"
-    cent = replace(world.SCHEMA["amount"], step=0.1)
-    assert [shown(cent, x) for x in (1.018836279, 0.9999999, 12.0, math.nan)][:3] == [1.0, 1.0, 12.0]
+    cent = replace(world.SCHEMA["amount"], step=0.01)
+    assert [shown(cent, x) for x in (1.018836279, 0.9999999, 12.0, math.nan)][:3] == [1.019, 1.0, 12.0]
+    assert [shown(cent, x) for x in (0.905, np.float64(0.905))] == [0.905, 0.905]
     assert [shown(world.SCHEMA["amount"], x) for x in (1.018836279, 0.9999999, 0.00123456)] == [1.019, 1.0, 0.001235]
 
 

@@ -57,20 +57,20 @@ def said(change: dict[str, Any], own: dict[str, Any] | None = None, **arguments:
     ("change", "words"),
     [
         ({"duration": 24}, "reduce duration from 48 to 24 months"),
-        ({"amount": 12000.5}, "increase credit amount from 9,960 to 12,000.5 €"),
-        ({"amount": 9960.25}, "increase credit amount from 9960 to 9960.25 €"),
+        ({"amount": 12000.5}, "increase credit amount from €9,960 to €12,000.5"),
+        ({"amount": 9960.25}, "increase credit amount from €9,960 to €9,960.25"),
         ({"used": 0.732451}, "reduce utilisation from 0.9235 to about 0.7324"),
         ({"used": 0.7}, "reduce utilisation from 0.9235 to 0.7"),
         ({"used": 0.923457}, "increase utilisation from 0.92345679 to 0.923457"),
         ({"savings": "100 to 500 DM"}, "change savings from “below 100 DM” to “100 to 500 DM”"),
         ({"rate": 1}, "reduce rate from 2 to 1"),
         ({"school": "college"}, "change school from “none” to “college”"),
-        ({"phone": True}, "change phone from False to True"),
-        ({"income": 2500}, "fill in income with 2500 €"),
+        ({"phone": True}, "change phone from no to yes"),
+        ({"income": 2500}, "fill in income with €2,500"),
         ({"late": -8}, "change late from 3 to “no account”"),
         (
             {"duration": 24, "amount": 5000},
-            "reduce duration from 48 to 24 months and credit amount from 9960 to 5000 €",
+            "reduce duration from 48 to 24 months and credit amount from €9,960 to €5,000",
         ),
         (
             {"duration": 24, "used": 1, "late": 0, "savings": "100 to 500 DM"},
@@ -79,8 +79,8 @@ def said(change: dict[str, Any], own: dict[str, Any] | None = None, **arguments:
         ),
         (
             {"duration": 24, "late": 0, "amount": 4800, "share": 200.0},
-            "reduce duration from 48 to 24 months, credit amount from 9960 to 4800 € and late from 3 to 0. This brings "
-            "monthly share from 207.5 to 200",
+            "reduce duration from 48 to 24 months, credit amount from €9,960 to €4,800 and late from 3 to 0. "
+            "This brings monthly share from 207.5 to 200",
         ),
     ],
 )
@@ -154,21 +154,21 @@ def ranged(
         (
             {"amount": 30000},
             {"amount": (12000.55, 31000, 0, 0)},
-            "Any credit amount from 12,000.55 to 31,000 € will do.",
+            "Any credit amount from €12,000.55 to €31,000 will do.",
         ),
         ({"rate": 1}, {"rate": (0, 1, 0, 1)}, ""),
         ({"age": 50}, {"age": (45, 60, 45, 60)}, "Any age from 45 to 60 will do."),
-        ({"income": 500.0}, {"income": (0, 900, 0, 900)}, "Any income up to 900 € will do."),
+        ({"income": 500.0}, {"income": (0, 900, 0, 900)}, "Any income up to €900 will do."),
         ({"rate": 3}, {"rate": (1.5, 2, 1.5, 2)}, "Any rate from 2 upwards will do."),
         (
             {"duration": 24, "amount": 5000, "rate": 1},
             {"duration": (0, 30, 0, 26), "amount": (0, 6000, 0, 5500.5), "rate": (0, 1, 0, 0)},
-            "Any duration up to 26 months and any credit amount up to 5500.5 € will do.",
+            "Any duration up to 26 months and any credit amount up to €5,500.5 will do.",
         ),
         (
             {"duration": 24, "amount": 4800, "share": 200.0},
             {"duration": (0, 30, 0, 26), "amount": (0, 6000, 0, 5500), "share": (0, 300, 0, 300)},
-            "Any duration up to 26 months and any credit amount up to 5500 € will do.",
+            "Any duration up to 26 months and any credit amount up to €5,500 will do.",
         ),
         (
             {"savings": "100 to 500 DM"},
@@ -187,9 +187,9 @@ def test_a_sentence_says_which_other_values_would_do(change: dict[str, Any], end
 
 def test_an_end_beyond_which_nothing_was_tried_is_not_said() -> None:
     change, ends = {"amount": 5000}, {"amount": (250, 6000, 250, 6000)}
-    assert "Any credit amount up to 6000 € will do." in ranged(change, ends, least=250).sentences[0]
-    assert "Any credit amount from 250 € upwards will do." in ranged(change, ends, most=6000).sentences[0]
-    assert "Any credit amount from 250 to 6000 € will do." in ranged(change, ends, least=200, most=7000).sentences[0]
+    assert "Any credit amount up to €6,000 will do." in ranged(change, ends, least=250).sentences[0]
+    assert "Any credit amount from €250 upwards will do." in ranged(change, ends, most=6000).sentences[0]
+    assert "Any credit amount from €250 to €6,000 will do." in ranged(change, ends, least=200, most=7000).sentences[0]
     assert ranged(change, ends, least=250).ranges["low"].tolist() == [250]
 
 
@@ -204,7 +204,7 @@ def test_what_only_keeps_a_record_typical_comes_after_what_the_decision_needs() 
         made = replace(result_of(SCHEMA, pd.DataFrame([PERSON]), {0: [change]}, typicality=[level]), importances=known)
         assert made.sentences[0].startswith(
             "For the decision “good”, reduce duration from 48 to 24 months. "
-            f"To {aim}, also reduce credit amount from 9960 to 5000 € and late from 3 to 1. "
+            f"To {aim}, also reduce credit amount from €9,960 to €5,000 and late from 3 to 1. "
         )
     one = replace(known, only_typical=np.zeros(3))
     assert "also" not in replace(made, importances=one).sentences[0]
@@ -213,7 +213,7 @@ def test_what_only_keeps_a_record_typical_comes_after_what_the_decision_needs() 
 def test_a_box_that_is_not_proven_says_how_sure_it_is() -> None:
     change = {"duration": 24, "amount": 5000}
     sides = {"duration": (0, 30, 0, 26), "amount": (0, 6000, 0, 5500)}
-    assert "€ will do in at least 98 % of cases." in ranged(change, sides, failing=0.0123).sentences[0]
+    assert "€5,500 will do in at least 98 % of cases." in ranged(change, sides, failing=0.0123).sentences[0]
 
 
 @given(end=st.floats(-1e12, 1e12), other=st.floats(-1e12, 1e12))

@@ -51,15 +51,15 @@ def test_a_person_is_described_with_all_options(loans: Counterfactuals) -> None:
         "Person ann, for the decision “good”",
         "",
         "Option 1: typical, not an outlier, connected, total shift 25",
-        "feature        now      suggested  percentile  shift",
-        "────────────────────────────────────────────────────",
-        "credit amount  6110 DM  4448 DM       50 → 75     25",
+        "feature        now       suggested  percentile  shift",
+        "─────────────────────────────────────────────────────",
+        "credit amount  6,110 DM  4,448 DM      50 → 75     25",
         "",
         "Option 2: outside what we have seen, outlier, not connected,",
         "total shift 50",
         "feature       now           suggested      percentile  shift",
         "────────────────────────────────────────────────────────────",
-        "credit        6110 DM       6000 DM           50 → 75     25",
+        "credit        6,110 DM      6,000 DM          50 → 75     25",
         "amount",
         "savings       below 100 DM  100 to 500 DM     50 → 75     25",
     ]
@@ -88,7 +88,7 @@ def test_many_people_are_a_table(loans: Counterfactuals) -> None:
     assert people_table(loans, range(3), width=80).splitlines() == [
         "person  suggested change                                          shift  level",
         "────────────────────────────────────────────────────────────────────────────────",
-        "ann     credit amount: 6110 → 4448 DM                                25  typical",
+        "ann     credit amount: 6,110 → 4,448 DM                              25  typical",
         "bob     The search reached its limit before it found a change",
         "        that leads to the requested decision.",
         "eve     savings: below 100 DM → 100 to 500 DM                       100  unusual",
@@ -97,9 +97,9 @@ def test_many_people_are_a_table(loans: Counterfactuals) -> None:
 
 def test_few_people_are_sentences(loans: Counterfactuals) -> None:
     assert paragraphs(loans, width=300).split("\n") == [
-        "ann: For the decision “good”, reduce credit amount from 6110 to 4448 DM. The new record is typical of people "
-        "with this decision.",
-        "Or: For the decision “good”, reduce credit amount from 6110 to 6000 DM, and change savings from “below 100 "
+        "ann: For the decision “good”, reduce credit amount from 6,110 to 4,448 DM. The new record is typical of "
+        "people with this decision.",
+        "Or: For the decision “good”, reduce credit amount from 6,110 to 6,000 DM, and change savings from “below 100 "
         "DM” to “100 to 500 DM”. The new record is unlike those seen with this decision, so treat this suggestion with "
         "caution.",
         "",

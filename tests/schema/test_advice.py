@@ -159,15 +159,15 @@ def test_integers_that_differ_in_every_row_by_no_accident_identify(name: str, va
 @pytest.mark.parametrize(
     ("codes", "found"),
     [
-        ([96] * 5 + [98] * 9, {96: "", 98: ""}),
-        ([999] * 5, {999: ""}),
+        ([96] * 5 + [98] * 9, {96: "code 96", 98: "code 98"}),
+        ([999] * 5, {999: "code 999"}),
         ([9999] * 4, None),
         ([9999] * 3 + [9998], None),
-        ([9999, 9998] * 3, {9998: "", 9999: ""}),
+        ([9999, 9998] * 3, {9998: "code 9998", 9999: "code 9999"}),
         ([77] * 9, None),
         ([500] * 9, None),
-        ([-1] * 9, {-1: ""}),
-        ([-1] * 9 + [99999] * 9, {-1: "", 99999: ""}),
+        ([-1] * 9, {-1: "code -1"}),
+        ([-1] * 9 + [99999] * 9, {-1: "code -1", 99999: "code 99999"}),
     ],
 )
 def test_codes_stand_beyond_a_gap_and_several_rows_have_them(codes: list[int], found: dict[int, str] | None) -> None:
@@ -179,7 +179,7 @@ def test_codes_stand_beyond_a_gap_and_several_rows_have_them(codes: list[int], f
 
 def test_codes_among_negative_numbers_stand_beyond_a_gap_too() -> None:
     around = RANDOM.integers(-20, 20, 300)
-    assert topics([*around, *[-999] * 6])["code"] == {"special": {-999: ""}}
+    assert topics([*around, *[-999] * 6])["code"] == {"special": {-999: "code -999"}}
     assert topics([*around, *[-9] * 6]) == {}
 
 

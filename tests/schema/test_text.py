@@ -34,8 +34,8 @@ def test_a_schema_is_shown_within_the_window(width: int) -> None:
 
 def test_values_have_units_and_codes_a_meaning() -> None:
     coded = Feature("x", "count", special={-9: "no record"}, unit="€")
-    assert [described(x, coded) for x in (-9, 3, None)] == ["no record", "3 €", "missing"]
-    assert described(True, Feature("f", "categorical", levels=(False, True))) == "True"
+    assert [described(x, coded) for x in (-9, 3, None)] == ["no record", "€3", "missing"]
+    assert described(True, Feature("f", "categorical", levels=(False, True))) == "yes"
 
 
 def test_clocks_and_paces_are_shown_with_their_units() -> None:
@@ -49,7 +49,7 @@ def test_clocks_and_paces_are_shown_with_their_units() -> None:
     for words in (
         "clock, 1 in 12 months",
         "clock, 1 a month",
-        "yes, at most 0.5 € a month",
+        "yes, at most €0.5 a month",
         "yes, at most 1 in 2 months",
     ):
         assert words in shown

@@ -26,12 +26,15 @@ def load_german() -> Dataset:
 
     What may change is our choice; change it with `schema.change`:
 
-    - Immutable: `age`, `personal_status_sex`, `foreign_worker`, `dependants`, and `credit_history`, which is the past.
-    - `checking_account`, `savings` and `property` have a level that says "none" or "unknown". It is not a point on the
-      scale, so these columns are categorical; and as forgetting a fact is not advice, nothing moves into that level.
+    - Immutable: `age`, `personal_status_sex`, `foreign_worker`, `dependants`, `residence_since`, and `credit_history`,
+      which is the past.
+    - `checking_account`, `savings`, `property`, `employment_since` and `job` move up only, and these take time: half a
+      year for a level of money, two years for the others. `housing` and `existing_credits` take two years as well.
+      No answer takes longer than that.
+    - `credit_amount`, `instalment_rate` and `existing_credits` move down only: nobody should be told to owe more.
     - `purpose`: a new car may become a used one and the other way round. Nothing else changes.
     - `other_plans`: another instalment plan may be ended. Taking one on is not advice.
-    - `employment_since`, `residence_since` and `job` move up only, `existing_credits` down only.
+    - Nobody is advised to overdraw an account, to sell their home or to live for free, or to become a resident.
 
     UCI's text of the codes has known errors (Grömping, "South German Credit Data: Correcting a Widely Used Data Set",
     2019). The values here keep UCI's reading, because models and papers do. UCI also states costs: accepting a bad

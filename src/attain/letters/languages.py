@@ -12,13 +12,10 @@ from importlib import resources
 from typing import Any, Final
 
 from attain.core.checks import check_choice
+from attain.core.text import MONEY, is_grouped, with_unit
 
 _MOST_DECIMALS, _LARGEST = 12, 1e15
 """Numbers with more decimals, or as large as this, are not printed."""
-_GROUPED, _GROUPED_WITH_UNIT = 10_000, 1_000
-"""From here on digits are grouped: a number without a unit may be a year."""
-
-_MONEY: Final = ("$", "€", "£", "¥", "₹")
 _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?%?")
 _CUT_OFF: Final = re.compile(r" and (\d+) more$")
 _LEAST: Final = 12
@@ -83,21 +80,18 @@ class Language:
 
     def number(self, value: float, unit: bool = False) -> str:
         """All digits of a number: `1.234,5` in German. `unit` says whether a unit follows."""
-        grouped = abs(value) >= (_GROUPED_WITH_UNIT if unit else _GROUPED)
-        text = format(Decimal(repr(float(value))) + 0, ",f" if grouped else "f")
+        text = format(Decimal(repr(float(value))) + 0, ",f" if is_grouped(value, unit) else "f")
         text = text.rstrip("0").rstrip(".") if "." in text else text
         return text.translate({ord(","): self.thousands, ord("."): self.decimal})
 
     def quantity(self, value: float, unit: str) -> str:
         """A number with its unit, which may be empty: `$1,200` in English, `1.200 $` in German."""
         shown = self.number(value, bool(unit))
-        if self.leads(unit):
-            return f"-{unit}{shown[1:]}" if shown.startswith("-") else f"{unit}{shown}"
-        return f"{shown}{self.percent}%" if unit == "%" else f"{shown} {unit}".rstrip()
+        return with_unit(shown, unit, money_first=self.money_first, percent=self.percent)
 
     def leads(self, unit: str) -> bool:
         """Whether a unit stands before its number."""
-        return self.money_first and unit in _MONEY
+        return self.money_first and unit in MONEY
 
     def duration(self, months: float) -> str:
         """`1 month`, `6 months`."""

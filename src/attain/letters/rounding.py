@@ -11,30 +11,25 @@ digit more, and so on. At each step it is rounded away from the person's own val
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from typing import Final
 
 import numpy as np
 
+from attain.results.sentences import own_number
 from attain.schema import Feature, Schema
 from attain.tables import is_on_grid, on_grid, spacing
 
 _STEPS: Final = 4
 """How many numbers of digits are tried; answers without a step have six."""
-_DIGITS: Final = 4
-"""Significant digits of a person's own number without a step; integers are not rounded."""
 _SHARE: Final = 5
 """The change grows by one part in so many at most."""
 
 
 def shown(feature: Feature, cell: float) -> float:
-    """A person's own number for reading: with the decimals of the feature's step, or else four digits."""
+    """A person's own number for reading, rounded as in sentences; integers are not rounded."""
     if not feature.numeric or math.isnan(cell) or float(cell).is_integer():
         return cell
-    decimals = _DIGITS - 1 - int(_exponent(np.abs(np.array(cell))))
-    if feature.step is not None:
-        decimals = -int(Decimal(repr(feature.step)).normalize().as_tuple().exponent)
-    return round(cell, max(0, decimals))
+    return float(own_number(cell, feature.step))
 
 
 def candidates(rows: np.ndarray, own: np.ndarray, chosen: np.ndarray, schema: Schema) -> np.ndarray:

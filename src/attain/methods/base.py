@@ -636,7 +636,8 @@ class Explainer(_Learned, ABC):
         offered = np.bincount(answers.owners, minlength=len(table))
         fewer = int(((offered > 0) & (offered < n)).sum())
         if fewer:
-            notes += (f"{fewer} people have fewer than the {n} options asked for: no others were found.",)
+            have = f"{fewer} people have" if fewer > 1 else "1 person has"
+            notes += (f"{have} fewer than the {n} options asked for: no others were found.",)
         failed = goal.reader.failed - len(unreadable.keys() - table.refused.keys())
         if failed:
             notes += (f"The model failed on {failed} rows that it was asked about; they count as not flipping it.",)

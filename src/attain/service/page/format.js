@@ -6,6 +6,7 @@ import de from "./de.js";
 const WORDS = { en, de };
 let language = "en";
 const DIGITS = 4;
+const MONEY = ["$", "€", "£", "¥", "₹"];
 
 export const languages = Object.keys(WORDS);
 export const current = () => language;
@@ -68,11 +69,16 @@ export function bare(value, feature) {
   return typeof value === "number" ? number(value, step(feature)) : String(value);
 }
 
+/** Whether the unit stands before the number, as in letters: $1,200. */
+const leads = (feature) => language === "en" && MONEY.includes(unit(feature));
+
 /** A value with its unit. */
 export function shown(value, feature) {
   const text = bare(value, feature);
   const plain = typeof value === "number" && numeric(feature) && !isSpecial(value, feature);
-  return plain && unit(feature) ? `${text} ${unit(feature)}` : text;
+  if (!plain || !unit(feature)) return text;
+  if (leads(feature)) return text.replace(/^-?/, (sign) => `${sign}${unit(feature)}`);
+  return `${text}${language === "en" && unit(feature) === "%" ? "" : " "}${unit(feature)}`;
 }
 
 export const isSpecial = (value, feature) => Boolean(feature.special?.some((one) => one.code === value));
@@ -82,7 +88,7 @@ export const step = (feature) => feature.step ?? (feature.kind === "count" ? 1 :
 export function range(low, high, feature) {
   if (low === null || low === undefined) return t("upTo", shown(high, feature));
   if (high === null || high === undefined) return t("from", shown(low, feature));
-  return low === high ? shown(low, feature) : t("between", bare(low, feature), shown(high, feature));
+  return low === high ? shown(low, feature) : t("between", (leads(feature) ? shown : bare)(low, feature), shown(high, feature));
 }
 
 export const list = (texts) => new Intl.ListFormat(language, { type: "conjunction" }).format(texts);
