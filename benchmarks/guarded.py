@@ -33,7 +33,6 @@ from attain import CCHVAE, Guarded
 from attain import methods as explainers
 from attain.core.errors import AttainError
 from attain.datasets import Dataset, load_adult, load_compas, load_german, load_gmsc, load_heloc
-from attain.density import CHVAE
 from attain.metrics import AnswerMatrix, Background, Evaluation, Measure
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import held_out_inlier, inlier
@@ -85,6 +84,8 @@ def number_of_parts(name: str) -> int:
 def methods(part: Split) -> dict[str, Any]:
     """The unfitted methods by name. The autoencoder is the one that they would fit themselves, fitted once."""
     schema, rows = part.data.schema, Table.read(part.train, part.data.schema).values
+    from attain.density import CHVAE  # needs JAX, which the environment of another package may lack
+
     whole = CHVAE(schema, random_state=0, verbose=False).fit(rows)
     named = {
         CONNECTED: Guarded(schema, figures=False),

@@ -1,10 +1,11 @@
 """Other packages beside the guarded search on the same rows: `python -m benchmarks.guarded_peers`.
 
 HELOC (paper's version) and German credit, 80/20 by seed 0, two classifiers; the first 100 test rows that the classifier
-refuses. dice-ml 0.12, treecf 0.3.2 and NICEx 0.2.3 take part if they are installed:
+refuses. dice-ml 0.12, treecf 0.3.2, NICEx 0.2.3 and alibi 0.9.6 take part if they are installed:
 
     pip install dice-ml==0.12 treecf==0.3.2
     pip install --no-deps NICEx==0.2.3
+    pip install 'alibi[tensorflow]==0.9.6'    # in an environment of its own: it needs NumPy 1
 
 Nothing that a method reports about itself is used: its answers are read as a frame, checked, and put to the classifier
 again. Figures are kept in a file, so that single methods can be measured again; `--write` only makes the table from it.
@@ -52,12 +53,13 @@ PACKAGES: Mapping[str, Factory] = {
     "NICE, sparsity, frozen": OUTSIDE["nice-sparsity"],
     "NICE, proximity, frozen": OUTSIDE["nice-proximity"],
     "NICE, plausibility, frozen": OUTSIDE["nice-plausibility"],
+    "alibi, reinforcement learning": OUTSIDE["alibi-rl"],
 }
-FAITHFUL = {"inlier_20": "LOF20", "connected_75_3": "conn75", "connected_95_3": "conn95"}
+FAITHFUL = {"inlier_20": "LOF20", "connected_75": "conn75", "connected_95": "conn95"}
 """The measures of faithfulness, and their names in the table."""
 
 
-FAITHFULNESS = (inlier(20), connected(0.75, 3), connected(0.95, 3), replace(CATALOGUE["possible"], optional=True))
+FAITHFULNESS = (inlier(20), connected(0.75), connected(0.95), replace(CATALOGUE["possible"], optional=True))
 MEASURES = (*FAITHFULNESS, "total_shift", "max_shift", "changed")
 
 
@@ -167,7 +169,7 @@ def measure(known: dict[str, np.ndarray], keep: Callable[[], None], chosen: set[
 
 
 def _models(method: str) -> tuple[str, ...]:
-    return ("gradient boosting",) if method.startswith("treecf") else MODELS
+    return ("gradient boosting",) if method.startswith(("treecf", "alibi")) else MODELS
 
 
 def main() -> None:

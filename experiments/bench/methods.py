@@ -133,6 +133,7 @@ one row takes many seconds if a column has tens of thousands of values.
 _DICE = ("experiments.outside.dice:DiceML", ("dice_ml", "dice-ml"))
 _TREECF = ("experiments.outside.treecf:TreeCF", ("treecf", "treecf"))
 _NICE = ("experiments.outside.nice:FrozenNICE", ("nice", "NICEx"))
+_ALIBI = ("experiments.outside.alibi:AlibiRL", ("alibi", "alibi[tensorflow]"))
 OUTSIDE: Final[Mapping[str, Factory]] = MappingProxyType(
     {
         **{f"dice-{name}": Factory(*_DICE, {"method": name}) for name in ("genetic", "random", "kdtree")},
@@ -142,6 +143,7 @@ OUTSIDE: Final[Mapping[str, Factory]] = MappingProxyType(
             f"nice-{name}": Factory(*_NICE, {"optimization": name})
             for name in ("sparsity", "proximity", "plausibility")
         },
+        "alibi-rl": Factory(*_ALIBI),
     }
 )
 """Methods of other packages, which must be installed."""

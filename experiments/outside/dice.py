@@ -86,7 +86,9 @@ class DiceML:
         feature = self.schema[name]
         if not feature.numeric:
             seen = set(self.train_[name])
-            return [str(level) for level in reachable(feature, own) if level in seen or level == own]
+            return [
+                str(level) for level in reachable(feature, own, self.schema.max_months) if level in seen or level == own
+            ]
         cells = self.train_[name].to_numpy(dtype=np.float64)
         cells = cells[~np.isin(cells, list(feature.special))]
         # a value outside of the training range stays as it is

@@ -63,14 +63,17 @@ def movable(feature: Feature, own: Any) -> bool:
     return feature.searched and not pd.isna(own) and not (feature.numeric and own in feature.special)
 
 
-def reachable(feature: Feature, own: Any) -> list[Any]:
-    """The levels that a row may reach, by direction, range and transitions."""
+def reachable(feature: Feature, own: Any, months: float | None = None) -> list[Any]:
+    """The levels that a row may reach, by direction, range, transitions, and by pace in some months."""
     levels = list(feature.levels)
     at = levels.index(own)
     down, up = feature.range if feature.ordered else (None, None)
     low = at if feature.direction == "increase" else 0 if down is None else at + down
     high = at if feature.direction == "decrease" else len(levels) if up is None else at + up
-    allowed = feature.transitions.get(own, levels)
+    if months is not None and feature.pace is not None:
+        furthest = round(feature.pace * months, 6) // 1 if feature.ordered else len(levels)
+        low, high = max(low, at - furthest), min(high, at + furthest)
+    allowed = [level for level in feature.transitions.get(own, levels) if level not in feature.avoid]
     return [level for place, level in enumerate(levels) if level == own or (low <= place <= high and level in allowed)]
 
 

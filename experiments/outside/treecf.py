@@ -66,7 +66,7 @@ class TreeCF:
                 place
                 for place, (name, level) in enumerate(columns)
                 if not movable(self.schema[name], own[name])
-                or (level is not None and level not in reachable(self.schema[name], own[name]))
+                or (level is not None and level not in reachable(self.schema[name], own[name], self.schema.max_months))
             )
             with quiet():
                 if fixed not in made:
