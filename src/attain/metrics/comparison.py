@@ -33,11 +33,11 @@ from attain.metrics.report import (
     INLIERS,
     MEASURED,
     NOT_APPLICABLE,
-    NOTE,
     OK,
     TRADE_OFF,
     blocks,
     flattened,
+    note,
     text_table,
     trade_off,
 )
@@ -95,13 +95,19 @@ class MethodComparison:
     def text(self, width: int | None = None) -> str:
         """The main measures as a table for a terminal, and what the columns mean."""
         reasons = [f"{line['method']}: {line['reason']}" for line in self.lines if line["status"] != OK]
-        return "\n\n".join([text_table(self.lines, width), *(wrapped(text, width) for text in (*reasons, NOTE))])
+        return "\n\n".join(
+            [text_table(self.lines, width), *(wrapped(text, width) for text in (*reasons, note(self.lines)))]
+        )
 
     def write(self, folder: str | Path, title: str = "Methods side by side") -> list[Path]:
         """Writes `comparison.csv`, `trade-off.png`, `trade-off.svg` and `index.html`; needs the extra `report`."""
         place = make_folder(folder)
         write_atomically(place / "comparison.csv", csv_bytes(self.table.reset_index(), float_format="%.8g"))
-        content: list[Block] = [Paragraph(self._introduction()), *blocks(self.lines, full=False), Paragraph(NOTE)]
+        content: list[Block] = [
+            Paragraph(self._introduction()),
+            *blocks(self.lines, full=False),
+            Paragraph(note(self.lines)),
+        ]
         if self.evaluations:
             save(trade_off([("", self.lines, key) for key in (INLIERS, CONNECTED)]), place, "trade-off")
             content += [Heading("Faithfulness against difficulty"), Picture(place / "trade-off.png", TRADE_OFF)]
@@ -109,7 +115,7 @@ class MethodComparison:
             content += [Heading("Pairwise differences"), *_pairs(self.paired())]
         if len(self.broken_laws):
             content += [Heading("Laws that answers break"), *_laws(self.broken_laws)]
-        content += [Heading("All measures"), *blocks(self.lines)[:1], Paragraph(FULL_NOTE)]
+        content += [Heading("All measures"), *blocks(self.lines)[:1], Paragraph(note(self.lines, FULL_NOTE))]
         write(place / "index.html", title, content)
         return [path for path in sorted(place.iterdir()) if path.stem in ("comparison", "trade-off", "index")]
 

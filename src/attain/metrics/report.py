@@ -134,17 +134,21 @@ _SHORT: Final = (
     _Column("CPU ms", "cpu_seconds", _milliseconds),
 )
 
+_POSSIBLE: Final = (
+    " possible: of the answers, the share that breaks no law found in held-out data.",
+    ", and for possible training ones of every class",
+)
+"""What a note leaves out where no line has the figure."""
 _REAL_NOTE: Final = (
     f"{REAL}: the same measures of real rows that these do not rest on, which are held-out ones of the desired class, "
-    "for measures of held-out data training ones, and for possible training ones of every class."
+    f"for measures of held-out data training ones{_POSSIBLE[1]}."
 )
 NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. TS: total shift "
     "in percentiles of the training columns; another level counts 1. inlier: by the local outlier factor with 20 "
     "neighbours among real rows of the desired class. connected: one of them is within ε, the 0.9 quantile of real "
-    "rows' own nearest distance. possible: of the answers, the share that breaks no law found in held-out data. All "
-    "others are charged: a row without a valid answer enters with the worst case. In brackets: 95 % intervals over "
-    "rows. CPU ms: CPU time per row explained. " + _REAL_NOTE
+    f"rows' own nearest distance.{_POSSIBLE[0]} All others are charged: a row without a valid answer enters with the "
+    "worst case. In brackets: 95 % intervals over rows. CPU ms: CPU time per row explained. " + _REAL_NOTE
 )
 FULL_NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. broken: answers "
@@ -152,12 +156,19 @@ FULL_NOTE: Final = (
     "shift in percentiles of the training columns; another level counts 1. changed: free features. inlier: by the "
     "local outlier factor with 20 neighbours among real rows of the desired class in the training data; held-out: in "
     "data that no method has seen. connected: the nearest real desired row is within ε, the .9 or .95 quantile of "
-    "real rows' own distance; largest component: and linked in steps of ε with most of them. possible: breaks no law "
-    "found in held-out data. charged: over all rows, "
-    "where one without a valid answer enters with the worst case; all others are over the rows with one. Brackets: "
-    "95 % intervals over rows, Wilson's for shares, else by bootstrap. CPU ms, rows: CPU time and rows scored, per row "
-    "explained. " + _REAL_NOTE
+    "real rows' own distance; largest component: and linked in steps of ε with most of them."
+    f"{_POSSIBLE[0]} charged: over all rows, where one without a valid answer enters with the worst case; all others "
+    "are over the rows with one. Brackets: 95 % intervals over rows, Wilson's for shares, else by bootstrap. CPU ms, "
+    "rows: CPU time and rows scored, per row explained. " + _REAL_NOTE
 )
+
+
+def note(lines: Sequence[Line], text: str = NOTE) -> str:
+    """What the columns of a table of these lines mean."""
+    known = any(column.key == "possible" and column.shown(lines) for column in _SHORT)
+    for part in () if known else _POSSIBLE:
+        text = text.replace(part, "")
+    return text
 
 
 def text_table(lines: Sequence[Line], width: int | None = None) -> str:

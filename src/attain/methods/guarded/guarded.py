@@ -250,10 +250,11 @@ class Guarded(Explainer):
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
+        All parameters but `robust` are those of every method: see
+        [`Explainer.explain`][attain.methods.Explainer.explain].
+
         Parameters
         ----------
-        model, X, target, probability, n, constraints, errors, slack, ranges, importance, contributions, timeout
-            As for every method; see `Explainer.explain`.
         robust
             Asks for answers that other models accept, too: a list of fitted models, or a function of (X, y, seed) that
             fits one, which is called for rows drawn again from the training data. The figure `holds_under` is the
