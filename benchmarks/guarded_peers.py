@@ -147,7 +147,7 @@ def measure(known: dict[str, np.ndarray], keep: Callable[[], None], chosen: set[
             known[f"{name}/{model}/reference"] = np.array([len(judge.background.reference), len(judge.people)])
             known |= {f"{name}/{model}/{REAL}/{key}": values for key, values in judge.real().items()}
         missing = {
-            method: [model for model in _models(method) if f"{name}/{model}/{method}/usable" not in known]
+            method: [model for model in models_of(method) if f"{name}/{model}/{method}/usable" not in known]
             for method in (*OWN, *PACKAGES)
             if method in chosen
         }
@@ -168,7 +168,8 @@ def measure(known: dict[str, np.ndarray], keep: Callable[[], None], chosen: set[
                 print(f"{name}, {model}, {method}: {figures['seconds'][0]:.3f} s per row", flush=True)
 
 
-def _models(method: str) -> tuple[str, ...]:
+def models_of(method: str) -> tuple[str, ...]:
+    """The classifiers that a method is measured with."""
     return ("gradient boosting",) if method.startswith(("treecf", "alibi")) else MODELS
 
 

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from attain.metrics.report import REAL
 from benchmarks import report
 from benchmarks.guarded import CONNECTED
-from benchmarks.guarded_peers import FAITHFUL, MODELS, OWN, PACKAGES, PEOPLE, SETS
+from benchmarks.guarded_peers import FAITHFUL, MODELS, OWN, PACKAGES, PEOPLE, SETS, models_of
 
 HIGH = 0.85
 """From this share of inliers on, a package's answers count as faithful, and the guarded search is to be easier."""
@@ -105,7 +105,7 @@ def _measures(cell: Cell) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     rows = []
     for method in (*OWN, *PACKAGES):
         if not cell.has(method):
-            if method in PACKAGES and not (method.startswith("treecf") and cell.model == MODELS[0]):
+            if method in PACKAGES and cell.model in models_of(method):
                 rows.append((method, "not measured", *[""] * 10))
             continue
         names = ("usable", "rules", *FAITHFUL, "possible", "total_shift", "max_shift")

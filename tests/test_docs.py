@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,13 @@ def _readers_own_data() -> dict[str, Any]:
     names: dict[str, Any] = {}
     exec(runner.blocks(runner.read(ROOT / "docs" / "index.md"))[0][1], names)
     return {name: names[name] for name in ("train", "y_train", "model", "refused")}
+
+
+def test_the_readme_quotes_the_sentence_that_the_first_page_shows() -> None:
+    first = list(runner.run(runner.read(ROOT / "docs" / "index.md"), "docs/index.md"))
+    quoted = re.search(r"(?:^> .*\n)+", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert quoted
+    assert f">{' '.join(quoted[0].replace('> ', '').split())}<" in first[2]
 
 
 @pytest.mark.slow

@@ -73,6 +73,11 @@ def test_sentences_are_found_with_what_is_filled_in() -> None:
     assert GERMAN.translated("the file has 20,001 rows; at most 20,000 are taken") == (
         "die Datei hat 20.001 Zeilen; höchstens 20.000 sind möglich"
     )
+    fewer = "{} fewer than the 3 options asked for: no others were found."
+    assert [GERMAN.translated(fewer.format(who)) for who in ("1 person has", "1,204 people have")] == [
+        "1 Person hat weniger als die 3 gewünschten Möglichkeiten: andere wurden nicht gefunden.",
+        "1.204 Personen haben weniger als die 3 gewünschten Möglichkeiten: andere wurden nicht gefunden.",
+    ]
     lacking = "the file lacks columns that the schema has: 'a', 'b' and 3 more; its columns are 'x'"
     assert GERMAN.translated(lacking) == "es fehlen Spalten: 'a', 'b' und 3 weitere; vorhanden sind 'x'"
     inner = "column 'age', row 3: found 'x'; the schema says count, so it must be a number; correct the cell, or the"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from attain import Counterfactuals, Feature, Schema, Status
 from attain.results.importance import Importances
 from attain.results.ranges import Ranges
-from attain.results.sentences import _inward, readable
+from attain.results.sentences import _inward, arrow, readable
 from attain.results.text import overview
 from tests.results.handmade import result_of
 
@@ -183,6 +183,13 @@ def test_a_sentence_says_which_other_values_would_do(change: dict[str, Any], end
     assert rest == words
     assert words in " ".join(result.describe(0).split())
     assert ("will do" in result.describe(0)) == bool(words)
+
+
+def test_a_change_on_one_line_has_the_words_of_the_sentence() -> None:
+    phone, income = Feature("phone", "categorical", levels=(False, True)), Feature("income", "positive", unit="$")
+    assert arrow({"current": False, "counterfactual": True}, phone) == "phone: no → yes"
+    assert arrow({"current": 8600.0, "counterfactual": 8700.0}, income) == "income: $8,600 → $8,700"
+    assert arrow({"current": 8600.04, "counterfactual": -8700.0}, income) == "income: $8,600 → -$8,700"
 
 
 def test_an_end_beyond_which_nothing_was_tried_is_not_said() -> None:

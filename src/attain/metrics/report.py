@@ -164,10 +164,13 @@ FULL_NOTE: Final = (
 
 
 def note(lines: Sequence[Line], text: str = NOTE) -> str:
-    """What the columns of a table of these lines mean."""
-    known = any(column.key == "possible" and column.shown(lines) for column in _SHORT)
-    for part in () if known else _POSSIBLE:
-        text = text.replace(part, "")
+    """What the columns and the last line of a table of these lines mean, where they are there."""
+    if len(_with_real(lines)) == len(lines):
+        text = text.replace(_REAL_NOTE, "").rstrip()
+    if not any(column.key == "possible" and column.shown(lines) for column in _SHORT):
+        text = text.replace(f"{_POSSIBLE[0]} All others are", " All are")
+        for part in _POSSIBLE:
+            text = text.replace(part, "")
     return text
 
 

@@ -236,7 +236,12 @@ def _follows(result: Record, feature: Feature) -> bool:
     return feature.name in result.following or feature.derived is not None or feature.clock is not None
 
 
-def now_and_then(cell: Mapping[str, Any], feature: Feature, quoted: Callable[[Any], str] = plain) -> tuple[str, str]:
+def worded(value: Any) -> str:
+    """A level or a special code for reading: `yes` for True."""
+    return plain("yes" if value is True else "no" if value is False else value)
+
+
+def now_and_then(cell: Mapping[str, Any], feature: Feature, quoted: Callable[[Any], str] = worded) -> tuple[str, str]:
     """Both values of a changed cell for reading, `48` and `24 months`: the unit of two numbers stands once.
 
     Levels and the meanings of special codes are written by `quoted`.
@@ -278,9 +283,7 @@ def _ordinary(value: Any, feature: Feature) -> bool:
 
 
 def _quoted(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"“{plain(value)}”" if isinstance(value, str) else plain(value)
+    return f"“{plain(value)}”" if isinstance(value, str) else worded(value)
 
 
 def capitalised(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from attain.schema.schema import Schema
 
 FEATURE_HEADER = ("feature", "kind", "may change", "values", "step")
+_ROUNDING = 1e-6
+"""The share of a month that rounding may add; answers take whole months."""
 _LEVELS = 8
 """How many levels of a feature are listed."""
 _LAWS = 5
@@ -101,13 +104,15 @@ def _freedom(feature: Feature) -> str:
     if feature.immutable_if is not None:
         parts.append(f"not if {feature.immutable_if}")
     if feature.pace is not None:
-        slow = feature.pace < 1 and not feature.numeric
-        parts.append(f"at most {_a_month(feature.pace, feature.unit or '', slow)}")
+        if feature.pace < 1 and not feature.numeric:
+            parts.append(f"at most 1 in {months(math.ceil(1 / feature.pace - _ROUNDING))}")
+        else:
+            parts.append(f"at most {_a_month(feature.pace, feature.unit or '', False)}")
     return ", ".join(parts)
 
 
 def _a_month(rate: float, unit: str, slow: bool) -> str:
-    """`200 € a month`, or if that is slow `1 in 12 months`."""
+    """`€200 a month`, or if that is slow `1 in 12 months`."""
     return f"1 in {months(round(1 / rate, 1))}" if slow else f"{with_unit(number(rate), unit)} a month"
 
 
