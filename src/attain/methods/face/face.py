@@ -12,7 +12,7 @@ from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
-from attain.methods.face.graph import GaussianDensity, RowGraph, admissible_rows
+from attain.methods.face.graph import FlatSpace, GaussianDensity, RowGraph, admissible_rows
 from attain.methods.parameters import choice, integer, number
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse_order
@@ -21,6 +21,7 @@ from attain.methods.search.ranked import ranked_hits, ranks_between
 from attain.models import GoalLike
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.reference import distinct
+from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints
 from attain.tables import Region
@@ -30,6 +31,8 @@ Kernel = Literal["kde", "knn"]
 _STEPS_AT_ONCE = 10_000_000
 _BLOCK = 25
 """End points tried first, the nearest by path; more follow where none of them flips the decision."""
+_MOST_FLAT = 2_000
+"""The most rows for which a space with more coordinates is flattened: that takes time in the cube of their number."""
 _CENTRES = 1_000
 """The most rows a kernel density is made of."""
 
@@ -109,10 +112,15 @@ class FACE(Explainer):
     def _prepare(self) -> None:
         values = self.table_.values
         random = np.random.default_rng(self._seed)
-        points, first = distinct(self.space_.transform(values))
+        wide = self.space_.dimension > 2 * len(values) and len(values) <= _MOST_FLAT
+        points, first = distinct(values if wide else self.space_.transform(values))
         if len(points) > self.max_rows:
             chosen = np.sort(random.choice(len(points), self.max_rows, replace=False))
             points, first = points[chosen], first[chosen]
+        self.points_of_: MeasuringSpace | FlatSpace = self.space_
+        if wide:
+            self.points_of_ = FlatSpace(self.space_, points)
+            points = self.points_of_.points
         density = None
         if self.density == "kde":
             centres = points[random.choice(len(points), min(_CENTRES, len(points)), replace=False)]
@@ -140,7 +148,7 @@ class FACE(Explainer):
 
     def _routes(self, region: Region) -> tuple[np.ndarray, np.ndarray]:
         admissible = admissible_rows(region, self.graph_.values, self.spread_, self.tolerance)
-        return self.graph_.routes(region, self.space_.transform(region.factuals), admissible)
+        return self.graph_.routes(region, self.points_of_.transform(region.factuals), admissible)
 
     def _search(self, problem: Problem) -> Answers:
         region = problem.region

@@ -8,14 +8,39 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.special import logsumexp
 
 from attain.population.neighbours import Neighbours
+from attain.population.space import MeasuringSpace
 from attain.schema import Schema
 from attain.tables import Region, ordinary
 
-_TILE = 4096
+_TILE = 256
 _SPARE = 8
+_RANK = 1e-12
+"""Smaller eigenvalues, relative to the largest, are 0 but for rounding."""
 _SHORTEST = 1e-9
 """No step has length 0, which in a sparse graph means no step."""
 _DECIMALS = 9
+
+
+class FlatSpace:
+    """The measuring space of n rows in at most n + 1 coordinates, with the same distances up to rounding.
+
+    With many levels, rows have many more coordinates than there are rows. Let X (n, p) be the rows, X Xᵀ = V Λ Vᵀ. A
+    row is at V √Λ, and any point q at (q Xᵀ V / √Λ, r), where r is its distance from the span of the rows.
+    """
+
+    def __init__(self, space: MeasuringSpace, rows: np.ndarray) -> None:
+        self._space, self._rows = space, space.sparse(rows)
+        values, vectors = np.linalg.eigh((self._rows @ self._rows.T).toarray())
+        kept = values > _RANK * values.max()
+        self._axes = vectors[:, kept] / np.sqrt(values[kept])
+        self.points = np.column_stack((vectors[:, kept] * np.sqrt(values[kept]), np.zeros(len(values))))
+
+    def transform(self, rows: np.ndarray) -> np.ndarray:
+        """The points of rows, (m, n + 1) at most; each is computed by itself, so that it does not depend on others."""
+        points = self._space.sparse(rows)
+        inside = np.array([row @ self._axes for row in (points @ self._rows.T).toarray()])
+        beyond = points.power(2).sum(axis=1) - (inside**2).sum(axis=1)
+        return np.column_stack((inside, np.sqrt(np.maximum(beyond, 0.0))))
 
 
 class GaussianDensity:

@@ -29,8 +29,8 @@ import numpy as np
 
 from attain.core.compiled import kernels
 from attain.methods.recourse.knapsack import rises
-from attain.methods.recourse.signatures import Signatures
 from attain.methods.recourse.ties import Tie, ties_of
+from attain.methods.search.signatures import Signatures
 from attain.models.structure.linear import LinearScore
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema

@@ -14,6 +14,7 @@ from attain.methods.context import ModelContext
 from attain.methods.russell.russell_program import MixedPolytope, Spread
 from attain.methods.search.factual_scores import factual_scores
 from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.signatures import Signatures
 from attain.models import GoalLike
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import ACCEPTED, LinearScore, linear_score
@@ -98,7 +99,7 @@ class Russell(Explainer):
     def _search(self, problem: Problem) -> Answers:
         score: LinearScore = problem.inspected
         region, ledger = problem.region, problem.ledger
-        own = factual_scores(problem, score)
+        own, signatures = factual_scores(problem, score), Signatures(region)
         status = [Status.OUT_OF_REACH] * len(problem)
         found: list[tuple[int, _Nearest]] = []
         both = problem.price + problem.goal.last_questions
@@ -108,7 +109,7 @@ class Russell(Explainer):
             if affordable < 1:
                 status[i] = Status.BUDGET_SPENT
                 continue
-            polytope = MixedPolytope(region, i, score, self.spread_)
+            polytope = MixedPolytope(region, i, score, self.spread_, signatures, affordable)
             diverse = _Diverse(problem, polytope, score, i, score.threshold - float(own[i]))
             found += [(i, nearest) for nearest in diverse.options(affordable)]
             ledger.charge_time(i)

@@ -9,7 +9,9 @@ Moves are integers where the feature has a step, which is then the unit. The pro
 
     minimise Σ_js cost_js d_js + Σ_j (unit_j / spread_j) (u_j + v_j)   subject to   gain ≥ need,
 
-at most `max_changes` features away from their own state, and the linear rules.
+at most `max_changes` features away from their own state, and the linear rules. Of levels and codes that no rule tells
+apart, only those are states that no other beats in cost and gain; where several answers are wanted, and the states of
+some are not allowed again, as many layers of them as there are answers.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from scipy.sparse import csr_array
 
 from attain.methods.search.integer_program import Solution, solve
 from attain.methods.search.linear_rules import LinearRule, is_linear, linear_rules
+from attain.methods.search.signatures import Signatures, unbeaten
 from attain.models.structure.linear import LinearScore
 from attain.schema import Rule, Schema
 from attain.tables import Region, ordinary, snapped
@@ -79,8 +82,12 @@ class _Feature:
 class MixedPolytope:
     """The program of row i: `solve` gives the nearest record that gains enough under the restrictions given."""
 
-    def __init__(self, region: Region, i: int, score: LinearScore, spread: Spread) -> None:
+    def __init__(
+        self, region: Region, i: int, score: LinearScore, spread: Spread, signatures: Signatures, options: int
+    ) -> None:
         self._region, self._i, self._score, self._spread = region, i, score, spread
+        self._signatures, self._options = signatures, options
+        self._slopes = self._slopes_with_derived()
         self._cost: list[float] = []
         self._high: list[float] = []
         self._whole: list[bool] = []
@@ -115,23 +122,27 @@ class MixedPolytope:
         if description.numeric:
             codes = list(description.special)
             allowed = region.states[j][i] if codes else np.ones(1, dtype=bool)
-            goals = {code: self._spread.states[j][code] for code, may in zip(codes, allowed, strict=False) if may}
+            goals = np.array([code for code, may in zip(codes, allowed, strict=False) if may], dtype=np.float64)
             if allowed[-1]:
                 self._add_value(made, j, own if not is_state else None, before, leaving)
         else:
-            goals = {float(k): self._level_cost(j, own, float(k)) for k in np.flatnonzero(region.levels(j)[i])}
-        for state, cost in goals.items():
-            weight = float(self._score.weight(j, np.array([state]))[0])
-            if state != own and not math.isnan(weight - before):
-                made.states[state] = self._variable(cost + leaving, 1.0, True)
-                self._gain[made.states[state]] = weight - before
+            goals = np.flatnonzero(region.levels(j)[i]).astype(np.float64)
+        gain = self._score.weight(j, goals) - before
+        goals, gain = (some[(goals != own) & ~np.isnan(gain)] for some in (goals, gain))
+        cost = self._state_costs(j, own, goals) + leaving
+        best = unbeaten(cost, gain, self._signatures.of(j, goals), self._options)
+        for state, price, gained in zip(*(some[best].tolist() for some in (goals, cost, gain)), strict=True):
+            made.states[state] = self._variable(price, 1.0, True)
+            self._gain[made.states[state]] = gained
         self._conditions.append((dict.fromkeys(made.states.values(), 1.0), 1.0, 1.0))
         return made
 
-    def _level_cost(self, j: int, own: float, level: float) -> float:
-        if self._region.schema.features[j].ordered and not math.isnan(own):
-            return abs(level - own) / float(self._spread.scale[j])
-        return self._spread.states[j][level]
+    def _state_costs(self, j: int, own: float, states: np.ndarray) -> np.ndarray:
+        """What it costs to enter each state, (n,)."""
+        description = self._region.schema.features[j]
+        if not description.numeric and description.ordered and not math.isnan(own):
+            return np.asarray(np.abs(states - own) / self._spread.scale[j])
+        return np.array([self._spread.states[j][state] for state in states.tolist()])
 
     def _add_value(self, made: _Feature, j: int, own: float | None, before: float, leaving: float) -> None:
         """The state “another number” and its moves; see the formulas at the top of this file.
@@ -160,22 +171,18 @@ class MixedPolytope:
         moves = {variable: 1 / way for variable, way in zip((up, down), room, strict=True) if way > 0}
         self._conditions.append(({**moves, here: -1.0}, -math.inf, 0.0))
         entered = float(self._score.slopes[j] * centre - before)
-        slope = self._slope(j)
+        slope = float(self._slopes[j])
         self._gain |= {here: entered, up: slope * unit, down: -slope * unit}
 
-    def _slope(self, j: int) -> float:
-        """What one unit more of column j adds to the score, derived columns included as they move here."""
-        region, slope = self._region, float(self._score.slopes[j])
-        derived = [one.column for one in region.book.derivations if self._score.slopes[one.column]]
+    def _slopes_with_derived(self) -> np.ndarray:
+        """What one unit more of each column adds to the score, derived columns included as they move here, (d,)."""
+        region, scale, slopes = self._region, self._spread.scale, self._score.slopes.copy()
+        derived = [one.column for one in region.book.derivations if slopes[one.column]]
         if derived:
-            own = region.factuals[[self._i]]
-            moved = own.copy()
-            moved[0, j] += self._spread.scale[j]
-            change = region.book.derive(moved, own)[0] - own[0]
-            for k in derived:
-                if math.isfinite(change[k]):
-                    slope += float(self._score.slopes[k] * change[k] / self._spread.scale[j])
-        return slope
+            own = np.repeat(region.factuals[[self._i]], len(slopes), axis=0)
+            change = (region.book.derive(own + np.diag(scale), own) - own)[:, derived]
+            slopes += (self._score.slopes[derived] * np.where(np.isfinite(change), change, 0.0)).sum(axis=1) / scale
+        return slopes
 
     def _add_rule(self, rule: LinearRule) -> None:
         """A linear rule as a condition on the cells; a missing or special cell lifts it (big-M)."""

@@ -1,7 +1,7 @@
 """Cells of a column that rules cannot tell apart.
 
-An action can replace another of the same feature in every choice that keeps the rules, if no rule tells their cells
-apart. So only among such actions does a cheaper one with more gain beat another.
+A cell can replace another of the same feature in every row that keeps the rules, if no rule tells them apart. So only
+among such cells does a cheaper one with more gain beat another.
 """
 
 from __future__ import annotations
@@ -41,6 +41,21 @@ class Signatures:
         if not verdicts:
             return np.zeros(len(cells), dtype=np.intp)
         return np.unique(np.column_stack(verdicts), axis=0, return_inverse=True)[1].ravel()
+
+
+def unbeaten(cost: np.ndarray, gain: np.ndarray, kind: np.ndarray, layers: int = 1) -> np.ndarray:
+    """Which of n cells no other of the same kind beats, by costing no more and gaining no less, (n,).
+
+    With more layers, also those that are not beaten once the layers before are left out.
+    """
+    kept = np.zeros(len(cost), dtype=bool)
+    for _ in range(layers):
+        left = np.flatnonzero(~kept)
+        order = left[np.lexsort((-gain[left], cost[left], kind[left]))]
+        for group in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
+            most = np.maximum.accumulate(np.append(-np.inf, gain[group]))
+            kept[group[gain[group] > most[:-1]]] = True
+    return kept
 
 
 def _atoms(formula: Formula) -> Iterator[Formula]:
