@@ -282,8 +282,8 @@ def write(found: dict[str, dict[str, float]]) -> None:
 
     parts = [
         f"CPU seconds a person, the mean of {PEOPLE} in one call; one thread, {ROWS:,} training rows. In brackets, "
-        f"where it is more than {LIMIT:g}: without the seconds of the classifier itself. Bold: more than {LIMIT:g} even "
-        f"so. T: somebody's {TIMEOUT:g} seconds were spent. –: not measured. Columns are levels / rules."
+        f"where it is more than {LIMIT:g}: without the seconds of the classifier itself. Bold: more than {LIMIT:g} "
+        f"even so. T: somebody's {TIMEOUT:g} seconds were spent. –: not measured. Columns are levels / rules."
     ]
     over = sum(figures["person"] > LIMIT for figures in found.values())
     own = sum(figures["person"] - figures["classifier"] > LIMIT for figures in found.values())

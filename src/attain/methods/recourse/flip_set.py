@@ -146,7 +146,7 @@ class FlipSet:
             if program is None or any(not len(some.cost) for some in program.choices):
                 return None
             solver = by_programming if program.rows else by_knapsack
-            actions, proven = solver(program, self._cost, self._check.seconds_left())
+            actions, proven = solver(program, self._cost, self._check.seconds_left(), self._proving)
             self._complete &= proven and program.exact
             if actions is None:
                 return None
@@ -252,23 +252,23 @@ def _group(choices: Choices) -> Group:
     return Group(choices.cost, choices.gain, choices.changes)
 
 
-def by_knapsack(program: Program, cost: RecourseCost, seconds: float) -> Chosen:
-    """The choice by dynamic programming, which is not begun without time left."""
+def by_knapsack(program: Program, cost: RecourseCost, seconds: float, proving: bool = True) -> Chosen:
+    """The choice by dynamic programming, which is not begun without time left; a good one if it is not `proving`."""
     if seconds <= 0:
         return Chosen(None, False)
     groups = [_group(some) for some in program.choices]
     if cost != "max":
-        return Chosen(cheapest(groups, program.need, program.most))
+        return Chosen(cheapest(groups, program.need, program.most, proving))
     limit = least_limit(groups, program.need, program.most)
     if limit is None:
         return Chosen(None)
     within = [np.flatnonzero(group.cost <= limit) for group in groups]
     groups = [group.where(keep) for group, keep in zip(groups, within, strict=True)]
-    chosen = cheapest(groups, program.need, program.most)
+    chosen = cheapest(groups, program.need, program.most, proving)
     return Chosen(None if chosen is None else [int(keep[a]) for keep, a in zip(within, chosen, strict=True)])
 
 
-def by_programming(program: Program, cost: RecourseCost, seconds: float) -> Chosen:
+def by_programming(program: Program, cost: RecourseCost, seconds: float, proving: bool = True) -> Chosen:
     """The same choice by HiGHS; for the largest cost, first the least limit, then the least total within it.
 
     `seconds` is the most time that each of them may take.

@@ -36,15 +36,15 @@ class Group:
         return Group(self.cost[keep], self.gain[keep], self.changes[keep])
 
 
-def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
+def cheapest(groups: list[Group], need: float, most: int, proving: bool = True) -> list[int] | None:
     """One action of each group: the least total cost with a total gain of `need` and at most `most` changes.
 
-    None where no choice meets both.
+    None where no choice meets both. Without `proving`, the choice of the first pass, which may cost a little more.
     """
     if not groups:
         return [] if need <= 0 else None
     counted = most < sum(int(group.changes.max()) for group in groups)
-    compiled = None if counted else kernels("attain.methods.recourse.knapsack_kernels")
+    compiled = None if counted or not proving else kernels("attain.methods.recourse.knapsack_kernels")
     if compiled is not None:
         cost, gain = (np.concatenate(parts) for parts in zip(*((one.cost, one.gain) for one in groups), strict=True))
         start = np.cumsum([0, *(len(group.cost) for group in groups)])
@@ -65,7 +65,9 @@ def cheapest(groups: list[Group], need: float, most: int) -> list[int] | None:
     bounds = _suffix_bounds(stages)
     changes = most if counted else 0
     first = _pass(stages, bounds, need, changes, np.inf, _BEAM)
-    best = _pass(stages, bounds, need, changes, np.inf if first is None else first[0], None) or first
+    best = first
+    if proving or first is None:
+        best = _pass(stages, bounds, need, changes, np.inf if first is None else first[0], None) or first
     if best is None:
         return None
     chosen = [0] * len(groups)
