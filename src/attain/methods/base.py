@@ -350,7 +350,9 @@ class Explainer(_Learned, ABC):
                 "it with reference='rows'"
             )
         table = Table.read(one_row(X), self.schema_, errors=errors)
-        load_for(len(table) if self.kernels_pay else 1, len(self.schema_) + len(self.book_.rules))
+        levels = sum(len(feature.levels) for feature in self.schema_)
+        parts = len(self.schema_) + len(self.book_.rules) + levels // 100  # a level takes a fraction of a column's time
+        load_for(len(table) if self.kernels_pay else 1, parts)
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)

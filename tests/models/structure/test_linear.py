@@ -211,3 +211,14 @@ def test_special_codes_have_weights_of_their_own_where_an_imputer_replaces_them(
     sign = 1 if model.classes_[1] == "granted" else -1
     rows = replaced.to_numpy(dtype=float)
     np.testing.assert_allclose(score.score(rows), sign * model.decision_function(replaced), atol=1e-9)
+
+
+def test_columns_encoded_at_once_are_those_encoded_one_after_the_other() -> None:
+    leads = _fold(_pipeline(LogisticRegression(max_iter=1000))).leads
+    rows = TABLE.values.copy()
+    rows[::7, TABLE.schema.position("education")] = 0.5  # between two ordered levels
+    rows[::11, TABLE.schema.position("housing")] = 9.0  # a level that the schema does not have
+    total = leads.constant.copy()[None]
+    for j in range(len(TABLE.schema)):
+        total = total + leads.term(j, rows[:, j])
+    np.testing.assert_array_equal(leads.encode(rows), total)

@@ -12,6 +12,8 @@ from attain.tables import Region
 
 _DIFFERENCE = 1e-5
 """The step, in units, of the differences by which derived columns are differentiated."""
+_CELLS = 2_000_000
+"""The most cells of rows that are moved at once."""
 
 
 class Followers(Protocol):
@@ -71,15 +73,17 @@ class Relaxation:
     def _through_derived(self, rows: np.ndarray, gradient: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Σ_k ∂s/∂x_k · ∂x_k/∂x_j over derived columns k, (m, d), by central differences of their expressions."""
         extra = np.zeros(rows.shape)
-        factuals, derive = self._region.factuals[owners], self._region.book.derive
-        for j in self._sources:
-            step = _DIFFERENCE * self._unit[j]
-            above, below = rows.copy(), rows.copy()
-            above[:, j] += step
-            below[:, j] -= step
-            rise = derive(above, factuals) - derive(below, factuals)
-            change = (rise[:, self._derived] * gradient[:, self._derived]).sum(axis=1) / (2 * step)
-            extra[:, j] = np.where(np.isfinite(change), change, 0.0)
+        at_once = max(_CELLS // max(2 * rows.size, 1), 1)
+        for start in range(0, len(self._sources), at_once):
+            columns = np.array(self._sources[start : start + at_once])
+            step = _DIFFERENCE * self._unit[columns]
+            moved = np.repeat(rows[None], 2 * len(columns), axis=0)
+            moved[np.arange(2 * len(columns)), :, np.tile(columns, 2)] += np.append(step, -step)[:, None]
+            whose = np.tile(owners, 2 * len(columns))
+            moved = self._region.book.derive(moved.reshape(-1, rows.shape[1]), self._region.factuals[whose])
+            above, below = moved[:, self._derived].reshape(2, len(columns), len(rows), -1)
+            change = ((above - below) * gradient[:, self._derived]).sum(axis=2) / (2 * step[:, None])
+            extra[:, columns] = np.where(np.isfinite(change), change, 0.0).T
         return extra
 
 
