@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="+", default=[512, 8192, 65536, 262144])
     given = parser.parse_args()
     schema, values = people(given.rows)
-    columns = Columns.fit(schema, values[:100_000])
+    columns = Columns.fit(schema, values[:100_000], likelihoods="paper")
     rows = jax.device_put(columns.prepare(values))
     bandwidth, rate = ceilings()
     ceiling = f"copy {bandwidth / 1e12:.2f} TB/s; float32 product {rate / 1e12:.1f} TFLOP/s"

@@ -68,7 +68,9 @@ def one(method: str, point: dict[str, int]) -> dict[str, float]:
     if method == "CCHVAE":
         from attain.density import CHVAE
 
-        density = CHVAE(schema, latent_dim=point["latent"], components=3, epochs=5, verbose=False)
+        density = CHVAE(
+            schema, likelihoods="paper", hidden=0, latent_dim=point["latent"], components=3, epochs=5, verbose=False
+        )
         explainer: Any = methods.CCHVAE(schema, autoencoder=density, laws=None)
     else:
         explainer = Guarded(schema, laws=None)

@@ -86,7 +86,7 @@ def methods(part: Split) -> dict[str, Any]:
     schema, rows = part.data.schema, Table.read(part.train, part.data.schema).values
     from attain.density import CHVAE  # needs JAX, which the environment of another package may lack
 
-    whole = CHVAE(schema, random_state=0, verbose=False).fit(rows)
+    whole = CHVAE(schema, likelihoods="paper", hidden=0, random_state=0, verbose=False).fit(rows)
     named = {
         CONNECTED: Guarded(schema, figures=False),
         TYPICAL: Guarded(schema, guard="typical", figures=False),

@@ -45,6 +45,9 @@ def moons_density(rows: np.ndarray) -> np.ndarray:
     return total
 
 
+_PAPER: dict[str, Any] = {"likelihoods": "paper", "hidden": 0}
+
+
 @dataclass(frozen=True)
 class Task:
     """A data set, an autoencoder's sizes, a classifier, and the true density, where it is known."""
@@ -96,7 +99,7 @@ def measured(task: Task, seed: int) -> list[dict[str, Any]]:
     model = task.classifier(data, train, labels)
     decide = model if callable(model) else model.predict
     people = test[decide(test) != data.desired].iloc[:PEOPLE]
-    autoencoder = CHVAE(data.schema, **task.sizes, random_state=seed, verbose=False).fit(train)
+    autoencoder = CHVAE(data.schema, **_PAPER | task.sizes, random_state=seed, verbose=False).fit(train)
     found = []
     for rule, stop in [
         *((rule, "all") for rule in get_args(Component)),

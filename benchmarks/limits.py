@@ -242,7 +242,9 @@ def cells(columns: int, levels: int, rules: int, wanted: list[str]) -> None:
     def autoencoder() -> Any:
         from attain.density import CHVAE
 
-        return CHVAE(world.schema, random_state=0, epochs=EPOCHS, verbose=False).fit(world.X)
+        return CHVAE(world.schema, likelihoods="paper", hidden=0, random_state=0, epochs=EPOCHS, verbose=False).fit(
+            world.X
+        )
 
     models = {"linear": world.model("linear")}
     models["function"] = models["linear"].predict_proba

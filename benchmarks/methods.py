@@ -62,7 +62,9 @@ def main() -> None:
     with threadpool_limits(1):
         linear = paper_task("HELOC", 0)
         trees = paper_task("HELOC", 0, RandomForestClassifier(n_estimators=100, max_depth=6, random_state=0))
-        autoencoder = CHVAE(linear.data.schema, random_state=0, verbose=False).fit(linear.train)
+        autoencoder = CHVAE(linear.data.schema, likelihoods="paper", hidden=0, random_state=0, verbose=False).fit(
+            linear.train
+        )
         lines = []
         for line in LINES:
             task = trees if line.forest else linear

@@ -194,7 +194,9 @@ def methods(part: Part, group: str) -> Iterator[tuple[str, Any]]:
         yield COST, Guarded(schema, figures=False, laws=None)
         yield LAWS, Guarded(schema, figures=False)
         return
-    autoencoder = CHVAE(schema, random_state=0, verbose=False).fit(Table.read(part.train, schema).values)
+    autoencoder = CHVAE(schema, likelihoods="paper", hidden=0, random_state=0, verbose=False).fit(
+        Table.read(part.train, schema).values
+    )
     for suffix, laws in ((", no laws", None), ("", "found")):
         yield f"CCHVAE{suffix}", explainers.CCHVAE(schema, autoencoder=autoencoder, figures=False, laws=laws)
         for method in (explainers.GrowingSpheres, explainers.NearestUnlike):

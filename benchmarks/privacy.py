@@ -82,7 +82,11 @@ class Task(Split):
 def explainer(task: Task, name: str) -> Any:
     """A fitted method."""
     schema = task.data.schema
-    options = {"autoencoder": CHVAE(schema, epochs=40, verbose=False)} if name == "CCHVAE" else {}
+    options = (
+        {"autoencoder": CHVAE(schema, likelihoods="paper", hidden=0, epochs=40, verbose=False)}
+        if name == "CCHVAE"
+        else {}
+    )
     kind = "Guarded" if name == SWAPPED else name
     made = getattr(explainers, kind)(schema, figures=False, **options).fit(task.train, task.y_train)
     if name != SWAPPED:

@@ -129,7 +129,7 @@ def options(world: World, name: str) -> dict[str, Any]:
     if name in LATENT:
         from attain.density import CHVAE
 
-        return {"autoencoder": CHVAE(world.schema, epochs=3, verbose=False)}
+        return {"autoencoder": CHVAE(world.schema, likelihoods="paper", hidden=0, epochs=3, verbose=False)}
     return {"grid": 50} if name == "ActionableRecourse" else {}
 
 

@@ -16,7 +16,7 @@ from attain.tables import Table
 from benchmarks import report
 
 PEOPLE = 3000
-SIZES = {"latent_dim": 2, "components": 3, "hidden": (64,), "epochs": 100, "random_state": 0}
+SIZES = {"likelihoods": "paper", "latent_dim": 2, "components": 3, "hidden": (64,), "epochs": 100, "random_state": 0}
 
 
 def views(data: Dataset) -> dict[str, np.ndarray]:

@@ -51,7 +51,7 @@ def made(folder: Path, method: str, people: int) -> tuple[Path, Any]:
 def _quick(schema: Any) -> Any:
     from attain.density import CHVAE
 
-    return CHVAE(schema, epochs=5, verbose=False)
+    return CHVAE(schema, likelihoods="paper", hidden=0, epochs=5, verbose=False)
 
 
 def one(method: str, people: int, folder: str) -> dict[str, float]:

@@ -35,7 +35,7 @@ def main() -> None:
 
     data = load_gmsc(version="paper")
     values = Table.read(data.X, data.schema).values
-    columns = Columns.fit(data.schema, values)
+    columns = Columns.fit(data.schema, values, likelihoods="paper")
     rows = columns.prepare(values)[:ROWS]
     lines = []
     for estimator in ("relaxed", "exact"):
@@ -51,6 +51,7 @@ def main() -> None:
         started = time.perf_counter()
         CHVAE(
             data.schema,
+            likelihoods="paper",
             latent_dim=LATENT,
             components=COMPONENTS,
             hidden=HIDDEN,

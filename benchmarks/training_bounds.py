@@ -97,7 +97,16 @@ def _train(name: str, batch: int, epochs: int, rate: float) -> None:
     def timed(*arguments: Any, **named: Any) -> Trained:
         return train(*arguments, **{**named, "progress": lambda *_: ends.append(time.process_time())})
 
-    model = CHVAE(data.schema, batch_size=batch, epochs=epochs, learning_rate=rate, patience=10, verbose=False)
+    model = CHVAE(
+        data.schema,
+        likelihoods="paper",
+        hidden=0,
+        batch_size=batch,
+        epochs=epochs,
+        learning_rate=rate,
+        patience=10,
+        verbose=False,
+    )
     with patch.object(estimator, "train", timed):
         model.fit(values[:ROWS])
     seconds = (ends[-1] - ends[0]) * len(ends) / (len(ends) - 1)  # the first epoch compiles
@@ -113,7 +122,7 @@ def _compile(columns: int, levels: int) -> None:
     schema, frame, _ = random_table(columns, levels)
     values, times = Table.read(frame, schema).values, [time.process_time()]
     for _ in range(2):
-        CHVAE(schema, epochs=1, verbose=False).fit(values)
+        CHVAE(schema, likelihoods="paper", hidden=0, epochs=1, verbose=False).fit(values)
         times.append(time.process_time())
     print(times[1] - times[0], times[2] - times[1])
 

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -124,10 +124,11 @@ class BenchmarkRunner:
         from attain.density import CHVAE
 
         schema, rows = self.spec.datasets[dataset].schema, self._rows(dataset, seed)
+        paper = partial(CHVAE, likelihoods="paper", hidden=0, random_state=seed, verbose=False)
 
         def train() -> Artifact:
             started = time.process_time()
-            trained = CHVAE(schema, random_state=seed, verbose=False).fit(rows)
+            trained = paper(schema).fit(rows)
             facts, arrays = trained.state()
             seconds = time.process_time() - started
             return Artifact({"state": facts, "cpu_seconds": seconds, "content": self.spec.contents[dataset]}, arrays)
@@ -135,7 +136,7 @@ class BenchmarkRunner:
         artifact = self.store.get(f"autoencoder {dataset} seed {seed}", train)
         if artifact.facts["content"] != self.spec.contents[dataset]:
             raise AttainError(f"{self.store.folder} has an autoencoder of other data named {dataset!r}")
-        return CHVAE(schema, random_state=seed, verbose=False).restore(artifact.facts["state"], artifact.arrays)
+        return paper(schema).restore(artifact.facts["state"], artifact.arrays)
 
     def _method(self, dataset: str, seed: int, name: str) -> Fitted:
         def fit() -> Fitted:

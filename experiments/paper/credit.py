@@ -143,7 +143,7 @@ class Credit:
         """The trained CHVAE."""
         from attain.density import CHVAE
 
-        return CHVAE(self.schema).restore(weights.facts, weights.arrays)
+        return CHVAE(self.schema, likelihoods="paper").restore(weights.facts, weights.arrays)
 
     def _real(self, judge: Judge) -> np.ndarray:
         """Positions of held-out rows that the judge accepts and that are labelled so."""
@@ -157,7 +157,7 @@ class Credit:
         from attain.density import CHVAE
 
         sizes = {name: getattr(self.study, name) for name in ("latent_dim", "components", "epochs")}
-        model = CHVAE(self.schema, **sizes, random_state=self.seed, verbose=False)
+        model = CHVAE(self.schema, likelihoods="paper", hidden=0, **sizes, random_state=self.seed, verbose=False)
         return Artifact(*model.fit(self.train_values).state())
 
     def _answered(self, method: Method, asked: np.ndarray, weights: Artifact) -> Artifact:

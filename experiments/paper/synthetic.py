@@ -152,6 +152,7 @@ def _learned(
 
     autoencoder = CHVAE(
         data.schema,
+        likelihoods="paper",
         latent_dim=example.latent_dim,
         components=example.components,
         hidden=example.hidden,

@@ -22,7 +22,8 @@ BLOBS_LOG_DENSITY = -(np.log(2 * np.pi * np.e) + np.log(3))
 @pytest.fixture(scope="module")
 def blobs() -> Any:
     data = make_blobs(3000)
-    return data, CHVAE(data.schema, components=3, epochs=150, batch_size=64, verbose=False).fit(data.X)
+    model = CHVAE(data.schema, likelihoods="paper", hidden=0, components=3, epochs=150, batch_size=64, verbose=False)
+    return data, model.fit(data.X)
 
 
 def test_blobs_are_recovered(blobs: Any) -> None:
@@ -135,7 +136,7 @@ def mixed(n: int = 600, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-SMALL = {"latent_dim": 3, "epochs": 12, "batch_size": 64, "verbose": False}
+SMALL = {"latent_dim": 3, "hidden": 0, "epochs": 12, "batch_size": 64, "verbose": False}
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +190,7 @@ def test_same_seed_same_bytes_and_another_seed_others(fitted: CHVAE) -> None:
 
 @pytest.mark.parametrize("kind", [CHVAE, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (CVAE, VAE))])
 def test_autoencoder_keeps_its_contract(kind: Any) -> None:
-    check_autoencoder(lambda schema: kind(schema, latent_dim=2, epochs=3, batch_size=64, verbose=False))
+    check_autoencoder(lambda schema: kind(schema, latent_dim=2, hidden=0, epochs=3, batch_size=64, verbose=False))
 
 
 def test_the_plain_autoencoder_does_not_look_at_immutable_features() -> None:
@@ -214,7 +215,8 @@ def test_hidden_widths(hidden: Any) -> None:
     model = CHVAE(data.schema, hidden=hidden, latent_dim=2, components=2, epochs=1, batch_size=64, verbose=False).fit(
         data.X
     )
-    assert len(model.model_.weights.decoder) == len(hidden if isinstance(hidden, tuple) else ())
+    assert model.model_.weights.decoder == () or hidden != 0
+    assert hidden is None or len(model.model_.weights.decoder) == len(hidden or ())
 
 
 @pytest.mark.slow
@@ -228,6 +230,7 @@ def test_the_relaxed_estimator_trains() -> None:
     ("wrong", "message"),
     [
         ({"latent_dim": 0}, "latent_dim must be an integer ≥ 1 or None, got 0"),
+        ({"likelihoods": "mine"}, "likelihoods must be 'binned' or 'paper', got 'mine'"),
         ({"components": -1}, "components must be an integer ≥ 1 or None, got -1"),
         ({"estimator": "guess"}, "estimator must be .*, got 'guess'"),
         ({"learning_rate": 0.0}, "learning_rate must be a number > 0, got 0"),
@@ -251,7 +254,7 @@ def test_an_unfitted_model_says_so() -> None:
 def test_an_upper_bound_of_zero_is_kept() -> None:
     schema = Schema((Feature("x", "real", bounds=(-10, 0)),))
     values = -np.abs(np.random.default_rng(0).normal(size=(300, 1)))
-    draws = VAE(schema, latent_dim=1, epochs=2, verbose=False).fit(values).sample(values[:1], 300)
+    draws = VAE(schema, likelihoods="paper", latent_dim=1, epochs=2, verbose=False).fit(values).sample(values[:1], 300)
     assert draws.max() == 0
 
 

@@ -36,7 +36,7 @@ def rows(n: int = 80) -> pd.DataFrame:
 
 @cache
 def model() -> CHVAE:
-    return CHVAE(SCHEMA, latent_dim=2, epochs=4, verbose=False).fit(rows())
+    return CHVAE(SCHEMA, hidden=0, latent_dim=2, epochs=4, verbose=False).fit(rows())
 
 
 @pytest.fixture(autouse=True)

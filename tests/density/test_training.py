@@ -130,7 +130,7 @@ def test_the_relaxation_really_anneals() -> None:
 
 def test_the_library_sets_no_global_option() -> None:
     before = jax.config.values.copy()
-    CHVAE(SCHEMA, epochs=1, latent_dim=2, components=2, verbose=False).fit(data(50))
+    CHVAE(SCHEMA, hidden=0, epochs=1, latent_dim=2, components=2, verbose=False).fit(data(50))
     assert jax.config.values == before
 
 
@@ -165,7 +165,9 @@ def test_a_likelihood_from_outside_passes_the_suite_and_trains() -> None:
     check_likelihood(Laplace)
     values = np.random.default_rng(0).laplace(5, 2, (2000, 1))
     schema = Schema((Feature("x", "real", likelihood="laplace"),))
-    model = CHVAE(schema, latent_dim=1, components=1, epochs=30, verbose=False).fit(pd.DataFrame(values, columns=["x"]))
+    model = CHVAE(schema, hidden=0, latent_dim=1, components=1, epochs=30, verbose=False).fit(
+        pd.DataFrame(values, columns=["x"])
+    )
     assert model.log_density(values, 50).mean() == pytest.approx(-1 - np.log(4), abs=0.08)
 
 
@@ -184,7 +186,7 @@ def test_divergence_is_reported_with_the_feature_that_caused_it() -> None:
     generator = np.random.default_rng(0)
     values = np.column_stack([generator.normal(size=(100, 2)), generator.poisson(3, 100)]).astype(float)
     with pytest.raises(DataError, match=r"diverged in epoch 1.*'broken'"):
-        CHVAE(schema, epochs=2, latent_dim=2, components=2, verbose=False).fit(values)
+        CHVAE(schema, hidden=0, epochs=2, latent_dim=2, components=2, verbose=False).fit(values)
 
 
 class Blind(Laplace):
@@ -202,7 +204,7 @@ def test_a_bound_that_is_never_finite_is_an_error_and_not_an_untrained_model() -
     values = np.random.default_rng(0).normal(size=(200, 2))
     training_rows, held = _split(200, 0.1, int(np.random.RandomState(0).randint(2**31 - 1)))
     values[held[3], 1] = 1e4
-    model = CHVAE(schema, epochs=3, latent_dim=2, verbose=False)
+    model = CHVAE(schema, hidden=0, epochs=3, latent_dim=2, verbose=False)
     with pytest.raises(DataError, match=r"validation rows was not finite in any epoch: .*'odd'"):
         model.fit(values)
     assert not hasattr(model, "schema_")

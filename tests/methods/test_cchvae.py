@@ -31,7 +31,9 @@ def blobs():
 @pytest.fixture(scope="module")
 def fitted(blobs):
     data, _ = blobs
-    autoencoder = CHVAE(data.schema, latent_dim=2, components=3, hidden=(32,), epochs=60, random_state=0)
+    autoencoder = CHVAE(
+        data.schema, likelihoods="paper", latent_dim=2, components=3, hidden=(32,), epochs=60, random_state=0
+    )
     return CCHVAE(data.schema, autoencoder=autoencoder, random_state=0).fit(data.X, data.y)
 
 
@@ -97,7 +99,7 @@ def test_the_three_ways_a_search_ends_without_an_answer(blobs, fitted):
 def test_a_reconstruction_that_flips_the_decision_is_flagged(blobs):
     data, _ = blobs
     people = data.X[(data.X["x2"] > 5.0) & (data.X["x2"] <= 6.0)]
-    narrow = CHVAE(data.schema, latent_dim=1, components=1, epochs=15)
+    narrow = CHVAE(data.schema, likelihoods="paper", hidden=0, latent_dim=1, components=1, epochs=15)
     result = CCHVAE(data.schema, autoencoder=narrow).fit(data.X, data.y).explain(accept, people, target=1)
     flipped = result.figures["reconstruction_flip"] == 1
     assert flipped.any()
@@ -134,7 +136,9 @@ def test_conditions_are_kept_and_matter(blobs):
     def decide(X):
         return np.where(X["x"] + X["y"] > 2.5, 1, 0)
 
-    explainer = CCHVAE(schema, autoencoder=CHVAE(schema, latent_dim=2, epochs=30)).fit(frame)
+    explainer = CCHVAE(schema, autoencoder=CHVAE(schema, likelihoods="paper", hidden=0, latent_dim=2, epochs=30)).fit(
+        frame
+    )
     people = frame[decide(frame) == 0].iloc[:100]
     result = explainer.explain(decide, people, target=1)
     assert result.found.mean() > 0.95
@@ -168,7 +172,9 @@ def credit():
     frame = pd.DataFrame(random.normal(size=(800, 2)) @ [[1.0, 0.3], [0.0, 1.0]], columns=["a", "b"])
     model = LogisticRegression().fit(frame, frame["a"] + frame["b"] > 1.5)
     schema = Schema((Feature("a", "real"), Feature("b", "real")))
-    autoencoder = CHVAE(schema, latent_dim=2, components=1, epochs=40, verbose=False).fit(frame)
+    autoencoder = CHVAE(
+        schema, likelihoods="paper", hidden=0, latent_dim=2, components=1, epochs=40, verbose=False
+    ).fit(frame)
     return schema, frame, model, autoencoder
 
 

@@ -134,7 +134,10 @@ def test_a_fitted_one_is_used_as_it_is_and_another_is_cloned(credit: Any) -> Non
 
 @pytest.mark.parametrize(
     "kind",
-    [ProbabilisticPCA, pytest.param(lambda schema: VAE(schema, epochs=1, verbose=False), marks=pytest.mark.slow)],
+    [
+        ProbabilisticPCA,
+        pytest.param(lambda schema: VAE(schema, hidden=0, epochs=1, verbose=False), marks=pytest.mark.slow),
+    ],
 )
 def test_one_fitted_with_another_schema_is_refused(kind: Any) -> None:
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])

@@ -30,7 +30,9 @@ def supported(answers, data):
 @pytest.mark.slow
 def test_cchvae_puts_moons_where_people_are_and_growing_spheres_does_not(moons):
     data, refused = moons
-    autoencoder = CHVAE(data.schema, latent_dim=2, components=2, hidden=(64,), epochs=150, random_state=0)
+    autoencoder = CHVAE(
+        data.schema, likelihoods="paper", latent_dim=2, components=2, hidden=(64,), epochs=150, random_state=0
+    )
     latent = CCHVAE(data.schema, autoencoder=autoencoder).fit(data.X, data.y).explain(accept, refused, target=1)
     spheres = GrowingSpheres(data.schema).fit(data.X, data.y).explain(accept, refused, target=1)
     assert latent.found.mean() > 0.95

@@ -34,7 +34,9 @@ def blobs():
 @pytest.fixture(scope="module")
 def autoencoder(blobs):
     data, _ = blobs
-    return CHVAE(data.schema, latent_dim=2, components=3, hidden=(32,), epochs=40, verbose=False).fit(data.X)
+    return CHVAE(
+        data.schema, likelihoods="paper", latent_dim=2, components=3, hidden=(32,), epochs=40, verbose=False
+    ).fit(data.X)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,7 @@ def line():
     frame = pd.DataFrame({"a": place + noise[:, 0], "b": 2 * place + noise[:, 1]})
     schema = Schema((Feature("a", "real"), Feature("b", "real")))
     model = LogisticRegression().fit(frame, place + random.normal(0, 0.3, 600) > 0.5)
-    linear = VAE(schema, latent_dim=1, epochs=60, verbose=False).fit(frame)
+    linear = VAE(schema, likelihoods="paper", hidden=0, latent_dim=1, epochs=60, verbose=False).fit(frame)
     return schema, frame, model, linear
 
 
@@ -213,7 +215,9 @@ def test_immutable_features_stay_and_the_rest_fits_them():
         (Feature("group", "categorical", levels=(0, 1), immutable=True), Feature("x", "real"), Feature("y", "real"))
     )
     model = LogisticRegression().fit(frame, frame["y"] > 0.8)
-    explainer = REVISE(schema, autoencoder=CHVAE(schema, latent_dim=2, epochs=30, verbose=False)).fit(frame)
+    explainer = REVISE(
+        schema, autoencoder=CHVAE(schema, likelihoods="paper", hidden=0, latent_dim=2, epochs=30, verbose=False)
+    ).fit(frame)
     people = frame[~model.predict(frame)].iloc[:60]
     result = explainer.explain(model, people, target=True)
     assert result.found.mean() > 0.95

@@ -68,7 +68,7 @@ METHODS = [
 
 @pytest.fixture(scope="module")
 def autoencoder() -> Any:
-    return CHVAE(SCHEMA, epochs=5).fit(TRAIN)
+    return CHVAE(SCHEMA, hidden=0, epochs=5).fit(TRAIN)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -36,7 +36,7 @@ def test_densities_stay_with_their_people() -> None:
 def test_an_autoencoder_gives_the_bound() -> None:
     rng = np.random.default_rng(0)
     train = rng.normal(size=(300, 2))
-    model = CVAE(SCHEMA, latent_dim=1, epochs=20, verbose=False).fit(train)
+    model = CVAE(SCHEMA, hidden=0, latent_dim=1, epochs=20, verbose=False).fit(train)
     answers = np.array([[0.0, 0], [NAN, NAN], [9, -9]])
     bound = log_density(answers, model)
     np.testing.assert_array_equal(bound[[0, 2]], model.log_density(answers[[0, 2]]))

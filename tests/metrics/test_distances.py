@@ -149,7 +149,7 @@ def test_latent_distance_is_that_between_codes() -> None:
 @pytest.mark.slow
 def test_latent_distance_takes_an_autoencoder() -> None:
     schema, train, before, after = numbers(3)
-    model = CVAE(schema, latent_dim=2, epochs=1, verbose=False).fit(train)
+    model = CVAE(schema, hidden=0, latent_dim=2, epochs=1, verbose=False).fit(train)
     expected = paired(model.encode(before).z, model.encode(after).z, "euclidean")
     np.testing.assert_allclose(latent_distance(after, before, model), expected, rtol=1e-5)
 

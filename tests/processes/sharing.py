@@ -31,7 +31,7 @@ def task(name: str) -> tuple[Explainer, Any, dict[str, Any]]:
     X = people.frame(120)
     y = people.labels(X)
     kind, _, robust = name.partition("+")
-    density = CHVAE(people.schema(), epochs=1, verbose=False)
+    density = CHVAE(people.schema(), hidden=0, epochs=1, verbose=False)
     options: dict[str, Any] = {"autoencoder": density} if kind in ("CCHVAE", "REVISE") else {}
     more: dict[str, Any] = {}
     if robust:

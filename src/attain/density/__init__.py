@@ -10,14 +10,34 @@ from attain.core.errors import MissingExtraError
 from attain.density.autoencoder import Autoencoder, Codes
 
 if TYPE_CHECKING:
-    from attain.density.chvae import CHVAE, CVAE, VAE
+    from attain.density.aae import AAE
+    from attain.density.beta_vae import BetaVAE
+    from attain.density.chvae import CHVAE
+    from attain.density.cvae import CVAE
+    from attain.density.hivae import HIVAE
     from attain.density.tiles import TILE, in_tiles
+    from attain.density.vae import VAE
+    from attain.density.vaeac import VAEAC
+    from attain.density.wae import WAE
 
-_HOMES = {"CHVAE": "chvae", "CVAE": "chvae", "TILE": "tiles", "VAE": "chvae", "in_tiles": "tiles"}
+_HOMES = {
+    "AAE": "aae",
+    "BetaVAE": "beta_vae",
+    "CHVAE": "chvae",
+    "CVAE": "cvae",
+    "HIVAE": "hivae",
+    "TILE": "tiles",
+    "VAE": "vae",
+    "VAEAC": "vaeac",
+    "WAE": "wae",
+    "in_tiles": "tiles",
+}
 
 _EXTRA = {"jax", "jaxlib", "equinox", "optax"}
 
-__all__ = ["CHVAE", "CVAE", "TILE", "VAE", "Autoencoder", "Codes", "in_tiles"]
+__all__ = [
+    "AAE", "CHVAE", "CVAE", "HIVAE", "TILE", "VAE", "VAEAC", "WAE", "Autoencoder", "BetaVAE", "Codes", "in_tiles",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The paper's conditional heterogeneous autoencoder, and its relatives with one component."""
+"""The paper's conditional heterogeneous autoencoder."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ class CHVAE(MixtureEstimator):
     ----------
     schema
         What the columns are. Immutable features are conditions; derived ones are left out.
+    likelihoods
+        What features that name no likelihood have: `"binned"`, a histogram of each number whose bins the network
+        weighs; or `"paper"`, a Gaussian, log-normal, Poisson or truncated normal by the feature's kind.
     latent_dim
         Dimensions k of z; by default 6, more beyond 24 free features, at most 16. Fewer are a tighter bottleneck:
         counterfactuals are more typical, and fewer rows get one.
     components
         Mixture components L; by default one, and one more for every 20,000 rows, at most 5.
     hidden
-        Widths of the hidden layers of the encoder and, in reverse, the decoder. None, 0 or () is the linear model,
-        whose counterfactuals are best connected to the data; (64,) and more give better densities.
+        Widths of the hidden layers of the encoder and, in reverse, the decoder; 0 or () is the paper's linear model.
+        None is one layer of 64, or with fewer than 5,000 rows whichever of the two has the better bound on held-out
+        rows.
     epochs, batch_size, learning_rate
         The largest number of epochs of Adam, by default enough for about 4,000 steps. The learning rate falls along a
         cosine.
@@ -55,19 +59,3 @@ class CHVAE(MixtureEstimator):
         check_size("components", self.components)
         if self.estimator not in ("exact", "relaxed"):
             raise DataError(f"estimator must be 'exact' or 'relaxed', got {self.estimator!r}")
-
-
-class CVAE(MixtureEstimator):
-    """The conditional autoencoder of the paper's section 3: a `CHVAE` with one component. Parameters as there."""
-
-    conditional = True
-
-
-class VAE(MixtureEstimator):
-    """The plain autoencoder of the paper's section 3: one component, and immutable features are not used.
-
-    It models p(free) with the same likelihoods; `decode_rows` and `sample` copy the immutable cells they are given.
-    Parameters as for `CVAE`.
-    """
-
-    conditional = False

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from attain.core.errors import DataError
-from attain.density.likelihoods import Array, Categorical, Likelihood, likelihood_of, namespace
+from attain.density.likelihoods import Array, Categorical, Family, Likelihood, likelihood_of, namespace
 from attain.density.likelihoods.tree import Tree, static
 from attain.schema import Feature, Schema
 
@@ -56,21 +56,35 @@ class Columns(Tree):
     """For each compact free column, the feature it belongs to."""
 
     @classmethod
-    def fit(cls, schema: Schema, values: np.ndarray, *, conditional: bool = True) -> Self:
-        """The columns of a schema with constants from training rows; without conditions if not `conditional`."""
-        free = _blocks(schema, [int(j) for j in schema.free_columns], values)
-        conditions = _blocks(schema, [int(j) for j in schema.immutable_columns] if conditional else [], values)
-        names = tuple(schema.names[j] for block in free for j in block.positions)
-        unflagged = cls(free, conditions, (), names)
+    def fit(
+        cls,
+        schema: Schema,
+        values: np.ndarray,
+        *,
+        free: Sequence[int] | None = None,
+        given: Sequence[int] | None = None,
+        likelihoods: Family = "binned",
+    ) -> Self:
+        """The columns of a schema with constants from training rows.
+
+        `free` are the positions of the columns to model, by default the free ones, `given` those of the conditions, by
+        default the immutable ones.
+        """
+        modelled = [int(j) for j in (schema.free_columns if free is None else free)]
+        conditions_at = [int(j) for j in (schema.immutable_columns if given is None else given)]
+        free_blocks = _blocks(schema, modelled, values, likelihoods)
+        conditions = _blocks(schema, conditions_at, values, likelihoods)
+        names = tuple(schema.names[j] for block in free_blocks for j in block.positions)
+        unflagged = cls(free_blocks, conditions, (), names)
         missing = np.isnan(unflagged.prepare(values)).any(axis=0)
-        places = [(block, column) for block in (*free, *conditions) for column in range(len(block.positions))]
+        places = [(block, column) for block in (*free_blocks, *conditions) for column in range(len(block.positions))]
         has_state = {block.positions[c] for block, c in places if block.of_states}
         flagged = tuple(
             i
             for i, (block, c) in enumerate(places)
             if missing[i] and (block.of_states or block.positions[c] not in has_state)
         )
-        return cls(free, conditions, flagged, names)
+        return cls(free_blocks, conditions, flagged, names)
 
     @property
     def width(self) -> int:
@@ -167,12 +181,19 @@ class Columns(Tree):
         )
 
     def sample(self, key: jax.Array, raw: jax.Array) -> jax.Array:
-        """One draw (..., free columns) in original units, in the order of the schema."""
-
-        return self._assembled([
+        """One draw (..., width) of the compact free columns: see `in_units`."""
+        draws = [
             block.likelihood.sample(jax.random.fold_in(key, place), parameters)
             for place, (block, parameters) in enumerate(zip(self.free, self._parameters(raw), strict=True))
-        ])  # fmt: skip
+        ]
+        return jnp.concatenate(draws, axis=-1)
+
+    def in_units(self, draws: np.ndarray) -> np.ndarray:
+        """Draws (n, width) as values (n, free columns) in original units, in the order of the schema."""
+        pieces = _split(draws, [len(block.positions) for block in self.free])
+        return np.asarray(
+            self._assembled([block.likelihood.in_units(part) for block, part in zip(self.free, pieces, strict=True)])
+        )
 
     def _parameters(self, raw: jax.Array) -> Iterable[object]:
         pieces = _split(raw, [block.likelihood.outputs for block in self.free])
@@ -195,7 +216,7 @@ class Columns(Tree):
         return xp.stack([value[position] for position in sorted(value)], axis=-1)
 
 
-def _blocks(schema: Schema, positions: Sequence[int], values: np.ndarray) -> tuple[Block, ...]:
+def _blocks(schema: Schema, positions: Sequence[int], values: np.ndarray, family: Family) -> tuple[Block, ...]:
     """One block per likelihood and group, then blocks for the states of columns with special codes."""
     infinite = np.isinf(values[:, positions]).any(axis=0)
     if infinite.any():
@@ -204,11 +225,11 @@ def _blocks(schema: Schema, positions: Sequence[int], values: np.ndarray) -> tup
     groups: dict[tuple[type[Likelihood], Hashable, bool], list[tuple[int, Feature]]] = {}
     for position in positions:
         feature = schema.features[position]
-        likelihood = likelihood_of(feature)
+        likelihood = likelihood_of(feature, family)
         groups.setdefault((likelihood, likelihood.group(feature), False), []).append((position, feature))
     for position in positions:
         feature = schema.features[position]
-        if feature.special:
+        if feature.special and not likelihood_of(feature, family).models_codes:
             states = Feature(feature.name, "categorical", levels=("value", *map(str, feature.special)))
             groups.setdefault((Categorical, Categorical.group(states), True), []).append((position, states))
     return tuple(
@@ -224,7 +245,8 @@ def _block(
     values: np.ndarray,
 ) -> Block:
     positions = tuple(position for position, _ in members)
-    codes = tuple(tuple(schema.features[position].special) for position in positions)
+    own = likelihood.models_codes
+    codes = tuple(() if own else tuple(schema.features[position].special) for position in positions)
     empty = Block(likelihood=None, neutral=np.zeros(0), positions=positions, codes=codes, of_states=of_states)  # type: ignore[arg-type]
     cells = empty.cells(values)
     for column, (_, feature) in enumerate(members):

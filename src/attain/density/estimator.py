@@ -17,8 +17,10 @@ from attain.density import compiled, state
 from attain.density.autoencoder import Codes, State
 from attain.density.columns import Columns
 from attain.density.forked import check_not_forked
+from attain.density.likelihoods import Family
 from attain.density.mixture import Estimator, Mixture
 from attain.density.network import Network
+from attain.density.objective import BOUND, Objective
 from attain.density.plots import DensityPlots
 from attain.density.rows import ReadsRows, check_enough, with_derived
 from attain.density.tiles import in_tiles
@@ -36,6 +38,8 @@ _BOUND_SEED = 0
 _HISTORY = ("reconstruction", "kl_latent", "kl_component", "validation")
 _STEPS = 4_000
 """About how many steps of Adam training takes by default."""
+_HIDDEN, _BEARS_HIDDEN = (64,), 5_000
+"""The hidden layers by default, and from how many rows on the linear network need not be tried beside them."""
 
 
 @dataclass(eq=False, repr=False)
@@ -47,6 +51,7 @@ class MixtureEstimator(ReadsRows):
 
     schema: Schema
     _: KW_ONLY
+    likelihoods: Family = "binned"
     latent_dim: int | None = None
     hidden: Sequence[int] | int | None = None
     epochs: int | None = None
@@ -62,6 +67,8 @@ class MixtureEstimator(ReadsRows):
 
     conditional: ClassVar[bool] = True
     """Whether the density is given the immutable features."""
+    any_given: ClassVar[bool] = False
+    """Whether it can be given any columns."""
 
     def fit(self, X: Frame, y: object = None) -> Self:
         """Learns the density of the free features given the immutable ones; `y` is not used."""
@@ -71,19 +78,25 @@ class MixtureEstimator(ReadsRows):
         check_enough(values, schema.free_columns)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         training, held = _split(len(values), self.validation, seed)
-        columns = Columns.fit(schema, values[training], conditional=self.conditional)
+        columns = self._columns(schema, values[training])
         rows = columns.prepare(values)
+        checked = self._compact(columns, values[held], schema)
         components, estimator = self._mixture(len(training))
-        model = Mixture.initial(
-            columns,
-            jax.random.key(seed),
-            latent_dim=self._latent_dim(len(schema.free_columns)),
-            components=components,
-            hidden=self._widths(),
-            estimator=estimator,
-            complete=not np.isnan(rows[:, : columns.width]).any(),
-        )
-        trained = self._train(model, rows[training], rows[held], seed)
+        objective = self._objective(columns)
+        found: list[tuple[Mixture, Trained]] = []
+        for hidden in self._widths(len(training)):
+            model = Mixture.initial(
+                columns,
+                jax.random.key(seed),
+                latent_dim=self._latent_dim(len(schema.free_columns)),
+                components=components,
+                hidden=hidden,
+                estimator=estimator,
+                complete=not (self.any_given or np.isnan(rows[:, : columns.width]).any()),
+                objective=objective,
+            )
+            found.append((model, self._train(model, rows[training], checked, seed)))
+        model, trained = max(found, key=lambda one: max(one[1].history["validation"]))
         self._history = trained.history
         # What depends on the data alone is left out of training, so that it costs no float32 digits.
         for name, part in (("reconstruction", training), ("validation", held)):
@@ -92,7 +105,8 @@ class MixtureEstimator(ReadsRows):
         self.best_epoch_ = trained.best_epoch
         # Rows without missing cells need no masks in training; a query may have missing cells.
         self._set(columns, replace(model, weights=trained.weights, complete=False))
-        self._active = np.asarray(self._network.displacement(rows[training][:50_000]).var(axis=0) > ACTIVE)
+        some = self._compact(columns, values[training][:50_000], schema)
+        self._active = np.asarray(self._network.displacement(some).var(axis=0) > ACTIVE)
         self.schema_, self.n_features_in_ = schema, values.shape[1]
         return self
 
@@ -102,7 +116,7 @@ class MixtureEstimator(ReadsRows):
         The context is that component, in the first column, and the immutable features as network inputs.
         """
         values = self._values(X)
-        rows = self.columns_.prepare(values)
+        rows = self._compact(self.columns_, values, self.schema_)
         z, component = self._network.encode(rows)
         return Codes(z, np.column_stack([component, self._network.conditions(rows)]))
 
@@ -110,7 +124,7 @@ class MixtureEstimator(ReadsRows):
         """Typical free cells (n, f) in original units; see `decode_rows` for complete rows."""
         self._check_fitted()
         z, context = (np.asarray(part, dtype=np.float64) for part in codes)
-        return self._network.decode(z, context[:, 1:], context[:, 0].astype(np.intp))
+        return self._free(self._network.decode(z, context[:, 1:], context[:, 0].astype(np.intp)))
 
     def log_components(self, z: np.ndarray) -> np.ndarray:
         """log p(c | z) of each mixture component, (n, L), but for a constant of each row."""
@@ -120,7 +134,7 @@ class MixtureEstimator(ReadsRows):
     def decode_vjp(self, codes: Codes, gradient: np.ndarray) -> np.ndarray:
         """gradient · ∂decode/∂z: a gradient in the typical free cells (n, f) as one in the codes (n, k)."""
         self._check_fitted()
-        arrays = [*_network_inputs(codes), np.asarray(gradient, np.float32)]
+        arrays = [*_network_inputs(codes), np.asarray(self._of_modelled(gradient), np.float32)]
         return in_tiles(lambda *tiles: compiled.decode_vjp(self.model_, *tiles), arrays, _GRADIENT_TILE)
 
     def decode_rows(self, codes: Codes, X: Frame) -> np.ndarray:
@@ -130,12 +144,13 @@ class MixtureEstimator(ReadsRows):
             raise DataError(
                 f"z has {len(codes.z)} rows, context {len(codes.context)}, X {len(values)}; they must be equal"
             )
-        return _completed(self.decode(codes), values, self.schema_)
+        return completed(self.decode(codes), values, self.schema_)
 
     def draw(self, codes: Codes, seed: int) -> np.ndarray:
         """One random draw of the free cells (n, f) for each code; it depends on the seed and the number of rows."""
         self._check_fitted()
-        return np.asarray(compiled.draw(self.model_, *_network_inputs(codes), np.uint32(seed)))
+        drawn = np.asarray(compiled.draw(self.model_, *_network_inputs(codes), np.uint32(seed)))
+        return self._free(self.columns_.in_units(drawn))
 
     def sample(self, conditions: Frame, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         """`n` draws for each row of conditions, one after the other, as rows of the matrix within their bounds.
@@ -143,13 +158,19 @@ class MixtureEstimator(ReadsRows):
         Draws depend on the row and the seed alone; equal rows have equal draws.
         """
         values = self._values(conditions)
+        rows = self._compact(self.columns_, values, self.schema_)
+        return completed(
+            self._free(self._drawn(values, rows, n, random_state)), np.repeat(values, n, axis=0), self.schema_
+        )
+
+    def _drawn(self, values: np.ndarray, rows: np.ndarray, n: int, random_state: Any) -> np.ndarray:
+        """`n` draws for each compact row of the modelled columns, in original units."""
         seed = int(check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1))
         keys = draw_keys(row_keys(values, seed), n).view(np.uint32).reshape(-1, 2)
-        values = np.repeat(values, n, axis=0)
-        free = in_tiles(
-            lambda *tiles: compiled.sample(self.model_, *tiles), [self.columns_.prepare(values), keys], _SAMPLE_TILE
+        drawn = in_tiles(
+            lambda *tiles: compiled.sample(self.model_, *tiles), [np.repeat(rows, n, axis=0), keys], _SAMPLE_TILE
         )
-        return _completed(free, values, self.schema_)
+        return self.columns_.in_units(drawn)
 
     def log_density(self, X: Frame, samples: int = 100) -> np.ndarray:
         """The importance-weighted lower bound of log p(free | immutable) of each row (n,), in original units.
@@ -161,18 +182,23 @@ class MixtureEstimator(ReadsRows):
     def log_density_with_error(self, X: Frame, samples: int = 100) -> tuple[np.ndarray, np.ndarray]:
         """`log_density`, and the standard error (n,) that each figure has from the number of samples."""
         values = self._values(X)
+        return self._bounded(
+            self._compact(self.columns_, values, self.schema_), self.columns_.log_base(values), samples
+        )
+
+    def _bounded(self, rows: np.ndarray, log_base: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
+        """The bound of compact rows and its standard error, both (n,)."""
         if samples < 1:
             raise DataError(f"samples must be an integer ≥ 1, got {samples!r}")
         shape = (samples, self.model_.components, self.model_.latent_dim)
         noise = np.random.default_rng(_BOUND_SEED).standard_normal(shape).astype(np.float32)
-        rows = self.columns_.prepare(values)
         parts = [
             in_tiles(lambda tile, some=some: compiled.importance_bound(self.model_, tile, some), [rows], _BOUND_TILE)
             for some in (noise[start : start + _DRAWS] for start in range(0, samples, _DRAWS))
         ]
         bounds, errors = (np.stack(part) for part in zip(*parts, strict=True))
         bound, error = parts[0] if len(parts) == 1 else _averaged(bounds, errors, samples)
-        return bound.astype(np.float64) + self.columns_.log_base(values), error.astype(np.float64)
+        return bound.astype(np.float64) + log_base, error.astype(np.float64)
 
     @property
     def plot(self) -> DensityPlots:
@@ -210,7 +236,8 @@ class MixtureEstimator(ReadsRows):
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Takes back what `state` gave; sizes and arrays that do not fit the schema are refused."""
-        columns, model = state.rebuilt(self.schema, self.conditional, facts, arrays)
+        form = self._columns(self.schema, np.full((2, len(self.schema)), np.nan))
+        columns, model = state.rebuilt(form, self._objective(form), facts, arrays)
         active = arrays["active"]
         if active.shape != (model.latent_dim,) or active.dtype != np.bool_:
             raise FileError("the file does not have a flag for each latent unit")
@@ -241,6 +268,26 @@ class MixtureEstimator(ReadsRows):
             if bar is not None:
                 bar.close()
 
+    def _columns(self, schema: Schema, values: np.ndarray) -> Columns:
+        """The columns that are modelled, and those that are given."""
+        return Columns.fit(schema, values, given=None if self.conditional else (), likelihoods=self.likelihoods)
+
+    def _compact(self, columns: Columns, values: np.ndarray, schema: Schema) -> np.ndarray:
+        """Compact rows as the model is asked about them."""
+        return columns.prepare(values)
+
+    def _objective(self, columns: Columns) -> Objective:
+        """What training minimises."""
+        return BOUND
+
+    def _free(self, cells: np.ndarray) -> np.ndarray:
+        """The free cells (n, f) among those of the modelled columns."""
+        return cells
+
+    def _of_modelled(self, gradient: np.ndarray) -> np.ndarray:
+        """A gradient in the free cells as one in those of the modelled columns."""
+        return gradient
+
     def _mixture(self, rows: int) -> tuple[int, Estimator]:
         """The number of components, and how their expectation is taken in training."""
         return 1, "exact"
@@ -248,9 +295,12 @@ class MixtureEstimator(ReadsRows):
     def _latent_dim(self, free: int) -> int:
         return self.latent_dim or min(free, max(6, round(free / 4)), 16)
 
-    def _widths(self) -> tuple[int, ...]:
-        widths = (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden or ())
-        return tuple(width for width in widths if width)
+    def _widths(self, rows: int) -> list[tuple[int, ...]]:
+        """The hidden layers that are tried: the network with the best bound on the validation rows is kept."""
+        if self.hidden is None:
+            return [_HIDDEN] if rows >= _BEARS_HIDDEN else [(), _HIDDEN]
+        widths = (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden)
+        return [tuple(width for width in widths if width)]
 
     def _plan(self, rows: int) -> Plan:
         """What the parameters say, and for those left open what the number of rows suggests."""
@@ -271,6 +321,8 @@ class MixtureEstimator(ReadsRows):
         self._check_schema()
         for name in ("latent_dim", "epochs", "batch_size", "patience"):
             check_size(name, getattr(self, name))
+        if self.likelihoods not in ("binned", "paper"):
+            raise DataError(f"likelihoods must be 'binned' or 'paper', got {self.likelihoods!r}")
         if not 0 < self.learning_rate < np.inf:
             raise DataError(f"learning_rate must be a number > 0, got {self.learning_rate!r}")
         if not 0 < self.validation < 1:
@@ -303,10 +355,12 @@ def _network_inputs(codes: Codes) -> list[np.ndarray]:
     return [np.asarray(codes.z, np.float32), context[:, 1:], context[:, 0].astype(np.int32)]
 
 
-def _completed(free: np.ndarray, values: np.ndarray, schema: Schema) -> np.ndarray:
-    """Complete rows: free cells within their bounds, immutable cells copied, derived ones computed."""
+def completed(
+    free: np.ndarray, values: np.ndarray, schema: Schema, positions: Sequence[int] | None = None
+) -> np.ndarray:
+    """Complete rows: cells of the free columns, or of those at some positions, within their bounds; others copied."""
     rows = values.copy()
-    for column, position in enumerate(schema.free_columns):
+    for column, position in enumerate(schema.free_columns if positions is None else positions):
         feature = schema.features[position]
         cells = free[:, column].astype(np.float64)
         low, high = (np.inf * sign if b is None else b for b, sign in zip(feature.bounds, (-1, 1), strict=True))

@@ -8,7 +8,7 @@ width is the linear model. All methods are pure functions of the weights, rows a
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import equinox as eqx
 import jax
@@ -23,7 +23,8 @@ from attain.density.bounds import (
     relaxed_terms,
 )
 from attain.density.columns import Columns
-from attain.density.training import Schedule
+from attain.density.objective import BOUND, Objective
+from attain.density.training import Metrics, Schedule
 
 Estimator: TypeAlias = Literal["exact", "relaxed"]
 SMALLEST_LOG_SCALE, LARGEST_LOG_SCALE = -7.0, 2.0
@@ -52,6 +53,8 @@ class Weights(eqx.Module):
     from_component: jax.Array
     from_conditions: jax.Array | None
     decoder: tuple[Layer, ...]
+    extra: Any = None
+    """What the objective trains beside the model."""
 
 
 class Mixture(eqx.Module):
@@ -64,6 +67,8 @@ class Mixture(eqx.Module):
     estimator: Estimator = eqx.field(static=True)
     complete: bool = eqx.field(static=True)
     """Whether every cell of the training rows counts, so that training needs no masks."""
+    objective: Objective = eqx.field(static=True)
+    """What training minimises."""
 
     @classmethod
     def initial(
@@ -76,6 +81,7 @@ class Mixture(eqx.Module):
         hidden: tuple[int, ...],
         estimator: Estimator = "exact",
         complete: bool = False,
+        objective: Objective = BOUND,
     ) -> Self:
         """The model before training: every column near its marginal, every posterior near its prior.
 
@@ -84,16 +90,16 @@ class Mixture(eqx.Module):
         keys = iter(jax.random.split(key, 8 + 2 * len(hidden)))
         conditions = columns.condition_inputs
         widths = (columns.inputs + conditions, *hidden)
-        encoder = [_layer(next(keys), before, after) for before, after in pairwise(widths)]
+        encoder = [layer_of(next(keys), before, after) for before, after in pairwise(widths)]
         prior, separate = None, None
         if components > 1:
             prior = 0.5 * jax.random.normal(next(keys), (components, latent_dim), jnp.float32)
-            separate = _layer(next(keys), widths[-1], components * (1 + 2 * latent_dim), gain=0.25)
+            separate = layer_of(next(keys), widths[-1], components * (1 + 2 * latent_dim), gain=0.25)
             centres = jnp.zeros_like(separate.bias).at[components : components * (1 + latent_dim)].set(prior.ravel())
             separate = Layer(separate.matrix, centres)
 
         widths = (*reversed(hidden), columns.outputs)
-        decoder = [_layer(next(keys), before, after) for before, after in pairwise(widths)]
+        decoder = [layer_of(next(keys), before, after) for before, after in pairwise(widths)]
         from_component = 0.1 * jax.random.normal(next(keys), (components, widths[0]), jnp.float32)
         marginal = jnp.asarray(columns.initial(), jnp.float32)
         if decoder:
@@ -102,15 +108,16 @@ class Mixture(eqx.Module):
             from_component = from_component + marginal
         weights = Weights(
             encoder=tuple(encoder),
-            shared=_layer(next(keys), (columns.inputs + conditions, *hidden)[-1], 2 * latent_dim, gain=0.5),
+            shared=layer_of(next(keys), (columns.inputs + conditions, *hidden)[-1], 2 * latent_dim, gain=0.5),
             separate=separate,
             prior=prior,
-            from_latent=_layer(next(keys), latent_dim, widths[0], gain=1.0 if decoder else 0.3).matrix,
+            from_latent=layer_of(next(keys), latent_dim, widths[0], gain=1.0 if decoder else 0.3).matrix,
             from_component=from_component,
-            from_conditions=_layer(next(keys), conditions, widths[0], gain=0.3).matrix if conditions else None,
+            from_conditions=layer_of(next(keys), conditions, widths[0], gain=0.3).matrix if conditions else None,
             decoder=tuple(decoder),
+            extra=objective.initial(jax.random.fold_in(key, 1), latent_dim),
         )
-        return cls(weights, columns.in_single_precision(), latent_dim, components, estimator, complete)
+        return cls(weights, columns.in_single_precision(), latent_dim, components, estimator, complete, objective)
 
     @property
     def prior_mean(self) -> jax.Array:
@@ -164,23 +171,14 @@ class Mixture(eqx.Module):
         gumbel = jax.random.gumbel(gumbel_key, posterior.log_share.shape, jnp.float32)
         return relaxed_terms(posterior, self.prior_mean, log_likelihood, noise, gumbel, temperature)
 
-    def loss(
-        self, weights: Weights, batch: jax.Array, key: jax.Array, schedule: Schedule
-    ) -> tuple[jax.Array, dict[str, jax.Array]]:
-        """The negative bound of a batch, for `train`: −Σ reconstruction + β Σ max(KL_z, free bits) + KL_c."""
-        terms = self._with(weights).terms(batch, key, schedule.temperature)
-        columns = terms.reconstruction.mean(axis=0)
-        latent = terms.kl_latent.mean(axis=0)
-        component = terms.kl_component.mean()
-        paid = jnp.maximum(latent, schedule.free_bits).sum()
-        # Only the KL over z is warmed up: without the cost of c, rows settle in components for no good reason.
-        loss = -columns.sum() + schedule.beta * paid + component
-        return loss, {"reconstruction": columns, "kl_latent": latent, "kl_component": component}
+    def loss(self, weights: Weights, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
+        """The objective on a batch, for `train`."""
+        return self.objective.loss(self.with_weights(weights), batch, key, schedule)
 
-    def validate(self, weights: Weights, rows: jax.Array, key: jax.Array) -> tuple[jax.Array, dict[str, jax.Array]]:
+    def validate(self, weights: Weights, rows: jax.Array, key: jax.Array) -> tuple[jax.Array, Metrics]:
         """The mean bound at β = 1 with c summed over, and its reconstruction by column, for `train`."""
         noise = jax.random.normal(key, (len(rows), self.latent_dim), jnp.float32)
-        return _validated(self._with(weights), rows, noise)
+        return _validated(self.with_weights(weights), rows, noise)
 
     def bound(self, rows: jax.Array, noise: jax.Array) -> Terms:
         """The parts of the bound with c summed over, for given noise (n, k)."""
@@ -190,7 +188,8 @@ class Mixture(eqx.Module):
 
         return exact_terms(self.posterior(rows), self.prior_mean, log_likelihood, noise)
 
-    def _with(self, weights: Weights) -> Self:
+    def with_weights(self, weights: Weights) -> Self:
+        """The same model with other weights."""
         return eqx.tree_at(lambda model: model.weights, self, weights)
 
     def importance_bound(self, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -211,7 +210,7 @@ class Mixture(eqx.Module):
 
 
 @eqx.filter_jit
-def _validated(model: Mixture, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, dict[str, jax.Array]]:
+def _validated(model: Mixture, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, Metrics]:
     terms = model.bound(rows, noise)
     bound = (terms.reconstruction.sum(axis=-1) - terms.kl_latent.sum(axis=-1) - terms.kl_component).mean()
     return bound, {"reconstruction": terms.reconstruction.mean(axis=0)}
@@ -227,7 +226,8 @@ def average_weight(log_weights: jax.Array) -> tuple[jax.Array, jax.Array]:
     return largest + jnp.log(mean), spread / mean
 
 
-def _layer(key: jax.Array, inputs: int, outputs: int, gain: float = 1.0) -> Layer:
+def layer_of(key: jax.Array, inputs: int, outputs: int, gain: float = 1.0) -> Layer:
+    """An affine map with random weights of variance gain² / inputs."""
     scale = gain * np.sqrt(1.0 / max(inputs, 1))
     return Layer(scale * jax.random.normal(key, (inputs, outputs), jnp.float32), jnp.zeros(outputs, jnp.float32))
 

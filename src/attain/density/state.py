@@ -17,7 +17,7 @@ import numpy as np
 from attain.core.errors import FileError
 from attain.density.columns import Columns
 from attain.density.mixture import Mixture
-from attain.schema import Schema
+from attain.density.objective import Objective
 
 
 def leaves(name: str, tree: Any) -> dict[str, np.ndarray]:
@@ -27,11 +27,12 @@ def leaves(name: str, tree: Any) -> dict[str, np.ndarray]:
 
 
 def rebuilt(
-    schema: Schema, conditional: bool, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    form: Columns, objective: Objective, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> tuple[Columns, Mixture]:
-    """Columns and model with the sizes of `facts` and the leaves of `arrays`."""
-    # Only the form of the columns is needed, which the schema determines: every constant comes from the arrays.
-    form = Columns.fit(schema, np.full((2, len(schema)), np.nan), conditional=conditional)
+    """Columns and model with the sizes of `facts` and the leaves of `arrays`.
+
+    Of `form`, columns of the same schema, only the structure is used: every constant comes from the arrays.
+    """
     columns = Columns(form.free, form.conditions, _flagged(facts["flagged"], form), form.names)
     _check_sizes(facts, sum(array.size for array in arrays.values()))
     # Only the shapes of its arrays: nothing is drawn or compiled.
@@ -43,6 +44,7 @@ def rebuilt(
             components=facts["components"],
             hidden=tuple(facts["hidden"]),
             estimator=facts["estimator"],
+            objective=objective,
         )
     )
     return _filled(columns, "columns", arrays), _filled(model, "model", arrays)

@@ -57,6 +57,7 @@ def fitted_density(given: DensityChoice, schema: Schema, rows: np.ndarray, seed:
     """The density that a parameter names, fitted on rows (n, d); one that is fitted is used as it is."""
     fitted: Any = given
     if hasattr(fitted, "schema_"):
+        fitted = for_schema(fitted, schema)
         check_same_columns("density", fitted, schema)
         known: Density = fitted
         return AutoencoderDensity.of(fitted, samples=samples, random_state=seed) if _is_autoencoder(fitted) else known
@@ -91,6 +92,11 @@ def restored_density(
 
 def _is_autoencoder(given: Any) -> bool:
     return all(hasattr(given, name) for name in _LATENT)
+
+
+def for_schema(model: Any, schema: Schema) -> Any:
+    """A fitted model for what this schema says is immutable, where it can be given any columns."""
+    return model.for_schema(schema) if hasattr(model, "for_schema") and model.schema_.names == schema.names else model
 
 
 def check_same_columns(name: str, model: Density | Autoencoder, schema: Schema) -> None:

@@ -14,7 +14,7 @@ from attain.density.autoencoder import Autoencoder, Codes
 from attain.density.uniforms import row_keys, uniforms
 from attain.methods.base import Explainer
 from attain.methods.context import ModelContext
-from attain.methods.densities import check_members, check_same_columns
+from attain.methods.densities import check_members, check_same_columns, for_schema
 from attain.methods.density_rank import density_rank
 from attain.methods.plane import plane_of
 from attain.methods.search.latent_space import DecodeVjp, Latent
@@ -68,8 +68,9 @@ class LatentExplainer(Explainer):
     def _fitted_autoencoder(self, rows: np.ndarray) -> Autoencoder:
         given = self.autoencoder
         if not isinstance(given, str) and hasattr(given, "schema_"):
-            check_same_columns("autoencoder", given, self.schema_)
-            return given
+            fitted: Autoencoder = for_schema(given, self.schema_)
+            check_same_columns("autoencoder", fitted, self.schema_)
+            return fitted
         return self._unfitted_autoencoder().fit(rows)
 
     def _unfitted_autoencoder(self) -> Autoencoder:
@@ -77,7 +78,7 @@ class LatentExplainer(Explainer):
         if isinstance(given, str):
             from attain.density import CHVAE  # needs JAX
 
-            return CHVAE(self.schema_, random_state=self._seed)
+            return CHVAE(self.schema_, likelihoods="paper", hidden=0, random_state=self._seed)
         fresh: Autoencoder = clone(given).set_params(schema=self.schema_)
         return fresh
 

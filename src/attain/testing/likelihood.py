@@ -11,6 +11,7 @@ from scipy import integrate, stats
 
 from attain.density.likelihoods import Likelihood, Support
 from attain.schema import Feature
+from attain.tables.grid import is_on_grid
 
 DRAWS = 4000
 
@@ -27,7 +28,7 @@ def check_likelihood(likelihood: type[Likelihood], *, seed: int = 0) -> None:
         fitted = likelihood.fit(features, values)
         raw = _raw(fitted, seed)
         _check_shapes(fitted, values, raw)
-        _check_mass_and_draws(fitted, raw[0], seed)
+        _check_mass_and_draws(fitted, features, raw[0], seed)
         _check_gradient(fitted, raw, values)
 
 
@@ -88,20 +89,47 @@ def _check_shapes(fitted: Likelihood, values: np.ndarray, raw: np.ndarray) -> No
     assert np.isfinite(log_prob).all(), f"{name}: log_prob of training values is not finite"
 
 
-def _check_mass_and_draws(fitted: Likelihood, raw: np.ndarray, seed: int) -> None:
-    draws = np.asarray(jax.jit(lambda key: _sample(fitted, key, raw))(jax.random.key(seed)), np.float64)
+def _check_mass_and_draws(fitted: Likelihood, features: Sequence[Feature], raw: np.ndarray, seed: int) -> None:
+    drawn = np.asarray(jax.jit(lambda key: _sample(fitted, key, raw))(jax.random.key(seed)))
+    draws = fitted.in_units(drawn)
     assert draws.shape == (DRAWS, fitted.columns), f"{fitted.name}: sample gives the shape {draws.shape}"
     assert np.isfinite(draws).all(), f"{fitted.name}: sample is not finite"
-    x = np.column_stack([_grid(fitted.support(), column, draws[:, column]) for column in range(fitted.columns)])
+    support = fitted.support()
+    atoms = support.atoms or (np.zeros(0),) * fitted.columns
+    for column, feature in enumerate(features):
+        if not support.discrete and feature.step is not None and is_on_grid(draws[:, column], feature.step).all():
+            # a draw on the grid stands for an interval of one step
+            draws[:, column] += feature.step * (np.random.default_rng(seed).random(DRAWS) - 0.5)
+    grids = [np.append(atoms[c], _grid(support, c, draws[:, c])) for c in range(fitted.columns)]
+    longest = max(map(len, grids))
+    x = np.column_stack([np.append(grid, np.full(longest - len(grid), grid[-1])) for grid in grids])
     t = jnp.asarray(fitted.normalise(x), jnp.float32)
     log_density = jax.jit(lambda t: fitted.log_density(fitted.parameters(jnp.asarray(raw)), t))(t)
     density = np.exp(np.asarray(log_density, np.float64) + fitted.log_base(x))
-    for column in range(fitted.columns):
-        check = _check_discrete if fitted.support().discrete else _check_continuous
-        total, chance = check(draws[:, column], x[:, column], density[:, column])
-        what = f"{fitted.name}: column {column}:"
+    for c in range(fitted.columns):
+        total, chance = _check_column(draws[:, c], x[:, c], density[:, c], len(atoms[c]), discrete=support.discrete)
+        what = f"{fitted.name}: column {c}:"
         assert abs(total - 1) < 5e-3, f"{what} the density has total mass {total:.5f}, not 1"
         assert chance > 1e-4, f"{what} draws do not fit the density (p = {chance:.2g})"
+
+
+def _check_column(
+    draws: np.ndarray, x: np.ndarray, density: np.ndarray, atoms: int, *, discrete: bool
+) -> tuple[float, float]:
+    """The total mass, and the p-value of the draws: those of the first `atoms` values, and of the others."""
+    if discrete:
+        return _check_discrete(draws, x, density)
+    apart = ~np.isin(draws, x[:atoms])
+    mass, chance = 0.0, 1.0
+    if apart.any():
+        mass, chance = _check_continuous(draws[apart], x[atoms:], density[atoms:])
+    observed = np.array([*(np.sum(draws == atom) for atom in x[:atoms]), apart.sum()])
+    expected = DRAWS * np.append(density[:atoms], mass)
+    if atoms:
+        kept = expected > 5
+        scaled = expected[kept] * observed[kept].sum() / expected[kept].sum()
+        chance = min(chance, float(stats.chisquare(observed[kept], scaled).pvalue))
+    return float(density[:atoms].sum()) + mass, chance
 
 
 def _sample(fitted: Likelihood, key: jax.Array, raw: np.ndarray) -> jax.Array:

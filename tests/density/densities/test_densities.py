@@ -39,7 +39,7 @@ def test_an_autoencoder_conforms() -> None:
 
     check_density(
         lambda schema: densities.AutoencoderDensity(
-            schema, autoencoder=CHVAE(schema, epochs=2, latent_dim=1, verbose=False), samples=5
+            schema, autoencoder=CHVAE(schema, hidden=0, epochs=2, latent_dim=1, verbose=False), samples=5
         )
     )
 

@@ -23,8 +23,9 @@ class AutoencoderDensity(ReadsRows):
     """An autoencoder under the contract of densities.
 
     `log_density` is a lower bound of the log-density that `sample` draws from. The only columns that may be given are
-    the immutable ones. Densities of numbers are with respect to length, those of counts, levels and states with respect
-    to counting, and missing cells are left out.
+    the immutable ones, unless the autoencoder, such as `attain.density.VAEAC`, takes any. With binned likelihoods the
+    base measure is that of the other densities; with the paper's, all numbers but counts have densities with respect to
+    length. Missing cells are left out.
 
     Parameters
     ----------
@@ -45,7 +46,11 @@ class AutoencoderDensity(ReadsRows):
     random_state: Any = 0
 
     exact: ClassVar[bool] = False
-    any_given: ClassVar[bool] = False
+
+    @property
+    def any_given(self) -> bool:
+        """Whether any columns can be given: as the autoencoder says."""
+        return bool(getattr(self.autoencoder, "any_given", False))
 
     @classmethod
     def of(cls, autoencoder: Any, *, samples: int = 100, random_state: Any = 0) -> Self:
@@ -65,8 +70,7 @@ class AutoencoderDensity(ReadsRows):
     def log_density(self, X: Frame, *, given: Iterable[str] | None = None) -> np.ndarray:
         """A lower bound of log p(free | immutable) of each row (n,)."""
         values = self._values(X)
-        self._check_given(given)
-        return np.asarray(self.autoencoder_.log_density(values, samples=self.samples))
+        return np.asarray(self.autoencoder_.log_density(values, samples=self.samples, **self._given(given)))
 
     def sample(
         self, X: Frame, n: int = 1, *, given: Iterable[str] | None = None, random_state: Any = None
@@ -77,10 +81,12 @@ class AutoencoderDensity(ReadsRows):
         """
         values = self._values(X)
         check_integer("n", n, 1)
-        self._check_given(given)
+        named = self._given(given)
         seed = self.random_state if random_state is None else random_state
-        rows = np.array(self.autoencoder_.sample(values, n, random_state=seed), dtype=np.float64)
-        return with_derived(on_steps(rows, self.schema_, self.schema_.free_columns), self.schema_)
+        rows = np.array(self.autoencoder_.sample(values, n, random_state=seed, **named), dtype=np.float64)
+        held = given_columns(self.schema_, given)
+        drawn = [j for j, feature in enumerate(self.schema_) if feature.derived is None and j not in held]
+        return with_derived(on_steps(rows, self.schema_, drawn), self.schema_)
 
     def state(self) -> State:
         """What the autoencoder has learned."""
@@ -101,10 +107,15 @@ class AutoencoderDensity(ReadsRows):
 
         return CHVAE(schema, random_state=self.random_state)
 
-    def _check_given(self, given: Iterable[str] | None) -> None:
-        if given_columns(self.schema_, given) != given_columns(self.schema_, None):
-            immutable = listed([self.schema_.names[j] for j in self.schema_.immutable_columns]) or "none"
-            raise DataError(
-                f"an autoencoder is given the immutable columns ({immutable}) and no others; "
-                "use a TreeDensity for any others, or change the schema and fit again"
-            )
+    def _given(self, given: Iterable[str] | None) -> dict[str, list[str]]:
+        """The argument that tells the autoencoder what is given, where that is not the immutable columns."""
+        held, immutable = given_columns(self.schema_, given), given_columns(self.schema_, None)
+        if held == immutable:
+            return {}
+        if self.any_given:
+            return {"given": [self.schema_.names[j] for j in sorted(held)]}
+        names = listed([self.schema_.names[j] for j in sorted(immutable)]) or "none"
+        raise DataError(
+            f"this autoencoder is given the immutable columns ({names}) and no others; "
+            "use a VAEAC or a TreeDensity for any others, or change the schema and fit again"
+        )

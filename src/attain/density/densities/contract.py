@@ -27,8 +27,11 @@ class Density(Protocol):
     """The schema it was fitted with; not there before."""
     exact: ClassVar[bool]
     """Whether `log_density` is the log-density that `sample` draws from, rather than a bound of it."""
-    any_given: ClassVar[bool]
-    """Whether `given` may be any set of columns, or only the immutable ones."""
+
+    @property
+    def any_given(self) -> bool:
+        """Whether `given` may be any set of columns, or only the immutable ones."""
+        ...
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learns from rows; `y` is not used."""

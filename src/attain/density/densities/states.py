@@ -58,8 +58,8 @@ class States:
     """The scales of the lower and the upper tail (2,); 0 where there is none."""
 
     @classmethod
-    def fit(cls, feature: Feature, cells: FloatArray) -> Self:
-        """The states of a column from training cells (n,)."""
+    def fit(cls, feature: Feature, cells: FloatArray, *, atoms: int = MOST_ATOMS, intervals: int = INTERVALS) -> Self:
+        """The states of a column from training cells (n,), with at most so many atoms and about so many intervals."""
         if feature.levels:
             count = len(feature.levels)
             return cls(feature, 1.0, np.arange(count, dtype=np.float64) - 0.5, np.ones(count), np.zeros(2))
@@ -69,7 +69,7 @@ class States:
         if not len(values):
             values = np.array([next((side for side in feature.bounds if side is not None), 0.0)])
         step = feature.step if feature.step is not None and is_on_grid(values, feature.step).all() else 0.0
-        return cls(feature, step, *_partition(values, step, feature))
+        return cls(feature, step, *_partition(values, step, feature, atoms, intervals))
 
     @property
     def first(self) -> int:
@@ -218,12 +218,14 @@ def _log_share(x: float) -> float:
     return float(np.log(-np.expm1(-x)))
 
 
-def _partition(values: FloatArray, step: float, feature: Feature) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _partition(
+    values: FloatArray, step: float, feature: Feature, most_atoms: int, intervals: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """`starts`, `sizes` and `tails` for the ordinary values of a column."""
     distinct, counts = np.unique(values, return_counts=True)
-    atoms = distinct[_frequent(counts, len(values))] if len(distinct) > 1 else distinct
+    atoms = distinct[_frequent(counts, len(values), most_atoms)] if len(distinct) > 1 else distinct
     rest = values[~np.isin(values, atoms)]
-    cuts = _cuts(rest, step)
+    cuts = _cuts(rest, step, intervals)
     low, high = float(distinct[0]), float(distinct[-1])
     if step:
         edges = np.concatenate([[low - step / 2, high + step / 2], atoms - step / 2, atoms + step / 2, cuts - step / 2])
@@ -243,17 +245,17 @@ def _partition(values: FloatArray, step: float, feature: Feature) -> tuple[Float
     return _with_tails(starts, sizes, last, values, step, feature)
 
 
-def _frequent(counts: IndexArray, rows: int) -> BoolArray:
+def _frequent(counts: IndexArray, rows: int, most: int) -> BoolArray:
     """Which distinct values are atoms: frequent ones, the most frequent where there are too many."""
     frequent: BoolArray = counts >= max(ATOM_ROWS, ATOM_SHARE * rows)
-    if frequent.sum() > MOST_ATOMS:
-        frequent[np.argsort(-counts, kind="stable")[MOST_ATOMS:]] = False
+    if frequent.sum() > most:
+        frequent[np.argsort(-counts, kind="stable")[most:]] = False
     return frequent
 
 
-def _cuts(values: FloatArray, step: float) -> FloatArray:
+def _cuts(values: FloatArray, step: float, most: int) -> FloatArray:
     """Values at which intervals begin, so that each has about the same number of rows."""
-    intervals = int(np.clip(len(values) // _ROWS_PER_INTERVAL, 1, INTERVALS))
+    intervals = int(np.clip(len(values) // _ROWS_PER_INTERVAL, 1, most))
     if len(values) == 0:
         return np.zeros(0)
     method: Literal["higher", "midpoint"] = "higher" if step else "midpoint"

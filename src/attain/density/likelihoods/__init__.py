@@ -2,6 +2,7 @@
 
 from attain.density.likelihoods.base import (
     Array,
+    Family,
     Likelihood,
     Parameters,
     Standardised,
@@ -12,6 +13,7 @@ from attain.density.likelihoods.base import (
     registered,
 )
 from attain.density.likelihoods.beta import Beta
+from attain.density.likelihoods.binned import Binned
 from attain.density.likelihoods.categorical import Categorical
 from attain.density.likelihoods.gaussian import Gaussian
 from attain.density.likelihoods.lognormal import LogNormal, LogNormalPlusOne
@@ -23,7 +25,9 @@ from attain.density.likelihoods.truncated_normal import TruncatedNormal
 __all__ = [
     "Array",
     "Beta",
+    "Binned",
     "Categorical",
+    "Family",
     "Gaussian",
     "Likelihood",
     "LogNormal",

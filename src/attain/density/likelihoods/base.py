@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -36,11 +36,15 @@ Parameters: TypeAlias = Any
 
 
 class Support(NamedTuple):
-    """The support of a density, column by column: from `low` to `high`, integers only where `discrete`."""
+    """The support of a density, column by column: from `low` to `high`, integers only where `discrete`.
+
+    `atoms` are values, column by column, that have a probability of their own beside a density.
+    """
 
     low: np.ndarray
     high: np.ndarray
     discrete: bool
+    atoms: tuple[np.ndarray, ...] = ()
 
 
 def namespace(array: Array) -> Any:
@@ -57,6 +61,8 @@ class Likelihood(Tree, abc.ABC):
     name: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]
     outputs_per_column: ClassVar[int] = 2
+    models_codes: ClassVar[bool] = False
+    """Whether it models special codes itself; otherwise they are states beside it."""
 
     @classmethod
     @abc.abstractmethod
@@ -121,7 +127,11 @@ class Likelihood(Tree, abc.ABC):
 
     @abc.abstractmethod
     def sample(self, key: jax.Array, parameters: Parameters) -> jax.Array:
-        """One draw (..., columns) from the density, in original units."""
+        """One draw (..., columns) from the density, in original units, or in others that `in_units` converts."""
+
+    def in_units(self, draws: np.ndarray) -> np.ndarray:
+        """Draws (n, columns) of `sample` in original units, in float64; by default they are."""
+        return draws.astype(np.float64)
 
     def support(self) -> Support:
         """Where the density is positive, in original units; by default the real line."""
@@ -178,13 +188,18 @@ def refuse_outside(features: Sequence[Feature], broken: np.ndarray, values: np.n
 
 
 _REGISTERED: dict[str, type[Likelihood]] = {}
-_DEFAULTS: dict[str, str] = {
-    "real": "gaussian",
-    "positive": "lognormal",
-    "count": "poisson",
-    "interval": "truncated_normal",
-    "ordinal": "ordinal",
-    "categorical": "categorical",
+Family: TypeAlias = Literal["binned", "paper"]
+"""Which likelihoods features have that do not name one: histograms for numbers, or the paper's."""
+_DEFAULTS: dict[Family, dict[str, str]] = {
+    "paper": {
+        "real": "gaussian",
+        "positive": "lognormal",
+        "count": "poisson",
+        "interval": "truncated_normal",
+        "ordinal": "ordinal",
+        "categorical": "categorical",
+    },
+    "binned": {"ordinal": "ordinal", "categorical": "categorical"},
 }
 
 
@@ -204,9 +219,9 @@ def registered() -> dict[str, type[Likelihood]]:
     return dict(_REGISTERED)
 
 
-def likelihood_of(feature: Feature) -> type[Likelihood]:
+def likelihood_of(feature: Feature, family: Family = "binned") -> type[Likelihood]:
     """The likelihood that models a feature: its own choice, or the default of its kind."""
-    name = feature.likelihood or _DEFAULTS[feature.kind]
+    name = feature.likelihood or _DEFAULTS[family].get(feature.kind, "binned")
     if name not in _REGISTERED:
         raise SchemaError(
             f"feature {feature.name!r} has the unknown likelihood {name!r}; known are {listed(sorted(_REGISTERED))}. "

@@ -1,0 +1,64 @@
+"""The adversarial autoencoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from attain.core.checks import check_number
+from attain.density.aggregated import Aggregated
+from attain.density.columns import Columns
+from attain.density.estimator import MixtureEstimator
+from attain.density.mixture import Layer, Mixture, layer_of
+from attain.density.objective import Objective
+
+WIDTH = 64
+"""The hidden units of the critic."""
+
+
+@dataclass(frozen=True)
+class Adversary(Aggregated):
+    """A critic, trained beside the model, tells codes from draws of the prior; the encoder is trained to mislead it."""
+
+    def initial(self, key: jax.Array, latent_dim: int) -> Any:
+        """The critic's two layers."""
+        first, second = jax.random.split(key)
+        return layer_of(first, latent_dim, WIDTH), layer_of(second, WIDTH, 1)
+
+    def apart(self, model: Mixture, codes: jax.Array, prior: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """How surely the critic calls codes codes, with a gradient in the codes; and its own log-loss."""
+        critic = model.weights.extra
+        missed = jax.nn.softplus(-_score(jax.lax.stop_gradient(critic), codes)).mean()
+        own = jax.nn.softplus(_score(critic, jax.lax.stop_gradient(codes))) + jax.nn.softplus(-_score(critic, prior))
+        return missed, own.mean()
+
+
+def _score(critic: tuple[Layer, Layer], z: jax.Array) -> jax.Array:
+    """The log-odds that z is a draw of the prior."""
+    first, second = critic
+    return second(jnp.tanh(first(z)))[:, 0]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AAE(MixtureEstimator):
+    """The adversarial autoencoder (Makhzani et al. 2016), given the immutable features.
+
+    The encoder is deterministic. `log_density` is a bound as in the others: a scale of q(z|x) is trained for it alone.
+
+    Parameters
+    ----------
+    penalty
+        The weight of misleading the critic. Other parameters as for `CHVAE`.
+    """
+
+    penalty: float = 10.0
+
+    def _objective(self, columns: Columns) -> Objective:
+        return Adversary(self.penalty)
+
+    def _check(self) -> None:
+        super()._check()
+        check_number("penalty", self.penalty, least=0.0)

@@ -1,0 +1,53 @@
+"""What training minimises: the members of the autoencoder family differ in it, and in the columns that are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from attain.density.bounds import Terms
+from attain.density.training import Metrics, Schedule
+
+if TYPE_CHECKING:
+    from attain.density.mixture import Mixture
+
+
+class Objective(Protocol):
+    """A loss of a model on a batch: hashable, as it is part of what is compiled."""
+
+    def initial(self, key: jax.Array, latent_dim: int) -> Any:
+        """Weights of its own, which are trained with the model's; None for none."""
+        ...
+
+    def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
+        """The scalar to minimise on compact rows, and its terms by name, for `train`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The negative evidence lower bound, −Σ reconstruction + β Σ max(KL_z, free bits) + KL_c, with β = `weight`."""
+
+    weight: float = 1.0
+
+    def initial(self, key: jax.Array, latent_dim: int) -> None:
+        """Nothing."""
+
+    def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
+        """The bound at the weight of the schedule."""
+        metrics = averaged(model.terms(batch, key, schedule.temperature))
+        paid = jnp.maximum(metrics["kl_latent"], schedule.free_bits).sum()
+        # Only the KL over z is warmed up: without the cost of c, rows settle in components for no good reason.
+        beta = self.weight * schedule.beta
+        return -metrics["reconstruction"].sum() + beta * paid + metrics["kl_component"], metrics
+
+
+BOUND = Bound()
+
+
+def averaged(terms: Terms) -> Metrics:
+    """The parts of the bound, averaged over rows."""
+    return {name: getattr(terms, name).mean(axis=0) for name in Terms._fields}

@@ -1,0 +1,134 @@
+"""The autoencoder with arbitrary conditioning: any columns are given, and one fit serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from attain.core.errors import DataError
+from attain.core.frames import Frame
+from attain.density.columns import Columns
+from attain.density.densities.base import given_columns
+from attain.density.estimator import MixtureEstimator, completed
+from attain.density.mixture import Mixture
+from attain.density.objective import Bound, Objective
+from attain.density.training import Metrics, Schedule
+from attain.schema import Schema
+
+
+@dataclass(frozen=True)
+class AnyGiven(Bound):
+    """The bound for columns that are given at random, other ones for every row.
+
+    Half of the rows are given the immutable columns. Of the others, each draws a share from [0, 1], and each column is
+    given with that probability.
+    """
+
+    positions: tuple[int, ...] = ()
+    """The column of the schema that each compact column belongs to; the conditions are the same columns again."""
+    immutable: tuple[int, ...] = ()
+
+    def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
+        """The bound of the columns that are not given, given the others."""
+        kind_key, share_key, mask_key, rest = jax.random.split(key, 4)
+        rows, columns = batch.shape[0], max(self.positions) + 1
+        share = jax.random.uniform(share_key, (rows, 1))
+        drawn = jax.random.uniform(mask_key, (rows, columns)) < share
+        usual = jnp.isin(jnp.arange(columns), jnp.array(self.immutable, int))
+        held = jnp.where(jax.random.bernoulli(kind_key, 0.5, (rows, 1)), usual, drawn)[:, jnp.array(self.positions)]
+        width = len(self.positions)
+        masked = jnp.concatenate(
+            [jnp.where(held, jnp.nan, batch[:, :width]), jnp.where(held, batch[:, width:], jnp.nan)], axis=1
+        )
+        return super().loss(model, masked, rest, schedule)
+
+
+class VAEAC(MixtureEstimator):
+    """The autoencoder with arbitrary conditioning (Ivanov et al. 2019): p(other columns | given columns) for any.
+
+    It is trained with columns given at random, half of the time the schema's immutable ones. Encoder and decoder see
+    the given cells and which they are; the prior of z is N(0, I), since a decoder that sees the given cells can be that
+    of any conditional prior. `log_density` and `sample` take `given`, the names of the columns that are held fixed, and
+    `for_schema` is the same model for other immutable columns. Parameters as for `CHVAE`.
+    """
+
+    any_given: ClassVar[bool] = True
+
+    def for_schema(self, schema: Schema) -> Self:
+        """This fitted model for a schema that differs in what is immutable; nothing is trained."""
+        self._check_fitted()
+        for own, its in zip(self.schema_, schema, strict=True):
+            if replace(own, immutable=its.immutable) != its:
+                raise DataError(f"column {its.name!r} differs in more than what is immutable; fit the model again")
+        other = copy(self)
+        other.schema = other.schema_ = schema
+        return other
+
+    def log_density(self, X: Frame, samples: int = 100, *, given: Iterable[str] | None = None) -> np.ndarray:
+        """A lower bound of log p(other columns | given columns) of each row (n,); the immutable ones by default."""
+        values = self._values(X)
+        held = sorted(given_columns(self.schema_, given))
+        rows = self._given(self.columns_, values, held)
+        values = values.copy()
+        values[:, held] = np.nan
+        return self._bounded(rows, self.columns_.log_base(values), samples)[0]
+
+    def sample(
+        self, conditions: Frame, n: int = 1, *, given: Iterable[str] | None = None, random_state: Any = None
+    ) -> np.ndarray:
+        """`n` draws for each row, one after the other, as rows of the matrix; given columns are copied."""
+        values = self._values(conditions)
+        held = given_columns(self.schema_, given)
+        drawn = self._drawn(values, self._given(self.columns_, values, sorted(held)), n, random_state)
+        modelled = _modelled(self.schema_)
+        free = [place for place, j in enumerate(modelled) if j not in held]
+        rows = np.repeat(values, n, axis=0)
+        return completed(drawn[:, free], rows, self.schema_, [modelled[place] for place in free])
+
+    def _columns(self, schema: Schema, values: np.ndarray) -> Columns:
+        modelled = _modelled(schema)
+        found = Columns.fit(schema, values, free=modelled, given=modelled, likelihoods=self.likelihoods)
+        # a cell may be left out of either half: the network is told
+        return Columns(found.free, found.conditions, tuple(range(2 * found.width)), found.names)
+
+    def _compact(self, columns: Columns, values: np.ndarray, schema: Schema) -> np.ndarray:
+        return self._given(columns, values, schema.immutable_columns)
+
+    def _given(self, columns: Columns, values: np.ndarray, held: Iterable[int]) -> np.ndarray:
+        """Compact rows with the held columns among the conditions and all others among the modelled ones."""
+        rows = columns.prepare(values)
+        given = np.isin(_positions(columns), list(held))
+        rows[:, : columns.width][:, given] = np.nan
+        rows[:, columns.width :][:, ~given] = np.nan
+        return rows
+
+    def _objective(self, columns: Columns) -> Objective:
+        immutable = tuple(int(j) for j in self.schema.immutable_columns)
+        return AnyGiven(positions=_positions(columns), immutable=immutable)
+
+    def _free(self, cells: np.ndarray) -> np.ndarray:
+        return cells[:, self._places]
+
+    def _of_modelled(self, gradient: np.ndarray) -> np.ndarray:
+        whole = np.zeros((len(gradient), len(_modelled(self.schema_))), gradient.dtype)
+        whole[:, self._places] = gradient
+        return whole
+
+    @property
+    def _places(self) -> np.ndarray:
+        """Where the free columns are among those that are modelled."""
+        return np.flatnonzero(np.isin(_modelled(self.schema_), self.schema_.free_columns))
+
+
+def _modelled(schema: Schema) -> list[int]:
+    return [j for j, feature in enumerate(schema) if feature.derived is None]
+
+
+def _positions(columns: Columns) -> tuple[int, ...]:
+    return tuple(j for block in columns.free for j in block.positions)

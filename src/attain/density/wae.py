@@ -1,0 +1,58 @@
+"""The Wasserstein autoencoder with maximum mean discrepancy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from attain.core.checks import check_number
+from attain.density.aggregated import Aggregated
+from attain.density.columns import Columns
+from attain.density.estimator import MixtureEstimator
+from attain.density.mixture import Mixture
+from attain.density.objective import Objective
+
+
+def mean_discrepancy(x: jax.Array, y: jax.Array) -> jax.Array:
+    """The unbiased estimate of MMD² between two samples (n, k), for k(a, b) = C / (C + ‖a − b‖²) with C = 2k."""
+    size, n = 2.0 * x.shape[1], x.shape[0]
+
+    def kernel(a: jax.Array, b: jax.Array) -> jax.Array:
+        squares = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * a @ b.T
+        return size / (size + jnp.maximum(squares, 0.0))
+
+    within = (kernel(x, x).sum() + kernel(y, y).sum() - 2 * n) / (n * (n - 1))
+    return within - 2 * kernel(x, y).mean()
+
+
+@dataclass(frozen=True)
+class Discrepancy(Aggregated):
+    """The distance of codes from the prior is their maximum mean discrepancy."""
+
+    def apart(self, model: Mixture, codes: jax.Array, prior: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """MMD² of codes and draws of the prior."""
+        return mean_discrepancy(codes, prior), jnp.zeros((), codes.dtype)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class WAE(MixtureEstimator):
+    """The Wasserstein autoencoder (Tolstikhin et al. 2018) with MMD, given the immutable features.
+
+    The encoder is deterministic. `log_density` is a bound as in the others: a scale of q(z|x) is trained for it alone.
+
+    Parameters
+    ----------
+    penalty
+        The weight of the MMD between codes and prior. Other parameters as for `CHVAE`.
+    """
+
+    penalty: float = 100.0
+
+    def _objective(self, columns: Columns) -> Objective:
+        return Discrepancy(self.penalty)
+
+    def _check(self) -> None:
+        super()._check()
+        check_number("penalty", self.penalty, least=0.0)

@@ -1,0 +1,93 @@
+"""The binned likelihood: at zero weights it is the column's histogram, and weights tilt it as its formula says."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from attain import densities
+from attain.density.likelihoods import Binned
+from attain.schema import Feature, Schema
+
+FEATURES = (
+    Feature("visits", "count", special={-1: "never asked", -2: "refused"}),
+    Feature("trades", "count", special={-9: "no record"}),
+)
+CELLS = np.column_stack([
+    np.repeat([0.0, 1.0, 2.0, 7.0, -1.0, np.nan], [40, 30, 20, 6, 3, 1]),
+    np.repeat([3.0, -9.0, 5.0], [30, 60, 10]),
+])  # fmt: skip
+
+
+def raw(fitted: Binned, weights: float = 0.0) -> np.ndarray:
+    return np.full((1, fitted.outputs), weights)
+
+
+def probabilities(fitted: Binned, x: np.ndarray, weights: float = 0.0) -> np.ndarray:
+    return np.exp(np.asarray(fitted.log_prob(fitted.parameters(jnp.asarray(raw(fitted, weights))), x)))
+
+
+def test_without_weights_it_is_the_histogram() -> None:
+    fitted = Binned.fit(FEATURES, CELLS)
+    # half a row is added to each state: the values seen, both codes, 3 to 6 together, and the tail above 7
+    assert probabilities(fitted, np.array([[0.0, 3.0]]))[0, 0] == pytest.approx(40.5 / (99 + 8 / 2), rel=1e-5)
+    assert probabilities(fitted, np.array([[-2.0, 3.0]]))[0, 0] == pytest.approx(0.5 / (99 + 8 / 2), rel=1e-5)
+    assert probabilities(fitted, np.array([[4.0, 3.0]]))[0, 0] == pytest.approx(0.5 / (99 + 8 / 2) / 4, rel=1e-5)
+
+
+def test_it_has_the_marginals_of_the_other_densities() -> None:
+    rng = np.random.default_rng(0)
+    schema = Schema((Feature("share", "positive"), Feature("debt", "real", step=0.5), Feature("age", "count")))
+    values = np.column_stack([
+        np.maximum(rng.normal(size=500), 0.0), np.round(rng.normal(3, 4, 500)) / 2, rng.poisson(30.0, 500)
+    ])  # fmt: skip
+    parts = [Binned.fit(schema.features[:2], values[:, :2]), Binned.fit(schema.features[2:], values[:, 2:])]
+    found = sum(
+        np.log(probabilities(part, values[:, start : start + part.columns])).sum(axis=1)
+        for part, start in zip(parts, (0, 2), strict=True)
+    )
+    marginals = densities.TreeDensity(schema, max_depth=0).fit(values).log_density(values)
+    # the histogram of an autoencoder may have fewer intervals
+    assert found.mean() == pytest.approx(marginals.mean(), abs=0.05)
+
+
+def test_the_probability_of_a_bin_is_tilted_by_its_functions() -> None:
+    fitted = Binned.fit(FEATURES, CELLS)
+    x = np.array([[0.0, -9.0], [1.0, 3.0], [2.0, 5.0], [7.0, 3.0], [-1.0, 3.0], [-2.0, 3.0]])
+    bins = fitted.normalise(x).astype(int)
+    for column in range(2):
+        phi = fitted.phi[column].sum(axis=1)
+        tilted = np.exp(fitted.log_share[column] + 0.7 * phi)
+        expected = probabilities(fitted, x)[:, column] * np.exp(0.7 * phi[bins[:, column]]) / tilted.sum()
+        assert probabilities(fitted, x, 0.7)[:, column] == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_typical_value_is_the_median_or_a_code_that_is_more_probable() -> None:
+    typical = Binned.fit(FEATURES, CELLS).typical(raw(Binned.fit(FEATURES, CELLS)))[0]
+    assert np.round(typical[0]) == np.nanmedian(CELLS[CELLS[:, 0] >= 0, 0])
+    assert typical[1] == -9.0
+    rng = np.random.default_rng(1)
+    column = rng.lognormal(0.0, 2.0, (2000, 1))
+    fitted = Binned.fit([Feature("income", "positive")], column)
+    assert fitted.typical(raw(fitted))[0, 0] == pytest.approx(np.median(column), rel=0.05)
+
+
+def test_the_typical_value_moves_without_jumps() -> None:
+    column = np.random.default_rng(2).poisson(6.0, (3000, 1)).astype(float)
+    fitted = Binned.fit([Feature("trades", "count")], column)
+    weights = np.zeros((2001, fitted.outputs))
+    weights[:, 0] = np.linspace(-4, 4, 2001)  # of the normal score
+    moved = fitted.typical(weights)[:, 0]
+    assert np.abs(np.diff(moved)).max() < 0.05
+    assert (np.diff(moved) >= 0).all()
+    assert moved[0] < 1.0 < 14.0 < moved[-1]
+
+
+def test_draws_are_values_of_the_data_to_the_last_bit() -> None:
+    column = np.random.default_rng(3).choice([0.1, 0.3, 1 / 3, -5.0], (400, 1), p=[0.4, 0.3, 0.2, 0.1])
+    fitted = Binned.fit([Feature("rate", "real", special={-5: "none"})], column)
+    parameters = fitted.parameters(jnp.zeros((5000, fitted.outputs)))
+    draws = fitted.in_units(np.asarray(fitted.sample(jax.random.key(0), parameters)))[:, 0]
+    shares = [(draws == value).mean() for value in (0.1, 0.3, 1 / 3, -5.0)]
+    assert sum(shares) > 0.98
+    assert np.abs(np.array(shares) - [(column == v).mean() for v in (0.1, 0.3, 1 / 3, -5.0)]).max() < 0.03
