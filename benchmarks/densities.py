@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from attain import densities
-from attain.core.intervals import mean_interval, resampled, times_drawn
+from attain.core.intervals import mean_interval
 from attain.datasets import load_adult, load_compas, load_german, load_gmsc, load_heloc
 from attain.density import CHVAE
 from attain.density.rows import on_steps
+from attain.metrics import judge
 from attain.schema import Schema
 from attain.tables import Table
 from benchmarks import report
@@ -50,44 +50,6 @@ MODELS: dict[str, Callable[[Schema], Any]] = {
 SPLIT, SHARE = 0, 0.7
 """The first 70 % of HELOC in this order served to choose the tree density's settings, the rest for nothing before."""
 LARGEST, PEOPLE = 30_000, 2_500
-FOLDS = 5
-
-
-class Judged(NamedTuple):
-    """The judge's AUC, with the 95 % bootstrap interval over people."""
-
-    auc: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.auc:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-
-def judge(real: np.ndarray, drawn: np.ndarray) -> Judged:
-    """How well boosted trees tell draws from real rows; row i of both belongs to person i, and to one fold."""
-    fold = np.random.default_rng(0).permutation(len(real)) % FOLDS
-    scores = np.zeros((2, len(real)))
-    for held in range(FOLDS):
-        rest, apart = fold != held, fold == held
-        trees = HistGradientBoostingClassifier(
-            max_iter=100, max_leaf_nodes=15, early_stopping=False, random_state=0
-        ).fit(np.concatenate([real[rest], drawn[rest]]), np.repeat([0, 1], rest.sum()))
-        scores[:, apart] = [trees.decision_function(rows[apart]) for rows in (real, drawn)]
-    compared = [_comparisons(*scores[:, fold == held]) for held in range(FOLDS)]
-
-    def auc(times: np.ndarray) -> float:
-        parts = [(times[fold == k], wins) for k, wins in enumerate(compared)]
-        return float(sum(t @ wins @ t for t, wins in parts) / sum(t.sum() ** 2 for t, _ in parts))
-
-    drawn_times = times_drawn(next(resampled(len(real), 200, 0, rows=200)))
-    low, high = np.quantile([auc(times) for times in drawn_times], [0.025, 0.975])
-    return Judged(auc(np.ones(len(real))), float(low), float(high))
-
-
-def _comparisons(real: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """For each pair 1 where the draw has the higher score, and a half where both are equal."""
-    return np.asarray((drawn[None] > real[:, None]) + 0.5 * (drawn[None] == real[:, None]), dtype=np.float32)
 
 
 def timed(function: Callable[[], Any]) -> tuple[Any, float]:

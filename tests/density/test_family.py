@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,8 +65,8 @@ def test_a_weighted_bound_is_the_bound_with_more_of_the_divergence() -> None:
     one, batch = model(Bound())
     weighted, _ = model(Bound(weight=4.0))
     key = jax.random.key(3)
-    loss, terms = jax.jit(one.loss)(one.weights, batch, key, SCHEDULE)
-    heavier, _ = jax.jit(weighted.loss)(one.weights, batch, key, SCHEDULE)
+    loss, terms = eqx.filter_jit(one.loss)(one.weights, batch, key, SCHEDULE)
+    heavier, _ = eqx.filter_jit(weighted.loss)(one.weights, batch, key, SCHEDULE)
     assert float(heavier - loss) == pytest.approx(3 * float(terms["kl_latent"].sum()), rel=1e-4)
 
 
@@ -130,7 +131,8 @@ def test_one_fit_knows_each_column_given_the_others(any_given: Any) -> None:
 
 def test_one_fit_explains_with_any_columns_immutable(any_given: Any) -> None:
     train = rows()
-    refused = train[train[:, 0] + train[:, 1] < -0.5][:8]
+    total = train[:, 0] + train[:, 1]
+    refused = train[(total < 0) & (total > -0.25)][:8]
     frame = frame_of(refused)
     for immutable in ((), ("x",), ("y", "group")):
         schema = SCHEMA.change(immutable, immutable=True)
@@ -148,10 +150,9 @@ def test_a_schema_that_differs_otherwise_is_refused(any_given: Any) -> None:
         any_given.for_schema(SCHEMA.change("x", bounds=(0, 1)))
 
 
-@pytest.mark.parametrize(("name", "parameter"), [("BetaVAE", "beta"), ("WAE", "penalty"), ("AAE", "penalty")])
-def test_wrong_weights_are_refused(name: str, parameter: str) -> None:
-    with pytest.raises(AttainError, match=f"{parameter} must be a number ≥ 0, got -1"):
-        getattr(density, name)(SCHEMA, **{parameter: -1}).fit(rows(50))
+def test_a_negative_weight_is_refused() -> None:
+    with pytest.raises(AttainError, match="beta must be a number ≥ 0, got -1"):
+        density.BetaVAE(SCHEMA, beta=-1).fit(rows(50))
 
 
 def _small(name: str) -> Callable[[Schema], Any]:

@@ -30,6 +30,15 @@ examples:
 def register(commands: Any) -> None:
     """Adds the command to the parser."""
     command = add_command(commands, "compare", _HELP, _EPILOG)
+    add_inputs(command)
+    command.add_argument(
+        "--methods", metavar="A,B", default=_METHODS, help=f"methods, separated by commas (default {_METHODS})"
+    )
+    command.set_defaults(run=run)
+
+
+def add_inputs(command: argparse.ArgumentParser) -> None:
+    """Adds data, model and output of a comparison: see `inputs`."""
     command.add_argument("train", metavar="TRAIN", nargs="?", help="the training data, CSV or Parquet")
     command.add_argument("people", metavar="PEOPLE", nargs="?", help="the people to explain, CSV or Parquet")
     command.add_argument("--demo", action="store_true", help="use German credit, a gradient boosting model, 20 people")
@@ -39,33 +48,36 @@ def register(commands: Any) -> None:
     command.add_argument("--label", metavar="COLUMN", help="column with the true labels, as the model names them")
     command.add_argument("--test", metavar="DATA", help="people that neither model nor method has seen")
     command.add_argument("--schema", metavar="S.toml", help="the schema (default: inferred from TRAIN)")
-    command.add_argument(
-        "--methods", metavar="A,B", default=_METHODS, help=f"methods, separated by commas (default {_METHODS})"
-    )
     command.add_argument("--constraints", metavar="C.toml", help="constraints of the call")
     command.add_argument("--out", metavar="OUT", help="output folder for table, plot and page")
     command.add_argument("--seed", type=int, default=0, help="seed of methods and intervals (default 0)")
     add_levels(command)
     add_reading(command)
     add_json(command)
-    command.set_defaults(run=run)
+
+
+def inputs(given: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `compare_methods` but for the methods; checks the seed, and that plots can be drawn."""
+    from attain.core.drawing import style
+    from attain.core.errors import AttainError
+
+    if given.seed < 0:
+        raise AttainError(f"--seed must be an integer ≥ 0, got {given.seed}")
+    if given.out is not None:
+        style()  # raises before the long work if Matplotlib is not installed
+    return {**(_demo(given) if given.demo else _data(given)), "random_state": given.seed}
 
 
 def run(given: argparse.Namespace) -> int:
     """Compares, writes and reports; returns the exit code."""
     from attain.cli.terminal import say, say_json, width
-    from attain.core.drawing import style
     from attain.core.errors import AttainError
     from attain.metrics import compare_methods
 
-    if given.seed < 0:
-        raise AttainError(f"--seed must be an integer ≥ 0, got {given.seed}")
     methods = [name.strip() for name in given.methods.split(",") if name.strip()]
     if not methods:
         raise AttainError("--methods must name at least one method, such as growing-spheres")
-    if given.out is not None:
-        style()  # raises before the long work if Matplotlib is not installed
-    comparison = compare_methods(methods, **(_demo(given) if given.demo else _data(given)), random_state=given.seed)
+    comparison = compare_methods(methods, **inputs(given))
     written = [] if given.out is None else [str(path) for path in comparison.write(given.out)]
     if given.json:
         tables = {"pairs": comparison.paired(), "broken_laws": comparison.broken_laws}
@@ -117,7 +129,7 @@ def _data(given: argparse.Namespace) -> dict[str, Any]:
     needed = {"TRAIN": given.train, "PEOPLE": given.people, "--model": given.model, "--target": given.target}
     missing = [name for name, value in needed.items() if value is None]
     if missing:
-        raise AttainError(f"compare needs {', '.join(missing)}; `attain compare --demo` needs no files")
+        raise AttainError(f"{given.command} needs {', '.join(missing)}; `attain {given.command} --demo` needs no files")
     schema = _schema(given)
 
     def read(path: str, label: str | None) -> Any:

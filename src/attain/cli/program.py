@@ -9,7 +9,22 @@ import sys
 from collections.abc import Sequence
 
 import attain
-from attain.cli import audit, compare, demo, evaluate, explain, fit, inspect, laws, letter, menu, report, schema, serve
+from attain.cli import (
+    audit,
+    capacity,
+    compare,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    inspect,
+    laws,
+    letter,
+    menu,
+    report,
+    schema,
+    serve,
+)
 from attain.cli.arguments import Formatter, Parser
 from attain.cli.config import expanded
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
@@ -18,7 +33,7 @@ from attain.cli.terminal import printable
 from attain.core.errors import AttainError
 
 _ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->", "“": '"', "”": '"'}
-_COMMANDS = (schema, laws, fit, explain, menu, serve, letter, report, evaluate, compare, audit, inspect, demo)
+_COMMANDS = (schema, laws, fit, explain, menu, serve, letter, report, evaluate, compare, capacity, audit, inspect, demo)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from attain.core.checks import check_number
 from attain.density.aggregated import Aggregated
 from attain.density.columns import Columns
 from attain.density.estimator import MixtureEstimator
@@ -50,15 +49,11 @@ class AAE(MixtureEstimator):
 
     Parameters
     ----------
-    penalty
+    beta
         The weight of misleading the critic. Other parameters as for `CHVAE`.
     """
 
-    penalty: float = 10.0
+    beta: float = 10.0
 
     def _objective(self, columns: Columns) -> Objective:
-        return Adversary(self.penalty)
-
-    def _check(self) -> None:
-        super()._check()
-        check_number("penalty", self.penalty, least=0.0)
+        return Adversary(self.beta)

@@ -35,6 +35,8 @@ class CHVAE(MixtureEstimator):
     estimator
         How the expectation over components is taken in training: `exact` sums over them, `relaxed` draws a
         Gumbel-softmax that anneals from 1 to 0.1. The sum has less noise and no bias.
+    beta
+        The weight of the KL over z; 1 is the evidence lower bound.
     warm_up, free_bits
         Against posterior collapse: the share of epochs over which the weight of the KL over z rises to 1, and nats per
         latent dimension that cost nothing.

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from sklearn.utils import check_random_state
 
+from attain.core.checks import check_number
 from attain.core.errors import DataError, FileError
 from attain.core.frames import Frame
 from attain.core.progress import track
@@ -20,7 +21,7 @@ from attain.density.forked import check_not_forked
 from attain.density.likelihoods import Family
 from attain.density.mixture import Estimator, Mixture
 from attain.density.network import Network
-from attain.density.objective import BOUND, Objective
+from attain.density.objective import Bound, Objective
 from attain.density.plots import DensityPlots
 from attain.density.rows import ReadsRows, check_enough, with_derived
 from attain.density.tiles import in_tiles
@@ -57,6 +58,7 @@ class MixtureEstimator(ReadsRows):
     epochs: int | None = None
     batch_size: int | None = None
     learning_rate: float = 8e-3
+    beta: float = 1.0
     warm_up: float = 0.1
     free_bits: float = 0.0
     patience: int | None = None
@@ -278,7 +280,7 @@ class MixtureEstimator(ReadsRows):
 
     def _objective(self, columns: Columns) -> Objective:
         """What training minimises."""
-        return BOUND
+        return Bound(weight=self.beta)
 
     def _free(self, cells: np.ndarray) -> np.ndarray:
         """The free cells (n, f) among those of the modelled columns."""
@@ -325,6 +327,7 @@ class MixtureEstimator(ReadsRows):
             raise DataError(f"likelihoods must be 'binned' or 'paper', got {self.likelihoods!r}")
         if not 0 < self.learning_rate < np.inf:
             raise DataError(f"learning_rate must be a number > 0, got {self.learning_rate!r}")
+        check_number("beta", self.beta, least=0.0)
         if not 0 < self.validation < 1:
             raise DataError(f"validation must be a number between 0 and 1, got {self.validation!r}")
 

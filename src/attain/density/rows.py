@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from attain.core.errors import DataError
+from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.schema import Schema
 from attain.tables import Table
@@ -40,6 +40,27 @@ class ReadsRows(BaseEstimator):
     def _check_fitted(self) -> None:
         if not hasattr(self, "schema_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+
+def modelled_columns(schema: Schema) -> list[int]:
+    """The positions of all columns but derived ones."""
+    return [j for j, feature in enumerate(schema) if feature.derived is None]
+
+
+def given_columns(schema: Schema, given: Iterable[str] | None) -> frozenset[int]:
+    """The positions of the columns that are given: by default the immutable ones."""
+    if given is None:
+        return frozenset(int(j) for j in schema.immutable_columns)
+    if isinstance(given, str):
+        raise DataError(f"given must be a list of column names, got the string {given!r}")
+    names = list(given)
+    unknown = [name for name in names if name not in schema]
+    if unknown:
+        raise DataError(f"given names columns that the schema does not have: {listed(unknown)}")
+    derived = [name for name in names if schema[name].derived is not None]
+    if derived:
+        raise DataError(f"given names derived columns: {listed(derived)}; name the columns they are computed from")
+    return frozenset(schema.position(name) for name in names)
 
 
 def with_derived(rows: np.ndarray, schema: Schema) -> np.ndarray:

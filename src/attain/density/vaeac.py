@@ -14,10 +14,10 @@ import numpy as np
 from attain.core.errors import DataError
 from attain.core.frames import Frame
 from attain.density.columns import Columns
-from attain.density.densities.base import given_columns
 from attain.density.estimator import MixtureEstimator, completed
 from attain.density.mixture import Mixture
 from attain.density.objective import Bound, Objective
+from attain.density.rows import given_columns, modelled_columns
 from attain.density.training import Metrics, Schedule
 from attain.schema import Schema
 
@@ -86,13 +86,13 @@ class VAEAC(MixtureEstimator):
         values = self._values(conditions)
         held = given_columns(self.schema_, given)
         drawn = self._drawn(values, self._given(self.columns_, values, sorted(held)), n, random_state)
-        modelled = _modelled(self.schema_)
+        modelled = modelled_columns(self.schema_)
         free = [place for place, j in enumerate(modelled) if j not in held]
         rows = np.repeat(values, n, axis=0)
         return completed(drawn[:, free], rows, self.schema_, [modelled[place] for place in free])
 
     def _columns(self, schema: Schema, values: np.ndarray) -> Columns:
-        modelled = _modelled(schema)
+        modelled = modelled_columns(schema)
         found = Columns.fit(schema, values, free=modelled, given=modelled, likelihoods=self.likelihoods)
         # a cell may be left out of either half: the network is told
         return Columns(found.free, found.conditions, tuple(range(2 * found.width)), found.names)
@@ -110,24 +110,20 @@ class VAEAC(MixtureEstimator):
 
     def _objective(self, columns: Columns) -> Objective:
         immutable = tuple(int(j) for j in self.schema.immutable_columns)
-        return AnyGiven(positions=_positions(columns), immutable=immutable)
+        return AnyGiven(weight=self.beta, positions=_positions(columns), immutable=immutable)
 
     def _free(self, cells: np.ndarray) -> np.ndarray:
         return cells[:, self._places]
 
     def _of_modelled(self, gradient: np.ndarray) -> np.ndarray:
-        whole = np.zeros((len(gradient), len(_modelled(self.schema_))), gradient.dtype)
+        whole = np.zeros((len(gradient), len(modelled_columns(self.schema_))), gradient.dtype)
         whole[:, self._places] = gradient
         return whole
 
     @property
     def _places(self) -> np.ndarray:
         """Where the free columns are among those that are modelled."""
-        return np.flatnonzero(np.isin(_modelled(self.schema_), self.schema_.free_columns))
-
-
-def _modelled(schema: Schema) -> list[int]:
-    return [j for j, feature in enumerate(schema) if feature.derived is None]
+        return np.flatnonzero(np.isin(modelled_columns(self.schema_), self.schema_.free_columns))
 
 
 def _positions(columns: Columns) -> tuple[int, ...]:

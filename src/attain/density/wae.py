@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from attain.core.checks import check_number
 from attain.density.aggregated import Aggregated
 from attain.density.columns import Columns
 from attain.density.estimator import MixtureEstimator
@@ -44,15 +43,11 @@ class WAE(MixtureEstimator):
 
     Parameters
     ----------
-    penalty
+    beta
         The weight of the MMD between codes and prior. Other parameters as for `CHVAE`.
     """
 
-    penalty: float = 100.0
+    beta: float = 100.0
 
     def _objective(self, columns: Columns) -> Objective:
-        return Discrepancy(self.penalty)
-
-    def _check(self) -> None:
-        super()._check()
-        check_number("penalty", self.penalty, least=0.0)
+        return Discrepancy(self.beta)

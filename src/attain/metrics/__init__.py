@@ -8,12 +8,15 @@ modules differ: `likeness` and `two_sample` have figures of all answers together
 from attain.core.groups import bands
 from attain.core.intervals import Interval, mean_interval, mean_intervals, share_interval
 from attain.metrics import measures
+from attain.metrics.capacity import Capacity, capacity
+from attain.metrics.certificate import certified_distance
 from attain.metrics.comparison import MethodComparison, compare_methods
 from attain.metrics.context import AnswerMatrix, EvaluationContext
 from attain.metrics.density import log_density
 from attain.metrics.distances import distance, gower_distance, latent_distance, mad_distance
 from attain.metrics.evaluation import Background, Evaluation, evaluate
 from attain.metrics.groups import RecourseGap, recourse_gap
+from attain.metrics.judge import Judged, judge
 from attain.metrics.justification import justified
 from attain.metrics.laws import possible
 from attain.metrics.likeness import correlation, spread
@@ -34,15 +37,19 @@ __all__ = [
     "DEFAULT",
     "AnswerMatrix",
     "Background",
+    "Capacity",
     "Copied",
     "Evaluation",
     "EvaluationContext",
     "Interval",
+    "Judged",
     "Measure",
     "MethodComparison",
     "RecourseGap",
     "TwoSample",
     "bands",
+    "capacity",
+    "certified_distance",
     "changed",
     "closest_training_distance",
     "compare_methods",
@@ -56,6 +63,7 @@ __all__ = [
     "gower_distance",
     "holm",
     "in_largest_component",
+    "judge",
     "justified",
     "latent_distance",
     "local_outlier_factor",

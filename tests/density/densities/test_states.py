@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from attain.core.errors import DataError, FileError
-from attain.density.densities.states import MISSING, States
+from attain.density.histograms.states import MISSING, States
 from attain.schema import Feature
 
 GENERATOR = np.random.default_rng(0)

@@ -13,8 +13,7 @@ from attain.core.checks import check_integer
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.density.autoencoder import State
-from attain.density.densities.base import given_columns
-from attain.density.rows import ReadsRows, on_steps, with_derived
+from attain.density.rows import ReadsRows, given_columns, modelled_columns, on_steps, with_derived
 from attain.schema import Schema
 
 
@@ -85,7 +84,7 @@ class AutoencoderDensity(ReadsRows):
         seed = self.random_state if random_state is None else random_state
         rows = np.array(self.autoencoder_.sample(values, n, random_state=seed, **named), dtype=np.float64)
         held = given_columns(self.schema_, given)
-        drawn = [j for j, feature in enumerate(self.schema_) if feature.derived is None and j not in held]
+        drawn = [j for j in modelled_columns(self.schema_) if j not in held]
         return with_derived(on_steps(rows, self.schema_, drawn), self.schema_)
 
     def state(self) -> State:

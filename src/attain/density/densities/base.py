@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state
 
 from attain.core.arrays import FloatArray
 from attain.core.checks import check_integer
-from attain.core.errors import DataError, FileError, listed
+from attain.core.errors import FileError
 from attain.core.frames import Frame
 from attain.density.autoencoder import State
-from attain.density.densities.states import Coded, States
-from attain.density.rows import ReadsRows, check_enough, with_derived
+from attain.density.histograms.states import Coded, States
+from attain.density.rows import ReadsRows, check_enough, given_columns, modelled_columns, with_derived
 from attain.density.uniforms import Keys, row_keys
 from attain.schema import Schema
 
@@ -40,7 +40,7 @@ class StateDensity(ReadsRows, abc.ABC):
         self._check_schema()
         self._check()
         schema, values = self._read(X)
-        modelled = _modelled(schema)
+        modelled = modelled_columns(schema)
         check_enough(values, modelled)
         self._columns = {j: States.fit(schema.features[j], values[:, j]) for j in modelled}
         self._learn(schema, values, self._encode(values))
@@ -97,7 +97,7 @@ class StateDensity(ReadsRows, abc.ABC):
         try:
             self._columns = {
                 j: States.restored(self.schema.features[j], under(f"states.{j:04d}", arrays))
-                for j in _modelled(self.schema)
+                for j in modelled_columns(self.schema)
             }
             self._take(facts, arrays)
         except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -136,22 +136,6 @@ class StateDensity(ReadsRows, abc.ABC):
         """Takes back what `_given_up` gave."""
 
 
-def given_columns(schema: Schema, given: Iterable[str] | None) -> frozenset[int]:
-    """The positions of the columns that are given: by default the immutable ones."""
-    if given is None:
-        return frozenset(int(j) for j in schema.immutable_columns)
-    if isinstance(given, str):
-        raise DataError(f"given must be a list of column names, got the string {given!r}")
-    names = list(given)
-    unknown = [name for name in names if name not in schema]
-    if unknown:
-        raise DataError(f"given names columns that the schema does not have: {listed(unknown)}")
-    derived = [name for name in names if schema[name].derived is not None]
-    if derived:
-        raise DataError(f"given names derived columns: {listed(derived)}; name the columns they are computed from")
-    return frozenset(schema.position(name) for name in names)
-
-
 def seed_of(random_state: Any) -> int:
     """A seed from whatever scikit-learn takes as `random_state`."""
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -160,7 +144,3 @@ def seed_of(random_state: Any) -> int:
 def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The arrays whose names begin with a prefix and a dot, by the rest of their names."""
     return {name[len(prefix) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{prefix}.")}
-
-
-def _modelled(schema: Schema) -> list[int]:
-    return [j for j, feature in enumerate(schema) if feature.derived is None]

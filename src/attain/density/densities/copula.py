@@ -14,8 +14,8 @@ from attain.core.checks import check_integer
 from attain.core.errors import FileError
 from attain.density.autoencoder import State
 from attain.density.densities.base import StateDensity
-from attain.density.densities.leaves import marginal
-from attain.density.densities.states import MISSING, Coded
+from attain.density.histograms.grouping import marginal
+from attain.density.histograms.states import MISSING, Coded
 from attain.density.uniforms import Keys, draw_keys, uniforms
 from attain.schema import Schema
 

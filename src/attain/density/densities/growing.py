@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
-from attain.density.densities.states import Coded
+from attain.density.histograms.states import Coded
 
 LEAF = -1
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.core.arrays import FloatArray, IndexArray
 from attain.density.densities.growing import Grown, Tree
-from attain.density.densities.states import Coded
+from attain.density.histograms.states import Coded
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +48,6 @@ class Leaves:
         found = np.searchsorted(self._ladder, leaf + u, side="right") - leaf * self.mass.shape[1]
         # rounding may put u just below 1 beyond the last state that is possible
         return np.minimum(found, self._last[leaf])
-
-
-def marginal(counts: IndexArray, possible: BoolArray) -> FloatArray:
-    """The smoothed share of each state (K,): half a row is added to each that is possible (Krichevsky–Trofimov)."""
-    share = np.where(possible, counts + 0.5, 0.0)
-    return share / share.sum()
 
 
 def smoothed(grown: Grown, states: Coded, root: FloatArray, nested: Sequence[IndexArray], strength: float) -> Leaves:

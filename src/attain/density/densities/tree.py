@@ -14,10 +14,10 @@ from attain.core.compiled import kernels
 from attain.core.errors import FileError
 from attain.density.autoencoder import State
 from attain.density.densities.base import BLOCK, StateDensity, seed_of, under
-from attain.density.densities.grouping import grouped, learned_order, nested_groups
 from attain.density.densities.growing import LEAF, Limits, Tree, grow
-from attain.density.densities.leaves import Leaves, marginal, smoothed
-from attain.density.densities.states import MISSING, Coded
+from attain.density.densities.leaves import Leaves, smoothed
+from attain.density.histograms.grouping import grouped, learned_order, marginal, nested_groups
+from attain.density.histograms.states import MISSING, Coded
 from attain.density.uniforms import Keys, draw_keys, row_keys, uniforms
 from attain.schema import Schema
 

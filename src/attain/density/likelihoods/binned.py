@@ -19,9 +19,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from attain.core.arrays import FloatArray, IndexArray
-from attain.density.densities.grouping import grouped
-from attain.density.densities.leaves import marginal
-from attain.density.densities.states import MISSING, States
+from attain.density.histograms.grouping import grouped, marginal
+from attain.density.histograms.states import MISSING, States
 from attain.density.likelihoods.base import Array, Likelihood, Support, namespace, register
 from attain.density.likelihoods.categorical import IMPOSSIBLE, Logits
 from attain.density.likelihoods.tree import static
@@ -74,7 +73,7 @@ class Binned(Likelihood):
     starts: np.ndarray
     sizes: np.ndarray
     tails: np.ndarray
-    """The states, as in `attain.density.densities.states.States`; padded."""
+    """The states, as in `attain.density.histograms.states.States`; padded."""
     features: tuple[Feature, ...] = static()
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Groups of states for splits and for smoothing, and the order in which columns are modelled."""
+"""Shares of states, groups of states for splits and for smoothing, and the order in which columns are modelled."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attain.core.arrays import FloatArray, IndexArray
-from attain.density.densities.states import Coded, States
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.density.histograms.states import Coded, States
 
 _ROWS = 20_000
 """Rows that the order of the columns is learned from; more change nothing."""
+
+
+def marginal(counts: IndexArray, possible: BoolArray) -> FloatArray:
+    """The smoothed share of each state (K,): half a row is added to each that is possible (Krichevsky–Trofimov)."""
+    share = np.where(possible, counts + 0.5, 0.0)
+    return share / share.sum()
 
 
 def grouped(states: States, counts: IndexArray, most: int) -> IndexArray:

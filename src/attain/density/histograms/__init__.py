@@ -1,0 +1,1 @@
+"""Columns as histograms: states with a base measure, and groups of states."""

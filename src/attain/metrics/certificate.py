@@ -1,0 +1,98 @@
+"""A certificate of connectedness that rests on an autoencoder alone.
+
+For an answer x̃ and a real row a, with codes z̃ and z_a and the decoder g, the triangle inequality gives
+
+    d(x̃, a) ≤ ‖x̃ − g(z̃)‖ + length of g along the line from z̃ to z_a + ‖g(z_a) − a‖.
+
+So x̃ is within ε of a real row wherever the least right side over real rows is at most ε. A larger latent space makes
+the reconstruction errors smaller and the decoded line longer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.core.checks import check_integer
+from attain.population.measuring import measured
+from attain.population.reference import Reference
+from attain.tables import without_unseen
+
+if TYPE_CHECKING:
+    from attain.density import Autoencoder
+
+
+def certified_distance(
+    answers: ArrayLike,
+    autoencoder: Autoencoder,
+    reference: Reference,
+    *,
+    nearest: int = 10,
+    steps: int = 16,
+    found: ArrayLike | None = None,
+) -> FloatArray:
+    """A bound of each answer's distance to the nearest reference row, by the autoencoder; NaN without an answer.
+
+    Parameters
+    ----------
+    autoencoder
+        A fitted one.
+    reference
+        The real rows of the desired class, in whose measuring space distances are taken.
+    nearest
+        How many real rows, those with the nearest codes, are tried for each answer; the least bound counts.
+    steps
+        The line between two codes is decoded at so many points. Any number gives a bound, and more are closer to the
+        length of the curve. Where the immutable cells of answer and real row differ, they change in the first step.
+    """
+    check_integer("nearest", nearest, 1)
+    check_integer("steps", steps, 1)
+    decoder = _Decoder(autoencoder, reference)
+
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+        if not len(reference):
+            return np.full(len(rows), np.nan)
+        return np.array([decoder.bound(row, nearest, steps) for row in rows])
+
+    return measured(answers, found, len(reference.schema), measure)
+
+
+class _Decoder:
+    """Rows and decoded rows of an autoencoder as points of the measuring space."""
+
+    def __init__(self, autoencoder: Any, reference: Reference) -> None:
+        self.autoencoder, self.reference = autoencoder, reference
+        self.real = without_unseen(autoencoder.schema_, reference.values)
+        self.codes = autoencoder.encode(self.real)
+        self.error = np.linalg.norm(self.points(self.codes.z, np.arange(len(self.real))) - reference.points, axis=1)
+
+    def points(self, z: FloatArray, owners: IndexArray) -> FloatArray:
+        """Codes decoded beside the other cells of some reference rows."""
+        return self._decoded(z, self.codes.context[owners], self.real[owners])
+
+    def _decoded(self, z: FloatArray, context: FloatArray, rows: FloatArray) -> FloatArray:
+        from attain.density import Codes
+        from attain.density.rows import with_derived
+
+        whole = rows.copy()
+        schema = self.autoencoder.schema_
+        whole[:, schema.free_columns] = self.autoencoder.decode(Codes(z, context))
+        return self.reference.space.transform(with_derived(whole, schema))
+
+    def bound(self, row: FloatArray, nearest: int, steps: int) -> float:
+        """The least bound of one answer over the real rows with the nearest codes."""
+        answer = without_unseen(self.autoencoder.schema_, row[None])
+        own = self.autoencoder.encode(answer)
+        away = ((self.codes.z - own.z) ** 2).sum(axis=1)
+        chosen = np.argsort(away, kind="stable")[:nearest]
+        shares = np.linspace(0, 1, steps + 1)[None, :, None]
+        line = own.z[0] + shares * (self.codes.z[chosen] - own.z[0])[:, None, :]
+        path = self.points(line.reshape(-1, line.shape[-1]), np.repeat(chosen, steps + 1))
+        path = path.reshape(len(chosen), steps + 1, -1)
+        begin = self._decoded(own.z, own.context, answer)
+        error = np.linalg.norm(self.reference.space.transform(row[None]) - begin)
+        length = np.linalg.norm(path[:, 0] - begin, axis=1) + np.linalg.norm(np.diff(path, axis=1), axis=2).sum(axis=1)
+        return float((error + length + self.error[chosen]).min())

@@ -1,0 +1,73 @@
+"""The certificate of connectedness: its inequality holds for every answer, and on a line it is exact."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attain.core.errors import AttainError
+from attain.methods import CCHVAE
+from attain.metrics import certified_distance, nearest_distance
+from attain.population.reference import Reference
+from attain.schema import Feature, Schema
+from attain.tables import Table
+from attain.testing import people
+from tests.density.outside import ProbabilisticPCA
+
+LINE = Schema((Feature("x", "real"), Feature("y", "real")))
+
+
+def test_it_bounds_the_distance_of_every_counterfactual() -> None:
+    X = people.frame(400)
+    y = people.labels(X)
+    model = people.linear_model(X, y)
+    for units in (1, 2, 4):
+        autoencoder = ProbabilisticPCA(people.schema(), units)
+        explainer = CCHVAE(people.schema(), autoencoder=autoencoder, figures=False).fit(X, y)
+        result = explainer.explain(model, X[model.predict(X) != "granted"].head(40), target="granted")
+        values = Table.read(X, people.schema()).values
+        reference = Reference.build(people.schema(), values, met=model.predict(X) == "granted")
+        assert result.found.sum() > 5
+        for steps in (1, 16):
+            bound = certified_distance(result.answers, explainer.autoencoder_, reference, steps=steps)
+            nearest = nearest_distance(result.answers, reference)
+            assert (bound[result.found] >= nearest[result.found] - 1e-9).all()
+            assert np.isnan(bound[~result.found]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(*[st.floats(-30, 30)] * 2), min_size=1, max_size=5), st.integers(1, 5), st.integers(1, 9))
+def test_it_bounds_the_distance_of_any_row(rows: list[tuple[float, float]], nearest: int, steps: int) -> None:
+    autoencoder, reference = line()
+    answers = np.array(rows)
+    bound = certified_distance(answers, autoencoder, reference, nearest=nearest, steps=steps)
+    assert (bound >= nearest_distance(answers, reference) * (1 - 1e-9) - 1e-9).all()
+
+
+def line() -> tuple[ProbabilisticPCA, Reference]:
+    """Points near a line, and an autoencoder with one unit."""
+    x = np.random.default_rng(0).normal(size=60)
+    values = np.column_stack([x, 2 * x + np.random.default_rng(1).normal(0, 0.01, 60)])
+    return ProbabilisticPCA(LINE, 1).fit(values), Reference.build(LINE, values, met=np.ones(60, bool))
+
+
+def test_on_a_line_it_is_close_to_the_distance() -> None:
+    autoencoder, reference = line()
+    answers = np.array([[4.0, 8.0], [0.1, 0.2], [-5.0, -10.0]])
+    bound, nearest = certified_distance(answers, autoencoder, reference), nearest_distance(answers, reference)
+    assert bound == pytest.approx(nearest, abs=0.1)
+    off = np.array([[0.0, 4.0]])
+    assert certified_distance(off, autoencoder, reference)[0] > 1.0, "the reconstruction error of the answer counts"
+
+
+def test_a_number_of_steps_below_one_is_refused() -> None:
+    autoencoder, reference = line()
+    with pytest.raises(AttainError, match="steps must be an integer ≥ 1, got 0"):
+        certified_distance(np.zeros((1, 2)), autoencoder, reference, steps=0)
+
+
+def test_without_answers_and_without_real_rows_there_is_no_number() -> None:
+    autoencoder, reference = line()
+    assert np.isnan(certified_distance(np.full((2, 2), np.nan), autoencoder, reference)).all()
+    assert pd.isna(certified_distance(np.zeros((1, 2)), autoencoder, reference.subset(np.zeros(0, int)))).all()
