@@ -10,6 +10,7 @@ MODULES = (
     "training_bounds",
     "density",
     "densities",
+    "family",
     "recovery",
     "scaling",
     "growth",

@@ -8,6 +8,7 @@ import pytest
 from attain.core.errors import DataError, SchemaError
 from attain.density.likelihoods import (
     Beta,
+    Binned,
     Categorical,
     Gaussian,
     LogNormal,
@@ -125,7 +126,8 @@ def test_wrong_values_are_refused_with_the_column_and_the_value() -> None:
 
 
 def test_the_registry_names_what_it_has() -> None:
-    assert likelihood_of(Feature("x", "count")) is Poisson
+    assert likelihood_of(Feature("x", "count")) is Binned
+    assert likelihood_of(Feature("x", "count"), "paper") is Poisson
     assert likelihood_of(Feature("x", "count", likelihood="negative_binomial")) is NegativeBinomial
     assert likelihood_of(Feature("x", "interval", bounds=(0, 1), likelihood="beta")) is Beta
     with pytest.raises(SchemaError, match=r"'x' has the unknown likelihood 'nope'.*'beta'.*register"):
