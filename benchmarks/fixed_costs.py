@@ -177,9 +177,9 @@ def save(what: str, folder: str) -> None:
     from attain.density import CHVAE
 
     data, X, _ = task("German", "linear")
-    guarded(data.schema, None if what == "load" else CHVAE(data.schema)).fit(X, data.y).save(
-        Path(folder) / f"{what}.attain"
-    )
+    guarded(data.schema, None if what == "load" else CHVAE(data.schema, likelihoods="paper", hidden=0)).fit(
+        X, data.y
+    ).save(Path(folder) / f"{what}.attain")
 
 
 def shaped(columns: int, levels: int) -> dict[str, float]:

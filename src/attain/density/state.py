@@ -47,7 +47,10 @@ def rebuilt(
             objective=objective,
         )
     )
-    return _filled(columns, "columns", arrays), _filled(model, "model", arrays)
+    filled: Columns = _filled(columns, "columns", arrays)
+    for block in (*filled.free, *filled.conditions):
+        block.likelihood.check()
+    return filled, _filled(model, "model", arrays)
 
 
 def _flagged(places: Any, columns: Columns) -> tuple[int, ...]:

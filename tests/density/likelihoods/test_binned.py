@@ -1,11 +1,14 @@
 """The binned likelihood: at zero weights it is the column's histogram, and weights tilt it as its formula says."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from attain import densities
+from attain.core.errors import FileError
 from attain.density.likelihoods import Binned
 from attain.schema import Feature, Schema
 
@@ -91,3 +94,13 @@ def test_draws_are_values_of_the_data_to_the_last_bit() -> None:
     shares = [(draws == value).mean() for value in (0.1, 0.3, 1 / 3, -5.0)]
     assert sum(shares) > 0.98
     assert np.abs(np.array(shares) - [(column == v).mean() for v in (0.1, 0.3, 1 / 3, -5.0)]).max() < 0.03
+
+
+def test_constants_of_a_file_that_cannot_be_are_refused() -> None:
+    fitted = Binned.fit(FEATURES, CELLS)
+    fitted.check()
+    for name, place, value in (("bin", (0, 1), 99), ("starts", (0, 1), -1e9), ("phi", (0, 0, 0), np.nan)):
+        broken = getattr(fitted, name).copy()
+        broken[place] = value
+        with pytest.raises(FileError, match="does not hold the histograms of 'visits'"):
+            replace(fitted, **{name: broken}).check()

@@ -133,6 +133,9 @@ class Likelihood(Tree, abc.ABC):
         """Draws (n, columns) of `sample` in original units, in float64; by default they are."""
         return draws.astype(np.float64)
 
+    def check(self) -> None:
+        """Raises FileError where constants from a file cannot be those of a fitted likelihood; by default never."""
+
     def support(self) -> Support:
         """Where the density is positive, in original units; by default the real line."""
         return Support(np.full(self.columns, -np.inf), np.full(self.columns, np.inf), False)

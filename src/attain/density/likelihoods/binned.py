@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from attain.core.arrays import FloatArray, IndexArray
+from attain.core.errors import FileError, listed
 from attain.density.histograms.grouping import grouped, marginal
 from attain.density.histograms.states import MISSING, States
 from attain.density.likelihoods.base import Array, Likelihood, Support, namespace, register
@@ -102,6 +103,15 @@ class Binned(Likelihood):
             States(feature, float(self.step[c]), self.starts[c, :m], self.sizes[c, :m], self.tails[c])
             for c, (feature, m) in enumerate(zip(self.features, (self.starts < np.inf).sum(axis=1), strict=True))
         )
+
+    def check(self) -> None:
+        known = (self.starts < np.inf).sum(axis=1)
+        names = ("log_share", "phi", "edges", "levels", "quantiles", "log_inside", "sizes", "tails", "step")
+        sound = all(not np.isnan(getattr(self, name)).any() for name in names)
+        sound &= bool(((self.bin >= 0) & (self.bin < self.phi.shape[1])).all() and (known > 0).all())
+        starts = [self.starts[c, :count] for c, count in enumerate(known)]
+        if not sound or any((np.diff(column) <= 0).any() for column in starts):
+            raise FileError(f"the file does not hold the histograms of {listed([f.name for f in self.features])}")
 
     def normalise(self, x: np.ndarray) -> np.ndarray:
         return self._by_column(x, lambda c, cells, states: self.bin[c, states - 1])
