@@ -123,11 +123,11 @@ def main() -> None:
 
 _HEADER = ("model", "CPU s", "bound", "above marginals", "judge's AUC", "active units", "CCHVAE", "REVISE", "Guarded")
 _CHOICES_HEADER = ("immutable", "answered", "immutable cells kept", "CPU s to fit the explainer")
-_TEXT = f"""HELOC, 80 % of the rows for training, split seed {SPLIT}. HIVAE and CHVAE have 3
-components. CPU seconds of one thread to train, compilation included. Bounds are of the free columns given the
-immutable ones (VAE and HIVAE: of the free columns), 50 draws, in nats per held-out person; the judge tells draws from {JUDGED:,} held-out people, 0.5 is perfect. Under the methods:
-% answered / inliers / connected ε.9 / possible; TS, MS, of the first {PEOPLE} people whom a logistic regression
-refuses. Inliers to MS are over answered people."""
+_TEXT = f"""HELOC, 80 % of the rows for training, split seed {SPLIT}. HIVAE and CHVAE have 3 components. CPU seconds
+of one thread to train, compilation included. Bounds are of the free columns given the immutable ones (VAE and HIVAE:
+of the free columns), 50 draws, in nats per held-out person; the judge tells draws from {JUDGED:,} held-out people,
+0.5 is perfect. Under the methods: % answered / inliers / connected ε.9 / possible; TS, MS, of the first {PEOPLE}
+people whom a logistic regression refuses. Inliers to MS are over answered people."""
 _CHOICES = """One VAEAC, fitted once with the paper's immutable columns, searched by C-CHVAE with other ones. To fit the
 explainer means encoding the training rows; nothing is trained."""
 
