@@ -310,6 +310,7 @@ def _programmed(program: Program, objective: np.ndarray, largest: np.ndarray | N
         upper=np.append(allowed.astype(np.float64), np.full(extra, np.inf)),
         integral=np.append(np.ones(total), np.zeros(extra)),
         seconds=seconds,
+        presolve=False,  # with it, HiGHS may print a line of its own, where a program reads our output
     )
     if solution.x is None:
         return Chosen(None, solution.proven)
