@@ -216,14 +216,16 @@ def _breaking(program: Program, chosen: list[int], check: Check) -> Iterator[tup
     of_group = np.repeat(np.arange(len(program.choices)), [len(some.columns) for some in program.choices])
     cells = np.concatenate([some.cells[a] for some, a in zip(program.choices, chosen, strict=True)])
     rules = [involved for involved, _ in check.broken(columns, cells[None], cells)]
-    for g in np.unique(of_group[np.isin(columns, [j for involved in rules for j in involved])]).tolist():
-        some = program.choices[g]
-        versions = np.tile(cells, (len(some.cost), 1))
-        versions[:, of_group == g] = some.cells
-        for involved, broken in check.broken(columns, versions, cells):
-            groups = np.unique(of_group[np.isin(columns, involved)]).tolist()
-            if g in groups:
-                yield g, groups, broken
+    touched = np.unique(of_group[np.isin(columns, [j for involved in rules for j in involved])]).tolist()
+    places, versions = {}, np.empty((0, len(cells)))
+    for g in touched:
+        some = np.tile(cells, (len(program.choices[g].cost), 1))
+        some[:, of_group == g] = program.choices[g].cells
+        places[g] = slice(len(versions), len(versions) + len(some))
+        versions = np.concatenate((versions, some))
+    for involved, broken in check.broken(columns, versions, cells) if touched else ():
+        groups = np.unique(of_group[np.isin(columns, involved)]).tolist()
+        yield from ((g, groups, broken[places[g]]) for g in groups)
 
 
 def _thinned(program: Program, chosen: list[int], check: Check) -> Program | None:

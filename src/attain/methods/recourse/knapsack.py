@@ -189,10 +189,11 @@ def _suffix_bounds(stages: list[Group]) -> list[_Bound]:
 def _lower_hull(gain: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """Positions of the corners of the convex hull from below; both coordinates rise."""
     hull: list[int] = []
-    for i in range(len(gain)):
+    x, y = gain.tolist(), cost.tolist()  # plain numbers, which Python handles faster
+    for i in range(len(x)):
         while len(hull) > 1:
             a, b = hull[-2], hull[-1]
-            if (cost[b] - cost[a]) * (gain[i] - gain[a]) >= (cost[i] - cost[a]) * (gain[b] - gain[a]):
+            if (y[b] - y[a]) * (x[i] - x[a]) >= (y[i] - y[a]) * (x[b] - x[a]):
                 hull.pop()
             else:
                 break
