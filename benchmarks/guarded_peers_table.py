@@ -161,7 +161,7 @@ def _lower(cell: Cell, method: str, people: np.ndarray | None) -> str:
     if cell.mean(method, "inlier_20") < HIGH and (cell.data, cell.model, method) not in EARLIER:
         return "not asked"
     lower = cell.mean(CONNECTED, "total_shift", people) < cell.mean(method, "total_shift", people)
-    return f"{'yes' if lower else '✗'} ({_sign_test(cell, method, 'TS')})"
+    return f"{'yes' if lower else '✗'} ({_sign_test(cell, method, 'total_shift')})"
 
 
 def _sign_test(cell: Cell, method: str, measure: str) -> str:

@@ -46,6 +46,41 @@ def test_the_readme_quotes_the_sentence_that_the_first_page_shows() -> None:
     assert f">{' '.join(quoted[0].replace('> ', '').split())}<" in first[2]
 
 
+COMPARED = {
+    "**attain** `Guarded`": "guarded",
+    "DiCE 0.12, genetic": "dice-ml, genetic",
+    "DiCE 0.12, random": "dice-ml, random",
+    "NICE 0.2.3, plausibility ¹": "NICE, plausibility, frozen",
+    "NICE 0.2.3, sparsity ¹": "NICE, sparsity, frozen",
+    "treecf 0.3.2, genetic": "treecf, genetic",
+    "treecf 0.3.2, exact, 5 s": "treecf, exact",
+    "alibi 0.9.6, reinforcement learning ²": "alibi, reinforcement learning",
+}
+"""The lines of the README's tables, and what `benchmarks/results/guarded_peers.md` calls them."""
+
+
+@pytest.mark.parametrize(
+    ("data", "title", "shares"),
+    [("German", "German credit", ("usable", "LOF20", "conn95")), ("HELOC", "HELOC", ("usable", "LOF20"))],
+)
+def test_the_readme_compares_packages_by_the_figures_that_were_measured(
+    data: str, title: str, shares: tuple[str, ...]
+) -> None:
+    measured = (ROOT / "benchmarks" / "results" / "guarded_peers.md").read_text(encoding="utf-8")
+    section = measured.partition(f"## {data}, gradient boosting\n")[2].partition("| guarded : package")[0]
+    header, _, *lines = (
+        [cell.strip() for cell in row.split("|")[1:-1]] for row in re.findall(r"^\|.*$", section, re.M)
+    )
+    figures = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"| {title} | usable")[2].partition("\n\n")[0]
+    expected = []
+    for name, method in COMPARED.items():
+        if one := figures.get(method):
+            cells = [name, *(f"{100 * float(one[key]):.0f} %" for key in shares), one["TS"]]
+            expected.append(f"| {' | '.join(cells)} | {1000 * float(one['s CPU']):,.0f} |")
+    assert shown.splitlines()[2:] == expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=title)
 def test_a_tutorial_runs(notebook: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

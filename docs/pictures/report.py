@@ -1,4 +1,7 @@
-"""The pictures of docs/use/reports.md, from German credit: `python docs/pictures/report.py`; needs Chromium."""
+"""The pictures of docs/use/reports.md and letters.md, from German credit: `python docs/pictures/report.py`.
+
+It needs Chromium.
+"""
 
 import io
 import os
@@ -11,6 +14,7 @@ from PIL import Image
 from sklearn.model_selection import train_test_split
 
 import attain
+from attain import letters
 from attain.cli.demo import classifier
 from attain.core.files import write_atomically
 
@@ -22,15 +26,24 @@ PICTURES = {
 """Width and height of the window, the colour scheme that it prefers, light (1) or dark (0), and its first section."""
 
 
-def page(path: Path) -> None:
-    """The report of everybody who is refused."""
+PERSON = 640
+
+
+def pages(report: Path, letter: Path) -> None:
+    """The report of everybody who is refused, and a letter to one of them in German."""
     data = attain.datasets.load_german()
     train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.3, random_state=0, stratify=data.y)
     model = classifier(data, 0).fit(train, y_train)
     explainer = attain.Guarded(data.schema, random_state=0).fit(train, y_train)
     refused = test[model.predict(test) != data.desired]
     asked = {"n": 2, "ranges": True, "importance": True, "contributions": True, "constraints": {"max_changes": 2}}
-    explainer.explain(model, refused, target=data.desired, **asked).report(path)
+    explainer.explain(model, refused, target=data.desired, **asked).report(report)
+    result = explainer.explain(model, refused, target=data.desired, n=3, ranges=True, contributions=True)
+    texts, sender = attain.datasets.german_texts(), "Musterbank AG\nHauptstraße 1\n12345 Musterstadt"
+    written = letters.write(
+        result, explainer, model, texts, language="de", people=[PERSON], sender=sender, date="1. März 2027"
+    )
+    letters.save(written, letter)
 
 
 def screenshot(page: Path, width: int, height: int, scheme: int, section: str) -> bytes:
@@ -52,6 +65,8 @@ def screenshot(page: Path, width: int, height: int, scheme: int, section: str) -
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        page(Path(folder) / "report.html")
+        report, letter = Path(folder) / "report.html", Path(folder) / "letter.html"
+        pages(report, letter)
         for name, look in PICTURES.items():
-            write_atomically(FOLDER / f"{name}.png", screenshot(Path(folder) / "report.html", *look))
+            write_atomically(FOLDER / f"{name}.png", screenshot(report, *look))
+        write_atomically(FOLDER / "letter-de.png", screenshot(letter, 806, 1139, 1, ""))

@@ -131,8 +131,9 @@ def test_german_advises_nobody_to_forget_a_fact_to_lose_money_or_to_take_on_debt
         assert (schema[name].kind, schema[name].direction) == ("ordinal", "increase")
     for name in ("checking_account", "savings", "property"):
         assert schema[name].levels[0] in schema[name].avoid
-    for name in ("credit_amount", "instalment_rate", "existing_credits"):
+    for name in ("credit_amount", "existing_credits"):
         assert schema[name].direction == "decrease"
+    assert schema["instalment_rate"].direction == "increase"  # 4 is the smallest share of income
     assert schema["checking_account"].avoid == ("no account", "below 0 DM")
     assert schema["housing"].avoid == ("lives for free",)
     for name, level in (

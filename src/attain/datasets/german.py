@@ -31,7 +31,8 @@ def load_german() -> Dataset:
     - `checking_account`, `savings`, `property`, `employment_since` and `job` move up only, and these take time: half a
       year for a level of money, two years for the others. `housing` and `existing_credits` take two years as well.
       No answer takes longer than that.
-    - `credit_amount`, `instalment_rate` and `existing_credits` move down only: nobody should be told to owe more.
+    - `credit_amount` and `existing_credits` move down only, and `instalment_rate` up only: nobody should be told to owe
+      more, and 4 is the smallest share of income.
     - `purpose`: a new car may become a used one and the other way round. Nothing else changes.
     - `other_plans`: another instalment plan may be ended. Taking one on is not advice.
     - Nobody is advised to overdraw an account, to sell their home or to live for free, or to become a resident.

@@ -48,10 +48,11 @@ export const isNamed = (schema, label) => named(schema, label) !== null;
 export const title = (feature) => String(own(feature, "label") ?? feature.name);
 export const unit = (feature) => own(feature, "unit") ?? "";
 
-export function number(value, step = null) {
+/** Digits are grouped from 10,000 on, or from 1,000 where a unit follows: a number without one may be a year. */
+export function number(value, step = null, unit = false) {
   const decimals = step ? Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))) : null;
   const digits = decimals === null ? { maximumSignificantDigits: DIGITS } : { maximumFractionDigits: decimals };
-  return new Intl.NumberFormat(language, { ...digits, useGrouping: "min2" }).format(value);
+  return new Intl.NumberFormat(language, { ...digits, useGrouping: unit ? "always" : "min2" }).format(value);
 }
 
 export const whole = (value) => new Intl.NumberFormat(language, { maximumFractionDigits: 0 }).format(value);
@@ -66,7 +67,7 @@ export function bare(value, feature) {
   }
   const special = feature.special?.find((one) => one.code === value);
   if (special) return String(own(special, "meaning"));
-  return typeof value === "number" ? number(value, step(feature)) : String(value);
+  return typeof value === "number" ? number(value, step(feature), Boolean(unit(feature))) : String(value);
 }
 
 /** Whether the unit stands before the number, as in letters: $1,200. */
