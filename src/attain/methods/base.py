@@ -18,7 +18,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
-from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -35,7 +35,15 @@ from attain.methods.importance.changes import find_importances
 from attain.methods.importance.contributions import compared_with, find_contributions
 from attain.methods.menu import Menu, as_columns, suffices_alone
 from attain.methods.notes import SWAPPED, doubtful_rules, own_breaks, undecided
-from attain.methods.outcomes import fixed_cells, judged_as_they_are, known_before, last_check, tell_late
+from attain.methods.outcomes import (
+    Decided,
+    NotAsExpected,
+    fixed_cells,
+    judged_as_they_are,
+    known_before,
+    last_check,
+    tell_late,
+)
 from attain.methods.parameters import check_fields, integer, number
 from attain.methods.plane import MOST_SHOWN, plane_of, spaced
 from attain.methods.provenance import LearnedDigests, call_settings, learned_digests
@@ -60,6 +68,8 @@ from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, Layout, Region, RuleBook, Table, desired_labels, read_labels
 
 T = TypeVar("T")
+_FEW: Final = 10
+"""The most rows of a call in which a known model is asked only once: where it is not as expected, all is done again."""
 KeptRows: TypeAlias = Literal["rows", "swapped", "none"]
 """What an explainer has of its training data: the rows, stand-ins for them, or each column's distribution."""
 StandIns: TypeAlias = Callable[[np.ndarray, np.ndarray | None], tuple[Table, np.ndarray | None]]
@@ -308,8 +318,8 @@ class Explainer(_Learned, ABC):
         Interrupted
             After Ctrl-C; its `result` has the answers found until then.
         """
-        goal = self._request(model, target, probability, errors, timeout)
-        return self._explain(goal, X, n, constraints, errors, slack, ranges, importance, contributions)
+        request = partial(self._request, model, target, probability, errors, timeout)
+        return self._explain(request, X, n, constraints, errors, slack, ranges, importance, contributions)
 
     def _request(
         self,
@@ -318,18 +328,20 @@ class Explainer(_Learned, ABC):
         probability: float | None,
         errors: Errors = "status",
         timeout: float | None = None,
+        confirmed: bool = True,
     ) -> Goal:
         """A model and what is asked of it, after checking that this explainer is ready."""
         self._check_fitted()
         self._check_parameters()
-        check_choice("errors", errors, get_args(Errors))
         if timeout is not None:
             check_number("timeout", timeout, above=0)
-        return self._goal(model, target, probability, tolerant=errors == "status", timeout=timeout)
+        return self._goal(
+            model, target, probability, tolerant=errors == "status", timeout=timeout, confirmed=confirmed
+        )
 
     def _explain(
         self,
-        goal: Goal,
+        request: Callable[..., Goal],
         X: Frame,
         n: int,
         constraints: Constraints | Mapping[str, Any] | None,
@@ -340,10 +352,14 @@ class Explainer(_Learned, ABC):
         contributions: bool,
         others: Sequence[Goal] = (),
     ) -> Counterfactuals:
+        self._check_fitted()
         check_integer("n", n, 1)
-        for name, value in (("ranges", ranges), ("importance", importance), ("contributions", contributions)):
+        check_choice("errors", errors, get_args(Errors))
+        more = {"ranges": ranges, "importance": importance, "contributions": contributions}
+        for name, value in more.items():
             check_boolean(name, value)
-        rough = None if slack is None else self._slack(goal, slack)
+        if slack is not None:
+            check_number("slack", slack, above=0, below=100)
         if contributions and not self.has_rows_:
             raise AttainError(
                 "contributions compare with real people, but this explainer was saved without its training rows; save "
@@ -353,6 +369,36 @@ class Explainer(_Learned, ABC):
         levels = sum(len(feature.levels) for feature in self.schema_)
         parts = len(self.schema_) + len(self.book_.rules) + levels // 100  # a level takes a fraction of a column's time
         load_for(len(table) if self.kernels_pay else 1, parts)
+        asked = {"n": int(n), "slack": slack, **more, "errors": errors}
+        answered = partial(self._answered_by, table=table, constraints=constraints, asked=asked, others=others)
+        goal = request(confirmed=len(table) > _FEW)
+        if not goal.confirmed:
+            before = 0
+            if self._contexts.ready(goal, self._parameters()):
+                try:
+                    return answered(goal)
+                except NotAsExpected:
+                    self._contexts.forget(goal)
+                    before = goal.rows_asked
+            goal = request()
+            goal.reader.count.rows += before
+        return answered(goal)
+
+    def _answered_by(
+        self,
+        goal: Goal,
+        *,
+        table: Table,
+        constraints: Constraints | Mapping[str, Any] | None,
+        asked: Mapping[str, Any],
+        others: Sequence[Goal],
+    ) -> Counterfactuals:
+        """The result for the rows of a table; `asked` has the other arguments of `explain` by name.
+
+        Raises `NotAsExpected` where the goal is not confirmed, and the model does not answer as it did before.
+        """
+        ranges, importance, contributions = (asked[name] for name in ("ranges", "importance", "contributions"))
+        rough = None if asked["slack"] is None else self._slack(goal, asked["slack"])
         context = self._context(goal)
         inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
@@ -360,26 +406,24 @@ class Explainer(_Learned, ABC):
             goal, *others = (asked.with_unseen(table.layout.unseen) for asked in (goal, *others))
         product = self._product_score(goal) if ranges else None
         ledger = Ledger(len(table), self.budget, Clock.of(goal, len(table)))
-        problem = Problem(goal, region, ledger, int(n), self._seed, inspected, tuple(others))
-        before = problem.rows_searched
-        met, score, unreadable = judged_as_they_are(goal, table, ledger)
-        outcome = known_before(region, met, unreadable, ledger.late)
+        problem = Problem(goal, region, ledger, asked["n"], self._seed, inspected, tuple(others))
+        asked_before = problem.rows_searched
+        before = judged_as_they_are(goal, table, ledger)
+        outcome = known_before(region, before.met, before.unreadable, ledger.late)
         answers, interrupted = self._run(replace(problem, slack=rough), outcome)
-        answers, after = last_check(problem, outcome, answers)
+        answers, after = last_check(problem, outcome, answers, before)
         tell_late(outcome, ledger)
         if rough is not None:
             answers = _with_slack_figure(problem, answers, rough)
         found = find_ranges(problem, answers.rows, answers.owners, self.percentiles_, product) if ranges else None
-        searched = problem.rows_searched - before
+        searched = problem.rows_searched - asked_before
         importances = None
         if importance:
             typicality = partial(self._typicality, inspected)
             importances = find_importances(problem, answers.rows, answers.owners, typicality)
-        attributions = self._attributions(problem, ~np.isnan(score), context) if contributions else None
-        result = self._result(table, problem, context, outcome, answers, score, after, unreadable)
-        more = {"ranges": ranges, "importance": importance, "contributions": contributions}
-        asked = {"n": int(n), "slack": slack, **more, "errors": errors, "timeout": goal.timeout}
-        settings = self._settings_of(goal, others, constraints, asked)
+        attributions = self._attributions(problem, ~np.isnan(before.score), context) if contributions else None
+        result = self._result(table, problem, context, outcome, answers, before, after)
+        settings = self._settings_of(goal, others, constraints, {**asked, "timeout": goal.timeout})
         result = replace(result, intervals=found, importances=importances, attributions=attributions, settings=settings)
         result = replace(result, rows_uncharged=result.rows_asked - searched)
         if attributions is not None and not attributions.people:
@@ -467,8 +511,8 @@ class Explainer(_Learned, ABC):
     def _suffices_alone(self, goal: Goal, table: Table, constraints: Constraints) -> np.ndarray:
         """For each row, the features that suffice alone, (n, d); none for rows that have the desired decision."""
         goal = goal.with_unseen(table.layout.unseen)
-        met, score, _ = judged_as_they_are(goal, table, Ledger(len(table), self.budget))
-        wanting = np.flatnonzero(~met & ~np.isnan(score))
+        decided = judged_as_they_are(goal, table, Ledger(len(table), self.budget))
+        wanting = np.flatnonzero(~decided.met & ~np.isnan(decided.score))
         region = Region.of(table, constraints, self.observed_, self.book_)
         problem = Problem(goal, region, Ledger(len(table), self.budget), 1, self._seed)
         result = np.zeros(table.values.shape, dtype=bool)
@@ -543,7 +587,9 @@ class Explainer(_Learned, ABC):
         *,
         tolerant: bool = True,
         timeout: float | None = None,
+        confirmed: bool = True,
     ) -> Goal:
+        """The goal of a model; one that is known and compiled need not be `confirmed` before it is judged."""
         wrapped = Model.of(model)
         return Goal(
             wrapped,
@@ -555,6 +601,7 @@ class Explainer(_Learned, ABC):
             tolerant=tolerant,
             timeout=timeout,
             known=self._contexts.probed(wrapped.model),
+            confirmed=confirmed or not self._contexts.compiled(wrapped.model),
         )
 
     def _context(self, goal: GoalLike) -> ModelContext:
@@ -577,7 +624,6 @@ class Explainer(_Learned, ABC):
         )
 
     def _slack(self, goal: GoalLike, points: float) -> Slack:
-        check_number("slack", points, above=0, below=100)
         return Slack(self.percentiles_, points / 100, self._structure(goal, linear_score))
 
     def _product_score(self, goal: GoalLike) -> ProductScore | None:
@@ -609,9 +655,8 @@ class Explainer(_Learned, ABC):
         context: ModelContext,
         outcome: list[Status | None],
         answers: Answers,
-        before: np.ndarray,
+        before: Decided,
         after: np.ndarray,
-        unreadable: Mapping[int, str],
     ) -> Counterfactuals:
         goal, n = problem.goal, problem.options
         factuals = table.values[answers.owners]
@@ -640,7 +685,7 @@ class Explainer(_Learned, ABC):
         if fewer:
             have = f"{fewer} people have" if fewer > 1 else "1 person has"
             notes += (f"{have} fewer than the {n} options asked for: no others were found.",)
-        failed = goal.reader.failed - len(unreadable.keys() - table.refused.keys())
+        failed = goal.reader.failed - len(before.unreadable.keys() - table.refused.keys())
         if failed:
             notes += (f"The model failed on {failed} rows that it was asked about; they count as not flipping it.",)
         return Counterfactuals(
@@ -658,7 +703,7 @@ class Explainer(_Learned, ABC):
                 self.percentiles_.shift(factuals, answers.rows),
             ),
             person_figures={
-                "score_before": _rounded(before),
+                "score_before": _rounded(before.score),
                 "rows_scored": problem.ledger.spent,
                 "diversity": diversity(answers.rows, answers.owners, len(table), self.space_),
             },
@@ -666,7 +711,7 @@ class Explainer(_Learned, ABC):
             notes=notes,
             laws=self.laws_,
             rows_asked=goal.rows_asked + sum(other.rows_asked for other in problem.others),
-            unreadable=unreadable,
+            unreadable=before.unreadable,
         )
 
     @property

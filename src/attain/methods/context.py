@@ -77,6 +77,17 @@ class ModelContext:
                 self._inspected = (parameters, inspect(goal, self))
             return self._inspected[1]
 
+    def ready(self, parameters: str) -> bool:
+        """Whether the model is compiled, and nothing has to be learned about it for these parameters."""
+        with self._lock:
+            learned = self._inspected is not None and self._inspected[0] == parameters
+            return learned and self.is_compiled
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the score is known as a function of the matrix."""
+        return self._compiled is not None and self._compiled[0] is not None
+
     def kept(self, name: str, compute: Callable[[], Any]) -> Any:
         """What `compute` returns, computed when it is first asked for by this name."""
         with self._lock:
@@ -119,10 +130,29 @@ class Contexts:
             seen = [answers for found, _, answers in self._known.values() if found() is model]
             return seen[-1] if seen else {}
 
+    def compiled(self, model: Any) -> bool:
+        """Whether a model was compiled, for any request."""
+        with self._lock:
+            return any(found() is model and context.is_compiled for found, context, _ in self._known.values())
+
+    def ready(self, goal: GoalLike, parameters: str) -> bool:
+        """Whether all is known about a goal, as it was when its model was asked last; see `ModelContext.ready`."""
+        with self._lock:
+            known = self._known.get(self._key(goal))
+            return known is not None and known[0]() is goal.model.model and known[1].ready(parameters)
+
+    def forget(self, goal: GoalLike) -> None:
+        """Forgets what was learned about a goal."""
+        with self._lock:
+            self._known.pop(self._key(goal), None)
+
+    @staticmethod
+    def _key(goal: GoalLike) -> tuple[int, str]:
+        return id(goal.model.model), goal.fingerprint()
+
     def of(self, goal: GoalLike, training: np.ndarray, build: Build) -> ModelContext:
         """The context of a goal, made if it is new."""
-        model = goal.model.model
-        key = (id(model), goal.fingerprint())
+        model, key = goal.model.model, self._key(goal)
         with self._lock:
             known = self._known.pop(key, None)
             context = None if known is None or known[0]() is not model else known[1]

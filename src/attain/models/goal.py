@@ -203,6 +203,8 @@ class Goal(GoalLike):
     known
         The answers about the probe that an earlier goal had from the same model (`probed`). Where it still gives the
         same ones, it is asked once instead of twice.
+    confirmed
+        Whether the model is asked about the probe now. If not, `known` is taken as it is, and `confirm` asks later.
     """
 
     compiled: CompiledScore | None = None
@@ -220,8 +222,10 @@ class Goal(GoalLike):
         tolerant: bool = False,
         timeout: float | None = None,
         known: Answers = MappingProxyType({}),
+        confirmed: bool = True,
     ) -> None:
         _check_numbers(probability, margin, probe)
+        self.confirmed = confirmed
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
         self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant, timeout=timeout)
@@ -232,7 +236,7 @@ class Goal(GoalLike):
 
     def _learn(self, known: Answers) -> None:
         """Learns from the probe which kinds of answer decide."""
-        self._tried = self._confirmed(known)
+        self._tried = self._still_given(known) if self.confirmed else dict(known)
         self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
@@ -294,6 +298,25 @@ class Goal(GoalLike):
 
     def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
         return self._judgement(rows, self._decide_kinds, owners)
+
+    def confirm(self, rows: np.ndarray) -> Judgement | None:
+        """What `decide` says, by one call that is about the probe, too; for a goal that is not confirmed yet.
+
+        None if the model fails, or answers about the probe otherwise than before: then nothing that was learned about
+        it holds any more.
+        """
+        probe = self.reader.probe
+        try:
+            answers = self.reader.read(np.concatenate((probe, rows)), self._decide_kinds)
+        except ModelError:
+            return None
+        n = len(probe)
+        if not _same({kind: answer[:n] for kind, answer in answers.items()}, self._tried):
+            return None
+        self.confirmed = True
+        self.reader.uncharged += n * len(self._decide_kinds)
+        answers = {kind: answer[n:] for kind, answer in answers.items()}
+        return self._judged(len(rows), len(self._decide_kinds), np.arange(len(rows)), answers, {})
 
     def classify(self, rows: np.ndarray) -> Classified:
         """What the model decides about each row, with its probability of the target."""
@@ -411,15 +434,11 @@ class Goal(GoalLike):
             self._tried[kind] = first
         return self._tried[kind]
 
-    def _confirmed(self, known: Answers) -> dict[AnswerKind, np.ndarray]:
+    def _still_given(self, known: Answers) -> dict[AnswerKind, np.ndarray]:
         """The answers about the probe, if they are the known ones; else none."""
         kinds = tuple(kind for kind in known if kind in self.reader.kinds)
         answers = self.reader.read(self.reader.probe, kinds) if kinds else {}
-        same = all(
-            answer.shape == known[kind].shape and not _apart(answer, known[kind]).any()
-            for kind, answer in answers.items()
-        )
-        return dict(answers) if same else {}
+        return dict(answers) if _same(answers, known) else {}
 
     def _hashed(self, answers: Answers, *request: object) -> str:
         digest = blake2b(digest_size=16)
@@ -491,6 +510,13 @@ def _jointly(
         asked[left] += judged.asked
         slow += tuple(left[list(judged.slow)].tolist())
     return Judgement(met, score, asked, failures, tuple(sorted(slow)))
+
+
+def _same(answers: Answers, known: Answers) -> bool:
+    """Whether answers about the same rows are those that are known."""
+    return all(
+        answer.shape == known[kind].shape and not _apart(answer, known[kind]).any() for kind, answer in answers.items()
+    )
 
 
 def _apart(first: np.ndarray, again: np.ndarray) -> np.ndarray:

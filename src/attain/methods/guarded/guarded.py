@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -261,7 +262,8 @@ class Guarded(Explainer):
             share of these models under which an answer is valid; a row without an answer valid under all of them gets
             one that is valid under `model`.
         """
-        goal = self._request(model, target, probability, errors, timeout)
+        self._check_fitted()
+        request = partial(self._request, model, target, probability, errors, timeout)
         others: list[Goal] = []
         if robust is not None:
             layout, values = self.layout_, self.table_.values
@@ -273,7 +275,7 @@ class Guarded(Explainer):
                 self._seed,
                 self._settings.refits,
             )
-        return self._explain(goal, X, n, constraints, errors, slack, ranges, importance, contributions, others)
+        return self._explain(request, X, n, constraints, errors, slack, ranges, importance, contributions, others)
 
     def certificate(
         self,
