@@ -139,6 +139,66 @@ def test_a_wrong_compiled_score_loses_answers_but_gives_no_false_ones(monkeypatc
     assert model.predict(result.frame[result.found]).all()
 
 
+@pytest.fixture
+def once(monkeypatch):
+    """An explainer that knows a model, the model, people whom it refuses, and how many rows each call is about."""
+    ask, asked = LogisticRegression.predict_proba, []
+
+    def counted(self, frame):
+        asked.append(len(frame))
+        return ask(self, frame)
+
+    monkeypatch.setattr(LogisticRegression, "predict_proba", counted)
+    model = LogisticRegression().fit(X, X["x"] + X["y"] > 0.5)
+    refused = X[~model.predict(X)].iloc[::20]
+    explainer = Guarded(SCHEMA).fit(X, X["x"] + X["y"] > 0.5)
+    explainer.explain(model, refused.iloc[:1], target=True)
+    asked.clear()
+    return explainer, model, refused, asked
+
+
+def test_a_known_compiled_model_is_called_once_about_few_people(once, monkeypatch):
+    explainer, model, refused, asked = once
+    few, one = (explainer.explain(model, refused.iloc[:k], target=True, n=2) for k in (5, 1))
+    assert asked == [256 + 5 + len(few.rows), 256 + 1 + len(one.rows)]
+    monkeypatch.setattr("attain.methods.base._FEW", 0)
+    asked.clear()
+    plain = explainer.explain(model, refused.iloc[:5], target=True, n=2)
+    assert asked == [256, 5, len(few.rows)]
+    assert few.to_json() == plain.to_json(), "the same result, with the same rows charged and counted"
+
+
+def test_a_known_compiled_model_that_is_trained_again_in_place_is_noticed(once):
+    explainer, model, refused, asked = once
+    model.fit(X, X["y"] - X["x"] > 0.5)
+    still = refused[~model.predict(refused)]
+    wrapped = Model(model)
+    result = explainer.explain(wrapped, still.iloc[:5], target=True)
+    new = Guarded(SCHEMA).fit(X, X["x"] + X["y"] > 0.5).explain(model, still.iloc[:5], target=True)
+    np.testing.assert_array_equal(result.rows, new.rows)
+    assert model.predict(result.frame[result.found]).all()
+    assert result.rows_asked == wrapped.rows, "rows asked in vain count too"
+    asked.clear()
+    explainer.explain(model, still.iloc[:1], target=True)
+    assert len(asked) == 1, "the model is known as it is now"
+
+
+def test_a_known_compiled_model_that_fails_on_a_person_leaves_the_others_answered(once, monkeypatch):
+    explainer, model, refused, _ = once
+    people, bad = refused.iloc[:4], refused["x"].iloc[2]
+    ask = LogisticRegression.predict_proba
+
+    def failing(self, frame):
+        if (frame["x"] == bad).any():
+            raise ValueError("not this person")
+        return ask(self, frame)
+
+    monkeypatch.setattr(LogisticRegression, "predict_proba", failing)
+    result = explainer.explain(model, people, target=True)
+    assert [status is Status.UNREADABLE for status in result.statuses] == [False, False, True, False]
+    assert model.predict(result.frame[result.found]).all()
+
+
 def test_all_rows_asked_are_reported_and_those_for_a_row_are_charged():
     model = Model(Above(0.5))
     result = GrowingSpheres(SCHEMA).fit(X).explain(model, X.iloc[:4], target=1)

@@ -335,9 +335,7 @@ class Explainer(_Learned, ABC):
         self._check_parameters()
         if timeout is not None:
             check_number("timeout", timeout, above=0)
-        return self._goal(
-            model, target, probability, tolerant=errors == "status", timeout=timeout, confirmed=confirmed
-        )
+        return self._goal(model, target, probability, tolerant=errors == "status", timeout=timeout, confirmed=confirmed)
 
     def _explain(
         self,

@@ -113,6 +113,37 @@ def test_the_cheapest_values_are_those_of_brute_force(german) -> None:
                 )
 
 
+def test_the_steepest_change_gains_most_of_what_is_lacking_for_its_price(german) -> None:
+    explainer, model, _, target, objective = german
+    goal = explainer._request(model, target, None)
+    sweep = explainer._guard_context(goal).sweep
+    if sweep is None:
+        pytest.skip("this model is not compiled")
+    changes = SingleChanges(sweep, objective, explainer._settings)
+    region, every = objective.region, np.arange(PEOPLE)
+    once = same_bytes(lambda: changes.steepest(region.factuals, every))
+    twice = changes.steepest(once, every)
+    for before, after in ((region.factuals, once), (once, twice)):
+        changed = ~((before == after) | (np.isnan(before) & np.isnan(after)))
+        assert (changed.sum(axis=1) <= 1).all()
+        assert not (changed & (before != region.factuals)).any(), "a feature changes once"
+    for i in range(PEOPLE):
+        own, best = sweep.along.sums(region.factuals[[i]]).item(), 0.0
+        for k, j in enumerate(sweep.grid.columns):
+            values = sweep.grid.values[k][~np.isnan(sweep.grid.values[k])]
+            tried = np.repeat(region.factuals[[i]], len(values), axis=0)
+            tried[:, j] = values
+            share = np.minimum((sweep.along.sums(tried).ravel() - own) / (sweep.least - own), 1)
+            price = objective.shifts(tried, np.full(len(values), i)).sum(axis=1) + objective.change_weight
+            reached = np.full(len(values), not region.frozen[i, j])
+            if region.schema.features[j].ordered:
+                reached &= (values >= region.low[i, j]) & (values <= region.high[i, j])
+            best = max(best, np.max(share / price, where=reached, initial=0.0))
+            if once[i, j] != region.factuals[i, j]:
+                mine = (share / price)[values == once[i, j]].item()
+        assert mine == pytest.approx(best, abs=1e-8)
+
+
 def test_a_grid_has_values_that_few_rows_have() -> None:
     data = load_german()
     values = Table.read(data.X, data.schema).values.copy()

@@ -31,16 +31,14 @@ def guarded_answers(problem: Problem, search: GuardedSearch, easiest: Answers | 
     chosen = different_changes(sort_key, found.owners, changed, problem.options)
     chosen = chosen[np.lexsort((sort_key[chosen], found.owners[chosen]))]
     owners = found.owners[chosen]
-    easiest_shift = np.full(len(problem), np.nan)
-    if easiest is not None:
-        easiest_shift[easiest.owners] = np.where(
-            easiest.figures["proven"], np.round(easiest.figures["cost"], 6), np.nan
-        )
     figures = {
         "typicality": found.typicality[chosen].astype(np.float64),
         "typicality_p": np.round(found.p_value[chosen], 6),
-        "easiest_shift": easiest_shift[owners],
     }
+    if easiest is not None:
+        shift = np.full(len(problem), np.nan)
+        shift[easiest.owners] = np.where(easiest.figures["proven"], np.round(easiest.figures["cost"], 6), np.nan)
+        figures["easiest_shift"] = shift[owners]
     if holds_under is not None:
         figures["holds_under"] = holds_under[chosen]
     status = problem.statuses(owners, problem.spent(2 * problem.options), Status.NO_CHANGE_FOUND)

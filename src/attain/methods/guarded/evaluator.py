@@ -127,6 +127,8 @@ class CandidateEvaluator:
     def flips(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which rows in final form flip the decision, keep the rules, and could be afforded, (n,)."""
         flips = np.zeros(len(rows), dtype=bool)
+        if not len(rows):
+            return flips
         flips[self.problem.evaluate(rows, owners, reserve=self.reserve, in_final_form=True).hits] = True
         return flips
 
@@ -183,6 +185,8 @@ class CandidateEvaluator:
         `parents` (n,) are positions in `than`; `guides` as in `Region.final_form`. Densities are not computed yet.
         """
         region = self.problem.region
+        if not len(rows):
+            return than.take(parents), parents
         distinct = first_of_each(rows, parents)  # many versions are equal before they are put into final form
         rows, parents = rows[distinct], parents[distinct]
         owners = than.owners[parents]

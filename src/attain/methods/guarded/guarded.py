@@ -96,7 +96,8 @@ class Guarded(Explainer):
     easiest
         For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
         values (of columns with more than 1,024, those at even ranks): its total shift stands beside each answer as
-        `easiest_shift`, so that the price of faithfulness can be read. It is one of the starts, too.
+        `easiest_shift`, so that the price of faithfulness can be read. It is one of the starts, too. It takes longer
+        than the rest of the search.
     budget
         The most rows the model is asked about for each row explained.
     margin
@@ -115,7 +116,7 @@ class Guarded(Explainer):
     needs_rows = True
     kernels_pay = True
     citation = "pawelczyk2020learning"
-    own_figures = ("typicality", "typicality_p", "easiest_shift")
+    own_figures = ("typicality", "typicality_p")
     _settings: ClassVar[GuardedSettings] = GuardedSettings()
 
     density: DensityChoice = None
@@ -125,7 +126,7 @@ class Guarded(Explainer):
     change_weight: float = number(0.02, least=0)
     month_weight: float | None = number(None, least=0)
     effort: int = integer(1, least=1)
-    easiest: bool = True
+    easiest: bool = False
     budget: int = integer(50_000, least=2)
 
     def fit(self, X: Frame, y: Any = None, *, calibration: Any = None) -> Self:

@@ -83,11 +83,11 @@ def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Can
     found, of = [], []
     for part in slices(len(now), versions * max(now.rows.shape[1], width), settings.cells_at_once):
         some = now.take(np.arange(part.start, part.stop))
-        attractions, towards = _attractions(some, evaluator)
+        moved, of_moved, towards = _attractions(some, evaluator)
         back, of_back = _joined(_reversions(some, evaluator), some)
-        rows, whose = _joined([(back, of_back), *attractions], some)
+        rows, whose = np.concatenate((back, moved)), np.concatenate((of_back, of_moved))
         # a version that breaks a law takes what the law is about from the real row that it moves towards
-        better, whose = evaluator.improvements(rows, whose, some, np.concatenate((back, *towards)))
+        better, whose = evaluator.improvements(rows, whose, some, np.concatenate((back, towards)))
         found.append(better)
         of.append(whose + part.start)
     return found[0].join(*found[1:]), np.concatenate(of)
@@ -109,28 +109,27 @@ def _reversions(now: Candidates, evaluator: CandidateEvaluator) -> list[Versions
     return versions
 
 
-def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> tuple[list[Versions], list[np.ndarray]]:
+def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Versions of candidates beyond the guard's limits with all cells, or one, moved towards a near real row.
 
-    And these real rows.
+    And whose version each is, and these real rows.
     """
     assert evaluator.local_guard is not None
-    unusual = np.flatnonzero(now.excess > 0)
-    free = evaluator.problem.region.schema.free_columns
-    near = evaluator.local_guard.nearest(now.rows[unusual], now.owners[unusual], evaluator.settings.n_attractors)
-    here = now.rows[unusual][:, free]
-    versions, towards = [], []
-    for i in range(near.shape[1]):
-        there = near[:, i][:, free]
-        for part in evaluator.settings.attractions:
-            moved = here + (there - here) * part
-            cells = there if part == 1.0 else np.where(_ordered(evaluator)[free], moved, there)
-            for columns in (free, *free[:, None]):
-                rows = now.rows[unusual]
-                rows[:, columns] = cells[:, np.searchsorted(free, columns)]
-                versions.append((rows, unusual))
-                towards.append(near[:, i])
-    return versions, towards
+    unusual, settings = np.flatnonzero(now.excess > 0), evaluator.settings
+    free, parts = evaluator.problem.region.schema.free_columns, np.array(settings.attractions)[:, None, None]
+    rows = now.rows[unusual]
+    near = evaluator.local_guard.nearest(rows, now.owners[unusual], settings.n_attractors).transpose(1, 0, 2)
+    here, there = rows[:, free], near[:, None, :, free]
+    # which numbers go how far, and states all the way: (attractors, parts, candidates, free)
+    cells = np.where((parts == 1.0) | ~_ordered(evaluator)[free], there, here + (there - here) * parts)
+    versions = np.empty((*cells.shape[:2], 1 + len(free), *rows.shape))
+    versions[:] = rows
+    versions[:, :, 0, :, free] = np.moveaxis(cells, -1, 0)
+    for k, j in enumerate(free):
+        versions[:, :, 1 + k, :, j] = cells[..., k]
+    towards = np.broadcast_to(near[:, None, None], versions.shape)
+    each = np.broadcast_to(unusual, versions.shape[:-1])
+    return versions.reshape(-1, rows.shape[1]), each.ravel(), towards.reshape(-1, rows.shape[1])
 
 
 def _combinations(single: Candidates, whose: np.ndarray, now: Candidates, evaluator: CandidateEvaluator) -> Versions:

@@ -55,6 +55,10 @@ def _joined(one: GuardedAnswers, two: GuardedAnswers) -> GuardedAnswers:
     return GuardedAnswers(*(part[order] for part in joined))
 
 
+def _kept(keep: np.ndarray, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return rows[keep], owners[keep]
+
+
 @dataclass(frozen=True)
 class GuardedSearch:
     """How a guarded search is done.
@@ -114,9 +118,9 @@ class GuardedSearch:
         """The best answers of each row; those at the positions `climbing` may climb the score for a start."""
         settings, options = self.settings, problem.options
         evaluator = self._evaluator(problem)
-        rows, owners = self._starts(evaluator, easiest, climbing)
+        (rows, owners), cheap = self._starts(evaluator, easiest, climbing)
         evaluator.local_guard = self._local_guard(rows, owners, evaluator)
-        found = evaluator.measure(rows, owners)
+        found = evaluator.measure(rows, owners).join(self._worth(evaluator.measure(*cheap), evaluator))
         n = settings.n_candidates if self.surrogate.exact else settings.n_candidates_inexact
         n *= self.effort * options
         best = local_search(self._best(found, evaluator, n), evaluator, settings.rounds)
@@ -152,8 +156,8 @@ class GuardedSearch:
 
     def _starts(
         self, evaluator: CandidateEvaluator, easiest: Answers | None, climbing: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Rows that flip the decision, from every kind of start, and their owners."""
+    ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """Rows that flip the decision, from every kind of start, and their owners; cheap ones by themselves."""
         near = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
         starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near), self.accepted)
         parts = [starts.near_real_rows()]
@@ -162,13 +166,22 @@ class GuardedSearch:
         if easiest is not None:
             region = evaluator.problem.region
             further.append((region.final_form(easiest.rows, easiest.owners), easiest.owners))
-        for rows, owners in further:
-            flips = evaluator.flips(rows, owners)
-            parts.append((rows[flips], owners[flips]))
+        parts += [_kept(evaluator.flips(*some), *some) for some in further]
         parts.append(self._fewer(evaluator, *(np.concatenate(part) for part in zip(*parts, strict=True))))
+        cheap = starts.several_changes()
+        cheap = _kept(evaluator.flips(*cheap), *cheap)
         short = np.setdiff1d(np.arange(len(evaluator.problem)), np.concatenate([owners for _, owners in parts]))
         parts.append(starts.climb(np.intersect1d(short, climbing)))
-        return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
+        parts.append(_kept(np.isin(cheap[1], np.setdiff1d(short, parts[-1][1])), *cheap))
+        rows, owners = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return (rows, owners), cheap
+
+    def _worth(self, cheap: Candidates, evaluator: CandidateEvaluator) -> Candidates:
+        """Of starts that were chosen for their price alone, those of rows that have an answer within the limits.
+
+        Others would take the place of starts near real rows, from which the limits are reached.
+        """
+        return cheap.take(np.flatnonzero((evaluator.pool.size > 0)[cheap.owners]))
 
     def _fewer(
         self, evaluator: CandidateEvaluator, rows: np.ndarray, owners: np.ndarray
@@ -187,23 +200,24 @@ class GuardedSearch:
 
         Near the cheapest start of all there may be nothing that passes.
         """
-        space = self.guard.reference.space
+        space, settings = self.guard.reference.space, self.settings
         distinct = first_of_each(rows, owners)
         rows, owners = rows[distinct], owners[distinct]
         cost, passed = evaluator.objective.cost(rows, owners), np.full(len(rows), -1.0)
         order = np.lexsort((cost, owners))
         rank, looked_at = rank_within(owners[order]), 0
         # the cheapest first: once one passes, dearer ones need not be judged
+        more = max(settings.judged_at_once // max(len(evaluator.problem), 1), 1)
         while (rank >= looked_at).any():
             wanted = ~np.isin(owners[order], owners[passed >= self.rates[0]])
-            some = order[wanted & (rank >= looked_at) & (rank < 2 * looked_at + 1)]
+            some = order[wanted & (rank >= looked_at) & (rank < looked_at + more)]
             passed[some] = np.minimum(self._p_value(rows[some]), self.rates[0])
-            looked_at = 2 * looked_at + 1
+            looked_at, more = looked_at + more, 2 * more
         order = np.lexsort((cost, -passed, owners))
         first = order[rank_within(owners[order]) == 0]
         places = np.repeat(space.transform(evaluator.problem.region.factuals)[:, None, :], 2, axis=1)
         places[owners[first], 1] = space.transform(rows[first])
-        return LocalGuard(self.guard, places, self.settings)
+        return LocalGuard(self.guard, places, settings)
 
     def _relaxed(
         self, candidates: Candidates, starts: Candidates, evaluator: CandidateEvaluator, relaxation: int, n: int

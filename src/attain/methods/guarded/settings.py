@@ -48,6 +48,8 @@ class GuardedSettings:
     """The most cells of a batch; its subproblems hold about a thousand times as many numbers. (M)"""
     cells_at_once: int = 8_000_000
     """The most cells of candidates in one array: 64 MB. (M; answers change where a budget is nearly spent)"""
+    judged_at_once: int = 32
+    """Starts put to the guard at a time, at least, until each row has one that passes. (M)"""
     measured_at_once: int = 4096
     """Candidates measured by the guard at a time. (M)"""
 
@@ -94,7 +96,10 @@ class GuardedSettings:
     # changes of single features
     sweep_values: int = 32
     """The most values of each feature on the grid of changes that are compared, where the model is compiled. (–)"""
-    n_swept: int = 2
+    several_changes: tuple[int, int] = (3, 2)
+    """How many changes that gain most for what they cost are made, one after the other, and how many of the cheapest
+    versions after each that flip the decision are starts, where the model is compiled. (–)"""
+    n_swept: int = 3
     """The best candidates of each row whose changes are exchanged exactly. (–)"""
     singles_asked: int = 240
     """The most changes of single features that a row's model is asked about, where it is not compiled. (–)"""

@@ -10,6 +10,7 @@ from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.search.moves import Scale
 from attain.models.structure.sweeps import Grid, Sweep
 from attain.schema import Schema
+from attain.tables import unchanged
 
 
 def grid_of(schema: Schema, scale: Scale, most: int) -> Grid:
@@ -65,8 +66,31 @@ class SingleChanges:
         self._sweep, self._objective, self._settings = sweep, objective, settings
         self._prices = priced(objective, sweep.grid)
 
-    def of(self, rows: np.ndarray, owners: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Versions of rows (n, d) that promise a cost `below` (n,), and whose version each is."""
+    def steepest(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """The rows (n, d), each with the one more feature changed that gains most of what is lacking for its price."""
+        region, grid = self._objective.region, self._sweep.grid
+        free, (f, g), every = grid.columns, grid.values.shape, np.arange(len(rows))
+        steepest, place = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.intp)
+        size = max(self._settings.cells_at_once // (8 * f * g), 1)
+        for start in range(0, len(rows), size):
+            part = slice(start, start + size)
+            prices = self._prices[owners[part]] + self._objective.change_weight
+            able = unchanged(rows[part][:, free], region.factuals[owners[part]][:, free])
+            worth = np.where(able[:, :, None], np.nan_to_num(self._sweep.gains(rows[part]) / prices), 0.0)
+            worth = np.round(worth.reshape(-1, f * g), 9)
+            place[part], steepest[part] = worth.argmax(axis=1), worth.max(axis=1)
+        chosen, rows = every[steepest > 0], rows.copy()
+        k, value = np.divmod(place[chosen], g)
+        rows[chosen, free[k]] = grid.values[k, value]
+        return rows
+
+    def of(
+        self, rows: np.ndarray, owners: np.ndarray, below: np.ndarray, most: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Versions of rows (n, d) that promise a cost `below` (n,), and whose version each is.
+
+        All of them, or the `most` of each row that promise the least.
+        """
         grid, (f, g) = self._sweep.grid, self._sweep.grid.values.shape
         value, price = np.empty((len(rows), f), dtype=np.intp), np.empty((len(rows), f))
         size = max(self._settings.cells_at_once // (8 * f * g), 1)
@@ -80,7 +104,10 @@ class SingleChanges:
                 prices = np.where(met, self._prices[owners[part]], np.inf)
                 value[part] = prices.argmin(axis=2)
                 price[part] = prices.min(axis=2)
-        of, k = np.nonzero(self._estimated(rows, owners, price) < below[:, None])
+        cost = self._estimated(rows, owners, price)
+        if most is not None and most < f:
+            cost[cost > np.partition(cost, most - 1, axis=1)[:, [most - 1]]] = np.inf
+        of, k = np.nonzero(cost < below[:, None])
         versions = rows[of]
         versions[np.arange(len(of)), grid.columns[k]] = grid.values[k, value[of, k]]
         return versions, of

@@ -113,23 +113,20 @@ class Starts:
         """Answers in the most promising balls: the least ν that flips the decision, by asking the model."""
         settings, flips = self.evaluator.settings, self.evaluator.flips
         order = np.lexsort((balls.estimated_cost(self.evaluator.surrogate.threshold), balls.owners))
-        balls = balls.take(order[rank_within(balls.owners[order]) < settings.n_searched])
-        found, owners = [], []
-        for radius in settings.radii:
-            slack_sq = balls.slack_sq * radius**2
-            low, high = (np.full(len(balls), end) for end in settings.score_weights)
-            rows = self._rows(balls, high, slack_sq)
-            flipped = flips(rows, balls.owners)
-            active = np.flatnonzero(flipped)
-            for _ in range(settings.score_weight_halvings):
-                middle = np.sqrt(low[active] * high[active])
-                tried = self._rows(balls.take(active), middle, slack_sq[active])
-                good = flips(tried, balls.owners[active])
-                rows[active[good]], high[active[good]] = tried[good], middle[good]
-                low[active[~good]] = middle[~good]
-            found.append(rows[flipped])
-            owners.append(balls.owners[flipped])
-        return np.concatenate(found), np.concatenate(owners)
+        chosen = order[rank_within(balls.owners[order]) < settings.n_searched]
+        balls = balls.take(np.tile(chosen, len(settings.radii)))
+        slack_sq = balls.slack_sq * np.repeat(settings.radii, len(chosen)) ** 2
+        low, high = (np.full(len(balls), end) for end in settings.score_weights)
+        rows = self._rows(balls, high, slack_sq)
+        flipped = flips(rows, balls.owners)
+        active = np.flatnonzero(flipped)
+        for _ in range(settings.score_weight_halvings):
+            middle = np.sqrt(low[active] * high[active])
+            tried = self._rows(balls.take(active), middle, slack_sq[active])
+            good = flips(tried, balls.owners[active])
+            rows[active[good]], high[active[good]] = tried[good], middle[good]
+            low[active[~good]] = middle[~good]
+        return rows[flipped], balls.owners[flipped]
 
     def _rows(self, balls: BallSubproblems, score_weight: np.ndarray, slack_sq: np.ndarray) -> np.ndarray:
         return balls.rows(*balls.cheapest(score_weight, slack_sq))
@@ -169,6 +166,22 @@ class Starts:
             grid = grid_of(region.schema, self.scale, evaluator.settings.climb_values)
             rows, owners = cheapest_changes(evaluator.objective, grid, evaluator.settings.singles_asked)
         return region.final_form(rows, owners), owners
+
+    def several_changes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Changes of a few features that may flip the decision, where the model is compiled, and their owners.
+
+        They gain most for what they cost, one after the other; the last is the cheapest that flips the decision.
+        """
+        evaluator, region, settings = self.evaluator, self.evaluator.problem.region, self.evaluator.settings
+        rows, every, changes = region.factuals, np.arange(len(region)), evaluator.single_changes
+        number, versions = settings.several_changes
+        parts = [(rows[:0], every[:0])]
+        for _ in range(number):
+            if changes is not None:
+                rows = changes.steepest(rows, every)
+                some, owners = changes.of(rows, every, np.full(len(rows), np.inf), versions)
+                parts.append((region.final_form(some, owners), owners))
+        return np.concatenate([rows for rows, _ in parts]), np.concatenate([owners for _, owners in parts])
 
     def drawn(self, draw: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """The cheapest draws of a density for each row, given its immutable features, and their owners."""

@@ -64,6 +64,8 @@ class Clock:
         self, goal: GoalLike, judge: Judge, rows: np.ndarray, people: np.ndarray, chosen: np.ndarray
     ) -> Judgement:
         """What `judge` says of rows (n, d) of these people, (n,); it is asked about those that are `chosen`, (n,)."""
+        if len(rows) and chosen.all() and not self._group.any():
+            return self._timed(goal, judge, rows, people)
         met, score, asked = np.zeros(len(rows), dtype=bool), np.full(len(rows), goal.lowest), np.zeros(len(rows), int)
         failures: dict[int, str] = {}
         slow: list[int] = []
@@ -86,7 +88,7 @@ class Clock:
         self._charged_until = time.perf_counter()
         seconds = self._charged_until - started
         slow = people[list(judged.slow)]
-        others = np.setdiff1d(asked, slow)
+        others = np.setdiff1d(asked, slow) if slow.size else asked
         if len(others) > 1 or slow.size:
             usual = _CHANCE + PATIENCE * goal.usual_seconds(len(rows))
             if seconds > usual and not slow.size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -67,10 +68,14 @@ class Ledger:
         self.charge_time()
         return np.asarray(self._clock.left[self._people])
 
+    @cached_property
+    def _distinct_people(self) -> np.ndarray:
+        return np.unique(self._people)
+
     def charge_time(self, owner: int | None = None) -> None:
         """Charges the time since it was last charged to all owners in equal shares, or to one of them."""
         if self._clock is not None:
-            self._clock.charge(np.unique(self._people) if owner is None else self._people[[owner]])
+            self._clock.charge(self._distinct_people if owner is None else self._people[[owner]])
 
     @property
     def left(self) -> np.ndarray:
@@ -109,6 +114,8 @@ class Ledger:
         Earlier rows come first.
         """
         left = np.maximum(self.left - reserve, 0) // price
+        if len(owners) <= left.min(initial=len(owners)):
+            return np.ones(len(owners), dtype=bool)
         order = np.argsort(owners, kind="stable")
         grouped = owners[order]
         nth = np.empty(len(owners), dtype=np.int64)

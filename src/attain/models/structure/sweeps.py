@@ -225,6 +225,12 @@ class Sweep:
     def grid(self) -> Grid:
         return self.along.grid
 
+    def gains(self, rows: np.ndarray) -> np.ndarray:
+        """Which share of what a row lacks each value of each column gains, (n, f, G): 1 where it meets the goal."""
+        own = self.along.sums(rows).reshape(len(rows), 1, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.minimum((self.along(rows) - own) / (self.least - own), 1.0))
+
     def met(self, rows: np.ndarray) -> np.ndarray:
         """Whether each row meets the goal with each value of each column, (n, f, G)."""
         sums = self.along(rows)
