@@ -86,6 +86,14 @@ def test_no_typical_change_of_a_single_feature_is_cheaper_than_the_answer(german
         assert own[k] <= mine.min(initial=np.inf) + 0.05
 
 
+def test_the_first_of_three_options_is_the_only_one_of_one(german) -> None:
+    explainer, model, people, target, _ = german
+    one, three = (explainer.explain(model, people, target=target, n=n) for n in (1, 3))
+    first = np.unique(three.owners, return_index=True)[1]
+    np.testing.assert_array_equal(three.rows[first], one.rows)
+    assert len(three.rows) > len(one.rows)
+
+
 def test_the_cheapest_values_are_those_of_brute_force(german) -> None:
     explainer, model, _, target, objective = german
     goal = explainer._request(model, target, None)

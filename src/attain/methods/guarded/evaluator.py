@@ -116,7 +116,7 @@ class CandidateEvaluator:
 
     def __post_init__(self) -> None:
         self.relaxation = np.zeros(len(self.problem), dtype=np.intp)
-        keep = self.settings.n_kept * self.problem.options
+        keep = self.settings.n_kept * max(self.problem.options, 3)  # one option is the first of three
         self.pool = Pool(len(self.problem), len(self.problem.region.schema), keep)
 
     @property

@@ -91,8 +91,8 @@ class Guarded(Explainer):
         What each month that an answer takes adds to its cost, where the schema has clocks or paces; the shifts of
         clocks then do not count. None counts them like all others, and months cost nothing more.
     effort
-        How many times as many candidates go through the local search: answers become a little easier, and take longer
-        to find. With `n` options it is `n` times as much.
+        How many times as many candidates go through the local search: answers become a little easier, options more,
+        and both take longer to find.
     easiest
         For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
         values (of columns with more than 1,024, those at even ranks): its total shift stands beside each answer as

@@ -116,13 +116,13 @@ class GuardedSearch:
 
     def _search(self, problem: Problem, easiest: Answers | None, climbing: np.ndarray) -> GuardedAnswers:
         """The best answers of each row; those at the positions `climbing` may climb the score for a start."""
-        settings, options = self.settings, problem.options
+        settings = self.settings
         evaluator = self._evaluator(problem)
         (rows, owners), cheap = self._starts(evaluator, easiest, climbing)
         evaluator.local_guard = self._local_guard(rows, owners, evaluator)
         found = evaluator.measure(rows, owners).join(self._worth(evaluator.measure(*cheap), evaluator))
         n = settings.n_candidates if self.surrogate.exact else settings.n_candidates_inexact
-        n *= self.effort * options
+        n *= self.effort
         best = local_search(self._best(found, evaluator, n), evaluator, settings.rounds)
         ways, relaxed = best.take(np.flatnonzero(best.excess <= 0)), best
         for relaxation in range(1, len(evaluator.limits)):

@@ -203,6 +203,8 @@ class Starts:
         It begins with the row itself, and with the real rows' cells for which the score is largest.
         """
         evaluator = self.evaluator
+        if not len(owners):
+            return evaluator.problem.region.factuals[owners], owners
         rows, owners = self._beginnings(owners)
         score, done = np.full(len(rows), -np.inf), np.zeros(len(rows), dtype=bool)
         cells = sum(len(self._values[j]) for j in evaluator.problem.region.schema.free_columns) * rows.shape[1]
