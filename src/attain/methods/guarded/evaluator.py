@@ -124,12 +124,19 @@ class CandidateEvaluator:
         """The part of each row's budget that is kept back."""
         return 2 * self.problem.options
 
-    def flips(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which rows in final form flip the decision, keep the rules, and could be afforded, (n,)."""
+    def flips(self, rows: np.ndarray, owners: np.ndarray, *, admitted: bool = False) -> np.ndarray:
+        """Which rows in final form flip the decision, keep the rules, and could be afforded, (n,).
+
+        `admitted` says that they keep the rules.
+        """
         flips = np.zeros(len(rows), dtype=bool)
         if not len(rows):
             return flips
-        flips[self.problem.evaluate(rows, owners, reserve=self.reserve, in_final_form=True).hits] = True
+        if admitted:
+            asked = np.flatnonzero(self.problem.affordable(owners, self.reserve))
+            flips[asked] = self.problem.meets(rows[asked], owners[asked])
+        else:
+            flips[self.problem.evaluate(rows, owners, reserve=self.reserve, in_final_form=True).hits] = True
         return flips
 
     def measure(self, rows: np.ndarray, owners: np.ndarray) -> Candidates:
@@ -203,5 +210,5 @@ class CandidateEvaluator:
         versions = self._candidates(rows[chosen], owners[chosen], points, cost[worth], than_merit[worth])
         better = np.flatnonzero(versions.merit < than_merit[worth])
         versions, parents = versions.take(better), parents[chosen[better]]
-        flips = np.flatnonzero(self.flips(versions.rows, versions.owners))
+        flips = np.flatnonzero(self.flips(versions.rows, versions.owners, admitted=True))
         return versions.take(flips), parents[flips]

@@ -41,12 +41,14 @@ def local_search(candidates: Candidates, evaluator: CandidateEvaluator, rounds: 
             break
         now = _clocks_reset(candidates.take(active), evaluator)
         single, single_of = _single_changes(now, evaluator)
-        joint, joint_of = evaluator.improvements(*_combinations(single, single_of, now, evaluator), now)
-        stuck = np.setdiff1d(np.arange(len(now)), np.concatenate((single_of, joint_of)))
-        rows, whose = _exchanges(now, stuck, evaluator, slope, step)
-        versions = _joined([(rows, whose), _crossovers(now, stuck, evaluator)], now)
-        other, other_of = evaluator.improvements(*versions, now)
-        better, of = single.join(joint, other), np.concatenate((single_of, joint_of, other_of))
+        stuck = np.setdiff1d(np.arange(len(now)), single_of)
+        versions = [
+            _combinations(single, single_of, now, evaluator),
+            _exchanges(now, stuck, evaluator, slope, step),
+            _crossovers(now, stuck, evaluator),
+        ]
+        other, other_of = evaluator.improvements(*_joined(versions, now), now)
+        better, of = single.join(other), np.concatenate((single_of, other_of))
         order = np.lexsort((better.merit, of))
         order = order[rank_within(of[order]) < evaluator.settings.n_measured]
         better, of = evaluator.with_density_penalty(better.take(order)), of[order]
