@@ -7,9 +7,10 @@ candidate if it is better and flips the decision. With x⁰ the candidate's owne
 - reversions: one changed cell goes back, x_j + t (x⁰_j − x_j), t ∈ {1, 1/2, 1/4};
 - attractions, if E > 0: one cell, or all, move towards a near real row r, x_j + t (r_j − x_j), t ∈ {1, 1/2};
 - combinations: the best 2, 3, 5, 8 of those single changes that improve x, at most one for each feature;
-- exchanges, if nothing was better so far: a change goes back, and the cheapest change of any other feature makes up for
-  it, of the best two candidates. It is known exactly where the model is compiled (`single_changes`). Elsewhere a costly
-  change is made up for by a cheap number, x_k + 1.1 g_j (x_j − x⁰_j) / g_k, with g the slope of the surrogate;
+- exchanges, if no single change is better: a change goes back, and the cheapest change of another feature makes up for
+  it, one of eight features, in the best three candidates. It is known exactly where the model is compiled
+  (`single_changes`). Elsewhere a costly change is made up for by a cheap number, x_k + 1.1 g_j (x_j − x⁰_j) / g_k,
+  with g the slope of the surrogate;
 - crossovers, then too: each cell from x, or from the owner's best other candidate.
 
 The density is computed for the best two versions of each candidate only. A version may exceed the guard's limits if it
@@ -204,7 +205,7 @@ def _exact_exchanges(now: Candidates, evaluator: CandidateEvaluator, changes: Si
     of, column = np.nonzero(region.changed(now.rows, now.owners))
     rows = now.rows[of]
     rows[np.arange(len(of)), column] = region.factuals[now.owners[of], column]
-    versions, whose = changes.of(rows, now.owners[of], now.merit[of])
+    versions, whose = changes.of(rows, now.owners[of], now.merit[of], evaluator.settings.n_made_up)
     return versions, of[whose]
 
 

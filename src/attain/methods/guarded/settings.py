@@ -101,6 +101,8 @@ class GuardedSettings:
     versions after each that flip the decision are starts, where the model is compiled. (–)"""
     n_swept: int = 3
     """The best candidates of each row whose changes are exchanged exactly. (–)"""
+    n_made_up: int = 8
+    """The features, those that promise the least cost, by which each change is made up for. (M)"""
     singles_asked: int = 240
     """The most changes of single features that a row's model is asked about, where it is not compiled. (–)"""
 
