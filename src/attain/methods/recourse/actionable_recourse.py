@@ -47,17 +47,19 @@ class ActionableRecourse(Explainer):
 
     - linear ones with two classes are recognised inside scikit-learn pipelines (`models.structure.linear`), and their
       answers are exact optima over the grid. The figure `proven` is 1 for these; it is 0 where the solver of rules
-      between many features reached its limit (10,000 nodes, or 50 choices rejected), so that a cheaper answer may
-      exist. Where no allowed change can flip the decision, the status is `NO_RECOURSE`. That is certain for every value
-      that the schema, the constraints and the range of the training data allow, on the grid or not; where it cannot be
-      shown, the status is `OUT_OF_REACH`.
+      between many features reached its limit (10,000 nodes, 50 choices rejected, or 20,000 actions), so that a cheaper
+      answer may exist. Where no allowed change can flip the decision, the status is `NO_RECOURSE`. That is certain for
+      every value that the schema, the constraints and the range of the training data allow, on the grid or not; where
+      it cannot be shown, the status is `OUT_OF_REACH`.
     - for any other a local linear model is fitted round each row (`attain.methods.recourse.local_linear`), each item is
       verified on the real classifier, and the figure `proven` is missing.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes and missing
     cells (states with actions of their own), `max_changes`, and rules between features and derived columns, which give
-    the features they tie joint actions. Where these are more than 60 000, linear rules are conditions of the integer
-    program; other rules and derived columns are kept by rejection, with a cut for each choice that is rejected.
+    the features they tie joint actions. Where these are more than 60 000, the program is solved without them first: a
+    choice that keeps the rules is the cheapest that does. Otherwise linear rules are conditions of an integer program;
+    other rules and derived columns are kept by rejection, with a cut for each choice that is rejected. For local
+    models, the actions by which a choice breaks a rule are left out instead.
 
     Departures from the publication: percentiles by the empirical distribution instead of a kernel estimate (`kde` gives
     that), values within the range of the training data instead of their 1st to 99th percentile, a changed level counts
