@@ -24,7 +24,8 @@ class CHVAE(MixtureEstimator):
         Dimensions k of z; by default 6, more beyond 24 free features, at most 16. Fewer are a tighter bottleneck:
         counterfactuals are more typical, and fewer rows get one.
     components
-        Mixture components L; by default one, and one more for every 20,000 rows, at most 5.
+        Mixture components L; by default one, to which histograms leave little to add. With the paper's likelihoods one
+        more for every 20,000 rows, at most 5.
     hidden
         Widths of the hidden layers of the encoder and, in reverse, the decoder; 0 or () is the paper's linear model.
         None is one layer of 64, or with fewer than 5,000 rows whichever of the two has the better bound on held-out
@@ -54,7 +55,8 @@ class CHVAE(MixtureEstimator):
     estimator: Estimator = "exact"
 
     def _mixture(self, rows: int) -> tuple[int, Estimator]:
-        return self.components or min(1 + rows // 20_000, 5), self.estimator
+        usual = min(1 + rows // 20_000, 5) if self.likelihoods == "paper" else 1
+        return self.components or usual, self.estimator
 
     def _check(self) -> None:
         super()._check()
