@@ -96,10 +96,10 @@ def test_ctrl_c_that_python_has_to_ignore_is_raised_a_moment_later() -> None:
 def test_ctrl_c_that_a_library_has_caught_is_raised_again_at_the_next_step() -> None:
     with stoppable() as stop:
         with suppress(KeyboardInterrupt):  # as `except BaseException: pass` of a library does
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             track(10, "answering").update()
-    assert stop.code == 130
+    assert stop.code == 143
     track(10, "answering").update()
 
 

@@ -312,7 +312,7 @@ def test_actions_come_first_then_one_wait_and_clocks_last(tmp_path: Path) -> Non
     cells = Page(text).texts["td"]
     assert cells[cells.index("waiting") : cells.index("waiting") + 3] == ["waiting", "67 % (2)", "6 months"]
     assert not {"since", "months"} & set(Page(text.split("What changes</h2>")[1].split("People</h2>")[0]).texts["td"])
-    assert cells[cells.index("features changed") + 1] == "2.0"  # waiting; debt, share and waiting; debt and share
+    assert cells[cells.index("changes asked for") + 1] == "2.0"  # waiting; debt, share and waiting; debt and share
 
 
 def test_inputs_that_hardly_count_are_not_named(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
         say(f"{_SHOWN} of {len(result)} people are shown; all are in {given.out}.")
     say()
     say(summary(result))
-    rate = f" ({len(result) / seconds:,.0f} people per second)" if len(result) > seconds > 0 else ""
+    rate = f" ({len(result) / seconds:,.0f} people per second)" if len(result) > _FEW and seconds > 0 else ""
     say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
     say(f"Written: {', '.join([given.out, *_tables(given).values(), config])}")
 

@@ -50,8 +50,8 @@ def reasons(
     if lacking:
         raise AttainError(
             f"the texts have no reason in {texts.language.code!r} for {listed(lacking, 40)}, which count against "
-            "people; a letter needs one for each: `attain letter RESULT --texts-template FILE` writes a table to fill "
-            "in"
+            "people; a letter needs one for each, and a level or special code, in parentheses, one under its own name "
+            "(`level_texts`): `attain letter RESULT --texts-template FILE` writes a table to fill in"
         )
     return found
 

@@ -131,7 +131,7 @@ def _asked(result: Record) -> np.ndarray:
     return np.array([status is not Status.ALREADY_DESIRED for status in result.statuses], dtype=bool)
 
 
-_FOUND, _TYPICAL, _CHANGED = "people with an answer", "typical answers", "features changed"
+_FOUND, _TYPICAL, _CHANGED = "people with an answer", "typical answers", "changes asked for"
 _TOTAL, _LARGEST, _MONTHS = "total shift (TS)", "largest shift (MS)", "months"
 
 

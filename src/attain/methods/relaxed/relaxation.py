@@ -81,7 +81,7 @@ class Relaxation:
             moved[np.arange(2 * len(columns)), :, np.tile(columns, 2)] += np.append(step, -step)[:, None]
             whose = np.tile(owners, 2 * len(columns))
             moved = self._region.book.derive(moved.reshape(-1, rows.shape[1]), self._region.factuals[whose])
-            above, below = moved[:, self._derived].reshape(2, len(columns), len(rows), -1)
+            above, below = moved[:, self._derived].reshape(2, len(columns), len(rows), len(self._derived))
             change = ((above - below) * gradient[:, self._derived]).sum(axis=2) / (2 * step[:, None])
             extra[:, columns] = np.where(np.isfinite(change), change, 0.0).T
         return extra
