@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from starlette.testclient import TestClient
 
-from attain.service import Limits, documents, service
+from attain.service import Limits, documents, routes, service
+from attain.service.jobs import Job
 from attain.testing import people
 from tests.service.world import MANY, app_of, client_of, refused, trained
 
@@ -69,7 +70,14 @@ def test_parquet_files_are_read(client: TestClient, tmp_path: Path) -> None:
     assert len(read["statuses"] if "statuses" in read else read["status"]) == 2
 
 
-def test_progress_comes_as_events(client: TestClient) -> None:
+def test_progress_comes_as_events(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Job.told
+
+    def slowly(job: Job, done: int, total: int, found: int) -> None:
+        told(job, done, total, found)
+        time.sleep(2 * routes._LOOK)  # so that whoever looks sees it
+
+    monkeypatch.setattr(Job, "told", slowly)
     name = started(client, csv_of(12), index="who")
     answer = client.get(f"/jobs/{name}/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
