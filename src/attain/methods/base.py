@@ -401,7 +401,7 @@ class Explainer(_Learned, ABC):
         inspected = context.inspected(goal, self._parameters(), self._inspect)
         region = Region.of(table, Constraints.of(constraints), self.observed_, self.book_)
         if table.layout.unseen:
-            goal, *others = (asked.with_unseen(table.layout.unseen) for asked in (goal, *others))
+            goal, *others = (one.with_unseen(table.layout.unseen) for one in (goal, *others))
         product = self._product_score(goal) if ranges else None
         ledger = Ledger(len(table), self.budget, Clock.of(goal, len(table)))
         problem = Problem(goal, region, ledger, asked["n"], self._seed, inspected, tuple(others))

@@ -1,5 +1,7 @@
 """Changes of single features: no answer costs more than one that brute force finds."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -94,14 +96,20 @@ def test_the_first_of_three_options_is_the_only_one_of_one(german) -> None:
     assert len(three.rows) > len(one.rows)
 
 
-def test_the_cheapest_values_are_those_of_brute_force(german) -> None:
+def compiled_changes(german: Any) -> tuple[Any, Any, SingleChanges]:
+    """The goal, what single changes do to its score, and these changes; skips the test of a model without."""
     explainer, model, _, target, objective = german
     goal = explainer._request(model, target, None)
     sweep = explainer._guard_context(goal).sweep
     if sweep is None:
         pytest.skip("this model is not compiled")
-    changes = SingleChanges(sweep, objective, explainer._settings)
-    region, every = objective.region, np.arange(PEOPLE)
+    return goal, sweep, SingleChanges(sweep, objective, explainer._settings)
+
+
+def test_the_cheapest_values_are_those_of_brute_force(german) -> None:
+    goal, sweep, changes = compiled_changes(german)
+    objective, every = german[-1], np.arange(PEOPLE)
+    region = objective.region
     versions, of = same_bytes(lambda: changes.of(region.factuals, every, np.full(PEOPLE, np.inf)))
     assert goal.decide(versions).met.all()
     for i in range(PEOPLE):
@@ -122,13 +130,9 @@ def test_the_cheapest_values_are_those_of_brute_force(german) -> None:
 
 
 def test_the_steepest_change_gains_most_of_what_is_lacking_for_its_price(german) -> None:
-    explainer, model, _, target, objective = german
-    goal = explainer._request(model, target, None)
-    sweep = explainer._guard_context(goal).sweep
-    if sweep is None:
-        pytest.skip("this model is not compiled")
-    changes = SingleChanges(sweep, objective, explainer._settings)
-    region, every = objective.region, np.arange(PEOPLE)
+    _, sweep, changes = compiled_changes(german)
+    objective, every = german[-1], np.arange(PEOPLE)
+    region = objective.region
     once = same_bytes(lambda: changes.steepest(region.factuals, every))
     twice = changes.steepest(once, every)
     for before, after in ((region.factuals, once), (once, twice)):
