@@ -1,7 +1,8 @@
 """Answers of the guarded search beside an earlier commit's, and what locking a feature finds: `-m benchmarks.locking`.
 
 If the first feature that an answer changes is locked and the search then finds a cheaper answer that is as typical, the
-first search has missed it. The table says how often, by the search's own cost and by the total shift that is reported
+first search has missed it. Of two typical answers each is as typical as the other; an unusual one is not as typical as
+another that is less so, by the share of real rows that the guard says are like it. The table says how often, by the search's own cost and by the total shift that is reported
 (TS), for the same people; and what the answers are like. Every cell is measured in a process of its own.
 """
 
@@ -61,15 +62,16 @@ def cell(name: str, kind: str, number: int) -> dict[str, float]:
         every[found.owners] = values
         return every
 
-    cost, typicality, shift = (
+    cost, typicality, p_value, shift = (
         [by_person(found, values(found)) for found in (result, again)]
         for values in (
             lambda found: objective.cost(found.rows, found.owners),
             lambda found: found.option_figures["typicality"],
+            lambda found: found.option_figures["typicality_p"],
             lambda found: found.option_figures["total_shift"],
         )
     )
-    as_typical = typicality[1] <= typicality[0]
+    as_typical = (typicality[1] <= typicality[0]) & ((typicality[1] == 0) | (p_value[1] >= p_value[0]))
     figures = result.option_figures
     return {
         "found": float(result.found.mean()),

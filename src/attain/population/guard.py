@@ -119,6 +119,11 @@ class Guard:
         sizes = self.settings.neighbours[: len(self.own_factors)]
         return tuple(part for part in map(self.crowd.local_density, sizes) if part is not None)
 
+    @cached_property
+    def reaches(self) -> FloatArray:
+        """Each crowd row's distance to its k-th neighbour and its local density, for each k, (crowd, sizes, 2)."""
+        return np.stack([np.column_stack((part.reach, part.density)) for part in self.local_densities], axis=1)
+
     def score(self, rows: FloatArray) -> FloatArray:
         """The smallest rank of each row, (n,)."""
         factors, distance = self.position(rows)

@@ -172,7 +172,13 @@ def _refused_numbers(values: np.ndarray, feature: Feature) -> dict[int, Refused]
     if feature.special:
         ordinary &= ~np.isin(values, list(feature.special))
     low, high = feature.bounds
+    least, most = -_LARGEST if low is None else max(low, -_LARGEST), _LARGEST if high is None else min(high, _LARGEST)
+    good = (values >= least) & (values <= most)
+    if feature.kind == "count":
+        good &= values == np.floor(values)
     refused: dict[int, Refused] = {}
+    if (good | ~ordinary).all():
+        return refused
 
     def refuse(wrong: np.ndarray, remedy: str) -> None:
         for i in np.flatnonzero(wrong & ordinary).tolist():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
+from attain.core.arrays import positions
 from attain.methods.guarded.local_guard import LocalGuard
 from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.settings import GuardedSettings
@@ -119,6 +121,11 @@ class CandidateEvaluator:
         keep = self.settings.n_kept * max(self.problem.options, 3)  # one option is the first of three
         self.pool = Pool(len(self.problem), len(self.problem.region.schema), keep)
 
+    @cached_property
+    def ordered(self) -> np.ndarray:
+        """Which columns are ordered, (d,)."""
+        return np.array([feature.ordered for feature in self.problem.region.schema])
+
     @property
     def reserve(self) -> int:
         """The part of each row's budget that is kept back."""
@@ -133,7 +140,7 @@ class CandidateEvaluator:
         if not len(rows):
             return flips
         if admitted:
-            asked = np.flatnonzero(self.problem.affordable(owners, self.reserve))
+            asked = positions(self.problem.affordable(owners, self.reserve))
             flips[asked] = self.problem.meets(rows[asked], owners[asked])
         else:
             flips[self.problem.evaluate(rows, owners, reserve=self.reserve, in_final_form=True).hits] = True
@@ -174,11 +181,11 @@ class CandidateEvaluator:
         """Candidates with their lack of density added to the excess; those within all limits go into the pool."""
         if self.guard.density is not None:
             least = np.array([limit.density for limit in self.limits])[self.relaxation[found.owners]]
-            some = np.flatnonzero(np.isfinite(least))
+            some = positions(np.isfinite(least))
             lacking = np.zeros(len(found))
             lacking[some] = np.maximum(least[some] - self.guard.density(found.rows[some]), 0.0)
             found = replace(found, excess=found.excess + np.round(lacking / self.settings.density_scale, 9))
-        within = np.flatnonzero(found.excess <= 0)
+        within = positions(found.excess <= 0)
         rows, owners = found.rows[within], found.owners[within]
         unlawful = self.problem.region.breaks_law(rows, owners)
         self.pool.add(rows, owners, found.cost[within] + _UNLAWFUL * unlawful)
@@ -198,17 +205,17 @@ class CandidateEvaluator:
         rows, parents = rows[distinct], parents[distinct]
         owners = than.owners[parents]
         rows, admitted = region.settled(rows, owners, None if guides is None else guides[distinct])
-        chosen = np.flatnonzero(admitted)
+        chosen = positions(admitted)
         chosen = chosen[first_of_each(rows[chosen], parents[chosen])]
         cost, than_merit = self.objective.cost(rows[chosen], owners[chosen]), than.merit[parents[chosen]]
         # bounds before distances: an excess only adds to the cost
-        worth = np.flatnonzero(cost < than_merit)
+        worth = positions(cost < than_merit)
         points = self._space.transform(rows[chosen[worth]])
-        able = np.flatnonzero(self.surrogate.may_meet_goal(points))
+        able = positions(self.surrogate.may_meet_goal(points))
         worth, points = worth[able], points[able]
         chosen = chosen[worth]
         versions = self._candidates(rows[chosen], owners[chosen], points, cost[worth], than_merit[worth])
-        better = np.flatnonzero(versions.merit < than_merit[worth])
+        better = positions(versions.merit < than_merit[worth])
         versions, parents = versions.take(better), parents[chosen[better]]
-        flips = np.flatnonzero(self.flips(versions.rows, versions.owners, admitted=True))
+        flips = positions(self.flips(versions.rows, versions.owners, admitted=True))
         return versions.take(flips), parents[flips]

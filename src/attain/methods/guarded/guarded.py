@@ -45,7 +45,6 @@ from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal, GoalLike
 from attain.models.structure.sweeps import Sweep
 from attain.population.guard import Setting
-from attain.population.percentiles import Percentiles
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
 from attain.schema import Constraints
@@ -184,6 +183,8 @@ class Guarded(Explainer):
 
     def _prepare_search(self) -> None:
         self.scale_ = Scale(self.schema_, self.table_.values)
+        # what the cost measures shifts by; `percentiles_` is what TS and MS are reported by
+        self._cost_percentiles = replace(self.percentiles_, method=self._settings.cost)
         most = self._settings.easiest_values
         self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_, most)
 
@@ -378,11 +379,6 @@ class Guarded(Explainer):
         assert self.density_ is not None
         seed = (self._seed ^ self._settings.draw_stream) % 2**32
         return self.density_.sample(without_unseen(self.schema_, rows), self._settings.n_draws, random_state=seed)
-
-    @property
-    def _cost_percentiles(self) -> Percentiles:
-        """What the cost measures shifts by; `percentiles_` is what TS and MS are reported by."""
-        return replace(self.percentiles_, method=self._settings.cost)
 
     @property
     def _rates(self) -> tuple[float, float]:

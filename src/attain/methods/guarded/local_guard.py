@@ -93,9 +93,7 @@ class LocalGuard:
         self._crowd = Shortlist.around(guard.crowd, places, settings.shortlist)
         same = guard.reference is guard.crowd
         self._known = self._crowd if same else Shortlist.around(guard.reference, places, settings.shortlist)
-        parts = guard.local_densities
-        self._sizes = np.array([part.k for part in parts])
-        self._facts = np.stack([np.column_stack((part.reach, part.density)) for part in parts], axis=1)
+        self._sizes, self._facts = np.array([part.k for part in guard.local_densities]), guard.reaches
 
     def excess(
         self,

@@ -4,7 +4,8 @@ A candidate x flips the decision. With cost C and excess E over the guard's limi
 In each round versions of every candidate are made on the data's own grid, and the one of least merit replaces the
 candidate if it is better and flips the decision. With x⁰ the candidate's owner, the versions are, in order:
 
-- reversions: one changed cell goes back, x_j + t (x⁰_j − x_j), t ∈ {1, 1/2, 1/4};
+- reversions: one changed cell goes back, x_j + t (x⁰_j − x_j), t ∈ {1, 1/2, 1/4}, and t ∈ {1/8, 1/32} if no single
+  change is better, so that numbers end near where the decision flips;
 - attractions, if E > 0: one cell, or all, move towards a near real row r, x_j + t (r_j − x_j), t ∈ {1, 1/2};
 - combinations: the best 2, 3, 5, 8 of those single changes that improve x, at most one for each feature;
 - exchanges, if no single change is better: a change goes back, and the cheapest change of another feature makes up for
@@ -25,9 +26,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from attain.core.arrays import positions
 from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates, slices
 from attain.methods.guarded.single_changes import SingleChanges
-from attain.methods.search.pool import rank_within
+from attain.methods.search.pool import marked, rank_within
 
 Versions: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Rows (n, d), and the position of the candidate that each is a version of, (n,)."""
@@ -42,12 +44,12 @@ def local_search(candidates: Candidates, evaluator: CandidateEvaluator, rounds: 
             break
         now = _clocks_reset(candidates.take(active), evaluator)
         single, single_of = _single_changes(now, evaluator)
-        stuck = np.setdiff1d(np.arange(len(now)), single_of)
-        versions = [
-            _combinations(single, single_of, now, evaluator),
-            _exchanges(now, stuck, evaluator, slope, step),
-            _crossovers(now, stuck, evaluator),
-        ]
+        stuck = positions(~marked(len(now), single_of))
+        versions = [_combinations(single, single_of, now, evaluator)]
+        if stuck.size:
+            versions.append(_exchanges(now, stuck, evaluator, slope, step))
+            versions.append(_crossovers(now, stuck, evaluator))
+            versions += _fine_reversions(now, stuck, evaluator)
         other, other_of = evaluator.improvements(*_joined(versions, now), now)
         better, of = single.join(other), np.concatenate((single_of, other_of))
         order = np.lexsort((better.merit, of))
@@ -67,7 +69,7 @@ def _clocks_reset(now: Candidates, evaluator: CandidateEvaluator) -> Candidates:
 
 
 def _replaced(candidates: Candidates, places: np.ndarray, by: Candidates) -> Candidates:
-    kept = np.setdiff1d(np.arange(len(candidates)), places)
+    kept = positions(~marked(len(candidates), places))
     order = np.argsort(np.concatenate((kept, places)), kind="stable")
     return candidates.take(kept).join(by).take(order)
 
@@ -87,7 +89,7 @@ def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Can
     for part in slices(len(now), versions * max(now.rows.shape[1], width), settings.cells_at_once):
         some = now.take(np.arange(part.start, part.stop))
         moved, of_moved, towards = _attractions(some, evaluator)
-        back, of_back = _joined(_reversions(some, evaluator), some)
+        back, of_back = _joined(_reversions(some, evaluator, settings.reversions), some)
         rows, whose = np.concatenate((back, moved)), np.concatenate((of_back, of_moved))
         # a version that breaks a law takes what the law is about from the real row that it moves towards
         better, whose = evaluator.improvements(rows, whose, some, np.concatenate((back, towards)))
@@ -96,20 +98,26 @@ def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Can
     return found[0].join(*found[1:]), np.concatenate(of)
 
 
-def _reversions(now: Candidates, evaluator: CandidateEvaluator) -> list[Versions]:
+def _reversions(now: Candidates, evaluator: CandidateEvaluator, parts: tuple[float, ...]) -> list[Versions]:
     """Versions with one change taken back, wholly or in part; with clocks, also such that take as long as before."""
     region = evaluator.problem.region
     whose, column = np.nonzero(region.changed(now.rows, now.owners))
     own, there = region.factuals[now.owners[whose], column], now.rows[whose, column]
     bases = [now.rows, region.final_form(now.rows, now.owners)] if region.schema.clocks else [now.rows]
     versions = []
-    for base, part in product(bases, evaluator.settings.reversions):
+    for base, part in product(bases, parts):
         cell = own if part == 1.0 else there + (own - there) * part
-        able = np.flatnonzero((part == 1.0) | _ordered(evaluator)[column] & ~np.isnan(cell))
+        able = positions((part == 1.0) | evaluator.ordered[column] & ~np.isnan(cell))
         rows = base[whose[able]]
         rows[np.arange(len(able)), column[able]] = cell[able]
         versions.append((rows, whose[able]))
     return versions
+
+
+def _fine_reversions(now: Candidates, stuck: np.ndarray, evaluator: CandidateEvaluator) -> list[Versions]:
+    """Versions of candidates with a small part of one change taken back: numbers end where the decision does."""
+    versions = _reversions(now.take(stuck), evaluator, evaluator.settings.fine_reversions)
+    return [(rows, stuck[whose]) for rows, whose in versions]
 
 
 def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,13 +126,13 @@ def _attractions(now: Candidates, evaluator: CandidateEvaluator) -> tuple[np.nda
     And whose version each is, and these real rows.
     """
     assert evaluator.local_guard is not None
-    unusual, settings = np.flatnonzero(now.excess > 0), evaluator.settings
+    unusual, settings = positions(now.excess > 0), evaluator.settings
     free, parts = evaluator.problem.region.schema.free_columns, np.array(settings.attractions)[:, None, None]
     rows = now.rows[unusual]
     near = evaluator.local_guard.nearest(rows, now.owners[unusual], settings.n_attractors).transpose(1, 0, 2)
     here, there = rows[:, free], near[:, None, :, free]
     # which numbers go how far, and states all the way: (attractors, parts, candidates, free)
-    cells = np.where((parts == 1.0) | ~_ordered(evaluator)[free], there, here + (there - here) * parts)
+    cells = np.where((parts == 1.0) | ~evaluator.ordered[free], there, here + (there - here) * parts)
     versions = np.empty((*cells.shape[:2], 1 + len(free), *rows.shape))
     versions[:] = rows
     versions[:, :, 0, :, free] = np.moveaxis(cells, -1, 0)
@@ -149,7 +157,7 @@ def _combinations(single: Candidates, whose: np.ndarray, now: Candidates, evalua
     place, number = rank_within(whose[order]), np.bincount(whose[order], minlength=len(now))
     versions = []
     for size in evaluator.settings.combined:
-        able = np.flatnonzero(number >= size)
+        able = positions(number >= size)
         rows = now.rows[able]
         used = order[(place < size) & (number[whose[order]] >= size)]
         # a single change has others in tow where a law ties them together
@@ -167,7 +175,8 @@ def _exchanges(
         rows, whose = _guessed_exchanges(now.take(stuck), evaluator, slope, step)
         return rows, stuck[whose]
     order = np.lexsort((now.merit, now.owners))
-    best = np.intersect1d(stuck, order[rank_within(now.owners[order]) < evaluator.settings.n_swept])
+    best = order[rank_within(now.owners[order]) < evaluator.settings.n_swept]
+    best = stuck[marked(len(now), best)[stuck]]
     rows, whose = _exact_exchanges(now.take(best), evaluator, evaluator.single_changes)
     return rows, best[whose]
 
@@ -191,7 +200,7 @@ def _guessed_exchanges(now: Candidates, evaluator: CandidateEvaluator, slope: np
     for back in costly.T:
         for on in cheap.T:
             able = (back != on) & (shifts[every, back] > 0) & np.isfinite(price[every, on]) & (lost[every, back] > 0)
-            worth = np.flatnonzero(able)
+            worth = positions(able)
             rows, place, j, k = now.rows[worth], np.arange(len(worth)), free[back[worth]], free[on[worth]]
             rows[place, j] = own[worth, j]
             rows[place, k] += settings.compensation * lost[worth, back[worth]] / slope[k]
@@ -218,7 +227,7 @@ def _crossovers(now: Candidates, stuck: np.ndarray, evaluator: CandidateEvaluato
     start = np.searchsorted(now.owners[order], now.owners[stuck])
     first, second = order[start], order[np.minimum(start + 1, len(order) - 1)]
     mate = np.where(first == stuck, second, first)
-    paired = np.flatnonzero((now.owners[mate] == now.owners[stuck]) & (mate != stuck))
+    paired = positions((now.owners[mate] == now.owners[stuck]) & (mate != stuck))
     mine, theirs = stuck[paired], mate[paired]
     own, other = (evaluator.objective.shifts(now.rows[some], now.owners[some]) for some in (mine, theirs))
     free = evaluator.problem.region.schema.free_columns
@@ -228,10 +237,6 @@ def _crossovers(now: Candidates, stuck: np.ndarray, evaluator: CandidateEvaluato
         rows[:, free] = np.where(from_other, now.rows[theirs][:, free], rows[:, free])
         versions.append((rows, mine))
     return _joined(versions, now)
-
-
-def _ordered(evaluator: CandidateEvaluator) -> np.ndarray:
-    return np.array([feature.ordered for feature in evaluator.problem.region.schema])
 
 
 def _slopes(evaluator: CandidateEvaluator) -> tuple[np.ndarray, np.ndarray]:

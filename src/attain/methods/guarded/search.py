@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from attain.core.arrays import positions
 from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates
 from attain.methods.guarded.local_guard import LocalGuard
 from attain.methods.guarded.local_search import local_search
@@ -18,7 +19,7 @@ from attain.methods.guarded.starts import Starts
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.moves import Scale, fewest_changes
 from attain.methods.search.options import different_changes
-from attain.methods.search.pool import first_of_each, rank_within
+from attain.methods.search.pool import first_of_each, marked, rank_within
 from attain.methods.search.problem import Answers, Problem
 from attain.models.structure.sweeps import Sweep
 from attain.population.guard import Guard, Limits
@@ -107,10 +108,10 @@ class GuardedSearch:
             horizons = horizons[:1]
         for months in horizons:
             sooner = region.in_months(months)
-            some = np.flatnonzero((limit > months) & ~sooner.frozen.all(axis=1))
+            some = positions((limit > months) & ~sooner.frozen.all(axis=1))
             if some.size:
                 in_time = region.months(found.rows, found.owners) <= limit[found.owners]
-                answered = np.flatnonzero(np.isin(some, found.owners[in_time]))
+                answered = positions(np.isin(some, found.owners[in_time]))
                 part = replace(problem.subset(some), region=sooner.subset(some))
                 more = self._search(part, None if easiest is None else easiest.subset(some), answered)
                 found = _joined(found, more._replace(owners=some[more.owners]))
@@ -127,7 +128,7 @@ class GuardedSearch:
         n = settings.n_candidates if self.surrogate.exact else settings.n_candidates_inexact
         n *= self.effort
         best = local_search(self._best(found, evaluator, n), evaluator, settings.rounds)
-        ways, relaxed = best.take(np.flatnonzero(best.excess <= 0)), best
+        ways, relaxed = best.take(positions(best.excess <= 0)), best
         for relaxation in range(1, len(evaluator.limits)):
             relaxed = self._relaxed(relaxed, found, evaluator, relaxation, n)
         return self._minimal(self._answers(evaluator, ways), evaluator)
@@ -173,9 +174,10 @@ class GuardedSearch:
         parts.append(self._fewer(evaluator, *(np.concatenate(part) for part in zip(*parts, strict=True))))
         cheap = starts.several_changes()
         cheap = _kept(evaluator.flips(*cheap), *cheap)
-        short = np.setdiff1d(np.arange(len(evaluator.problem)), np.concatenate([owners for _, owners in parts]))
-        parts.append(starts.climb(np.intersect1d(short, climbing)))
-        parts.append(_kept(np.isin(cheap[1], np.setdiff1d(short, parts[-1][1])), *cheap))
+        n = len(evaluator.problem)
+        short = ~marked(n, np.concatenate([owners for _, owners in parts]))
+        parts.append(starts.climb(positions(short & marked(n, climbing))))
+        parts.append(_kept((short & ~marked(n, parts[-1][1]))[cheap[1]], *cheap))
         rows, owners = (np.concatenate(part) for part in zip(*parts, strict=True))
         return (rows, owners), cheap
 
@@ -184,14 +186,14 @@ class GuardedSearch:
 
         Others would take the place of starts near real rows, from which the limits are reached.
         """
-        return cheap.take(np.flatnonzero((evaluator.pool.size > 0)[cheap.owners]))
+        return cheap.take(positions((evaluator.pool.size > 0)[cheap.owners]))
 
     def _fewer(
         self, evaluator: CandidateEvaluator, rows: np.ndarray, owners: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Starts that change more features than their owner may, with the largest changes only."""
         region = evaluator.problem.region
-        chosen = np.flatnonzero(evaluator.too_many(rows, owners))
+        chosen = positions(evaluator.too_many(rows, owners))
         owners = owners[chosen]
         limited = replace(region, max_changes=evaluator.max_changes)
         fewer = region.final_form(fewest_changes(rows[chosen], owners, limited, self.scale), owners)
@@ -212,7 +214,7 @@ class GuardedSearch:
         # the cheapest first: once one passes, dearer ones need not be judged
         more = max(settings.judged_at_once // max(len(evaluator.problem), 1), 1)
         while (rank >= looked_at).any():
-            wanted = ~np.isin(owners[order], owners[passed >= self.rates[0]])
+            wanted = ~marked(len(evaluator.problem), owners[passed >= self.rates[0]])[owners[order]]
             some = order[wanted & (rank >= looked_at) & (rank < looked_at + more)]
             passed[some] = np.minimum(self._p_value(rows[some]), self.rates[0])
             looked_at, more = looked_at + more, 2 * more
@@ -229,14 +231,15 @@ class GuardedSearch:
 
         Starts come in again, as many as there are candidates at most: cheap ones may be within the next limits.
         """
-        short = np.flatnonzero(evaluator.pool.size == 0)
+        short = positions(evaluator.pool.size == 0)
         if not short.size:
             return candidates.take(short)
         evaluator.relaxation[short] = relaxation
-        ended, first = (some.take(np.flatnonzero(np.isin(some.owners, short))) for some in (candidates, starts))
-        again = evaluator.measure(ended.rows, ended.owners)
+        again = marked(len(evaluator.problem), short)
+        ended, first = (some.take(positions(again[some.owners])) for some in (candidates, starts))
+        ended = evaluator.measure(ended.rows, ended.owners)
         first = self._best(evaluator.measure(first.rows, first.owners), evaluator, n)
-        return local_search(again.join(first), evaluator, self.settings.relaxed_rounds)
+        return local_search(ended.join(first), evaluator, self.settings.relaxed_rounds)
 
     def _answers(self, evaluator: CandidateEvaluator, ways: Candidates) -> GuardedAnswers:
         """The best candidates of each row, judged by the guard itself; for several options, also where others ended."""
@@ -255,7 +258,8 @@ class GuardedSearch:
         p_value[first] = self._p_value(rows[first])
         # a record that breaks a law, because its row does, is not typical, however close to real rows it is
         lawful = ~evaluator.problem.region.breaks_law(rows, owners)
-        rest = ~first & ~np.isin(owners, owners[first & lawful & (p_value > self.rates[0])])
+        done = marked(len(evaluator.problem), owners[first & lawful & (p_value > self.rates[0])])
+        rest = ~first & ~done[owners]
         p_value[rest] = self._p_value(rows[rest])
         typicality = (~lawful | (p_value <= self.rates[0])).astype(np.intp) + (p_value <= self.rates[1])
         order = np.lexsort((cost, typicality, owners))
@@ -273,7 +277,7 @@ class GuardedSearch:
         """
         region = evaluator.problem.region
         rows, owners, cost, typicality, p_value = (part.copy() for part in found)
-        active = np.flatnonzero(rank_within(owners) == 0)
+        active = positions(rank_within(owners) == 0)
         while active.size:
             place, column = np.nonzero(region.changed(rows[active], owners[active]))
             of = active[place]
@@ -284,7 +288,7 @@ class GuardedSearch:
             versions[np.arange(len(of)), column] = region.factuals[owners[of], column]
             versions = region.final_form(versions, owners[of])
             price = evaluator.objective.cost(versions, owners[of])
-            worth = np.flatnonzero(price < cost[of])
+            worth = positions(price < cost[of])
             worth = worth[self.surrogate.may_meet_goal(self.guard.reference.space.transform(versions[worth]))]
             worth = worth[evaluator.flips(versions[worth], owners[of[worth]])]
             share = self._p_value(versions[worth])

@@ -139,6 +139,8 @@ class GuardedSettings:
     """The best candidates of each row that are put to the guard itself. (T)"""
     reversions: tuple[float, ...] = (1.0, 0.5, 0.25)
     """How much of a change is taken back. (T)"""
+    fine_reversions: tuple[float, ...] = (0.125, 0.03125)
+    """How much of a change is taken back where none of these makes a candidate better. (C)"""
     attractions: tuple[float, ...] = (1.0, 0.5)
     """How far a cell moves towards a real row's. (T)"""
     n_attractors: int = 3

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from attain.core.arrays import positions
 from attain.core.compiled import kernels
 from attain.methods.guarded.balls import BallSubproblems, Coordinates
 from attain.methods.guarded.evaluator import CandidateEvaluator, slices
@@ -48,7 +49,7 @@ class Starts:
         parts = [self._searched(balls)]
         if not self.evaluator.surrogate.exact:
             few = np.bincount(parts[0][1], minlength=len(order)) < settings.enough_starts
-            parts.append(self._transplants(balls.take(np.flatnonzero(few[balls.owners]))))
+            parts.append(self._transplants(balls.take(positions(few[balls.owners]))))
         while part.stop < order.shape[1]:
             short = np.setdiff1d(every, np.concatenate([owners for _, owners in parts]))
             if not short.size:
@@ -119,7 +120,7 @@ class Starts:
         low, high = (np.full(len(balls), end) for end in settings.score_weights)
         rows = self._rows(balls, high, slack_sq)
         flipped = flips(rows, balls.owners)
-        active = np.flatnonzero(flipped)
+        active = positions(flipped)
         for _ in range(settings.score_weight_halvings):
             middle = np.sqrt(low[active] * high[active])
             tried = self._rows(balls.take(active), middle, slack_sq[active])
@@ -135,7 +136,7 @@ class Starts:
         """Real rows' cells, where these flip the decision, and points from there towards the cheapest of the ball."""
         evaluator, region = self.evaluator, self.evaluator.problem.region
         whole = balls.transplants
-        flipped = np.flatnonzero(evaluator.flips(whole, balls.owners))
+        flipped = positions(evaluator.flips(whole, balls.owners))
         cost = evaluator.objective.cost(whole[flipped], balls.owners[flipped])
         order = flipped[np.lexsort((cost, balls.owners[flipped]))]
         every = whole[order], balls.owners[order]
@@ -191,7 +192,7 @@ class Starts:
         rows = region.factuals[owners]
         rows[:, free] = drawn[:, free]
         rows = region.final_form(rows, owners)
-        able = np.flatnonzero(evaluator.surrogate.may_meet_goal(evaluator.guard.reference.space.transform(rows)))
+        able = positions(evaluator.surrogate.may_meet_goal(evaluator.guard.reference.space.transform(rows)))
         rows, owners = rows[able], owners[able]
         order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
         order = order[rank_within(owners[order]) < evaluator.settings.n_drawn]
@@ -209,7 +210,7 @@ class Starts:
         score, done = np.full(len(rows), -np.inf), np.zeros(len(rows), dtype=bool)
         cells = sum(len(self._values[j]) for j in evaluator.problem.region.schema.free_columns) * rows.shape[1]
         for _ in range(evaluator.settings.climb_rounds):
-            active = np.flatnonzero(~done)
+            active = positions(~done)
             done[active] = True
             for part in slices(len(active), cells, evaluator.settings.cells_at_once):
                 some = active[part]

@@ -8,6 +8,7 @@ from typing import Final, Self
 
 import numpy as np
 
+from attain.core.arrays import positions
 from attain.models import GoalLike, Judgement
 from attain.models.watch import PATIENCE
 
@@ -71,7 +72,7 @@ class Clock:
         slow: list[int] = []
         groups = self._group[people]
         for group in np.unique(groups[chosen]):
-            at = np.flatnonzero(chosen & (groups == group))
+            at = positions(chosen & (groups == group))
             part = self._timed(goal, judge, rows[at], people[at])
             met[at], score[at], asked[at] = part.met, part.score, part.asked
             failures |= {int(at[i]): sentence for i, sentence in part.failures.items()}

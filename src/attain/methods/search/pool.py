@@ -74,6 +74,13 @@ def rank_within(owners: np.ndarray) -> np.ndarray:
     return every - np.maximum.accumulate(first)
 
 
+def marked(n: int, places: np.ndarray) -> np.ndarray:
+    """Which of n positions are among `places`, (n,)."""
+    found = np.zeros(n, dtype=bool)
+    found[places] = True
+    return found
+
+
 def first_of_each(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
     """Positions of the first copy of each distinct (owner, row), in order."""
     compiled = kernels(_KERNELS)

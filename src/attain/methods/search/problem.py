@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
+from attain.core.arrays import positions
 from attain.methods.search.clock import Clock, Judge
 from attain.methods.search.pool import first_of_each
 from attain.methods.search.slack import Slack
@@ -212,7 +213,7 @@ class Problem:
         judged = self.ledger.judge(self.goal, rows, owners)
         met = judged.met
         if self.slack is not None:
-            exact, met = np.flatnonzero(met), np.zeros(len(met), dtype=bool)
+            exact, met = positions(met), np.zeros(len(met), dtype=bool)
             met[exact] = self.slack.holds(rows[exact], owners[exact], self.region, replace(self, slack=None).meets)
         return met, judged.score
 
@@ -268,7 +269,7 @@ class Problem:
         rows, worth = self._settled(rows, owners, in_final_form)
         if where is not None:
             worth &= where(rows)
-        chosen = np.flatnonzero(worth)
+        chosen = positions(worth)
         if distinct is not None:
             chosen = chosen[first_of_each(rows[chosen], distinct[chosen])]
         affordable = self.affordable(owners[chosen], reserve)
@@ -284,7 +285,7 @@ class Problem:
             return (rows, region.admits(rows, owners)) if in_final_form else region.settled(rows, owners)
         settled, worth = rows.copy(), np.zeros(len(rows), dtype=bool)
         for start in range(0, len(rows), size):
-            at = start + np.flatnonzero(~self.ledger.late[owners[start : start + size]])
+            at = start + positions(~self.ledger.late[owners[start : start + size]])
             if in_final_form:
                 worth[at] = region.admits(rows[at], owners[at])
             else:
@@ -334,7 +335,7 @@ class Answers:
 
     def subset(self, owners: np.ndarray) -> Answers:
         """The answers of some rows of the batch, sorted; the owners are their positions among those."""
-        chosen = np.flatnonzero(np.isin(self.owners, owners))
+        chosen = positions(np.isin(self.owners, owners))
         return Answers(
             self.rows[chosen],
             np.searchsorted(owners, self.owners[chosen]),
