@@ -2,8 +2,9 @@
 
 If the first feature that an answer changes is locked and the search then finds a cheaper answer that is as typical, the
 first search has missed it. Of two typical answers each is as typical as the other; an unusual one is not as typical as
-another that is less so, by the share of real rows that the guard says are like it. The table says how often, by the search's own cost and by the total shift that is reported
-(TS), for the same people; and what the answers are like. Every cell is measured in a process of its own.
+another that is less so, by the share of real rows that the guard says are like it. The table says how often, by the
+search's own cost and by the total shift that is reported (TS), for the same people; and what the answers are like.
+Every cell is measured in a process of its own.
 """
 
 from __future__ import annotations
