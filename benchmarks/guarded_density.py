@@ -59,7 +59,7 @@ class AsStarts(Guarded):
 DENSITIES: dict[str, Callable[[Schema], Any]] = {
     "trees": densities.TreeDensity,
     "copula": densities.GaussianCopula,
-    "CHVAE": lambda schema: CHVAE(schema, likelihoods="paper", hidden=0, random_state=0, verbose=False),
+    "CHVAE": lambda schema: CHVAE(schema, verbose=False),
 }
 VARIANTS: dict[str, tuple[str | None, type[Guarded]]] = {
     "none": (None, Guarded),

@@ -12,13 +12,15 @@ import pytest
 
 from attain import densities, density
 from attain.core.errors import AttainError, DataError
-from attain.density.aggregated import _with_scale
+from attain.datasets import load_german
+from attain.density.aae import _score, _steepness
+from attain.density.aggregated import _with_scale, mean_discrepancy
 from attain.density.columns import Columns
-from attain.density.mixture import Mixture
+from attain.density.mixture import Mixture, layer_of
 from attain.density.objective import Bound
 from attain.density.training import Schedule
 from attain.density.vaeac import AnyGiven
-from attain.density.wae import Discrepancy, mean_discrepancy
+from attain.density.wae import Discrepancy
 from attain.methods import CCHVAE
 from attain.schema import Feature, Schema
 from attain.testing import check_autoencoder, check_density
@@ -83,6 +85,39 @@ def test_the_scale_of_a_deterministic_encoder_is_all_that_its_bound_trains() -> 
     assert np.abs(mean).max() == 0
     rest = [leaf for name in ("encoder", "decoder", "from_latent") for leaf in jax.tree.leaves(getattr(gradient, name))]
     assert all(np.abs(np.asarray(leaf)).max() == 0 for leaf in rest)
+
+
+def test_the_kept_epoch_is_the_best_by_an_objective_without_noise() -> None:
+    made, batch = model(Discrepancy(7.0))
+    key = jax.random.key(5)
+    found, _ = made.validate(made.weights, batch, key)
+    # the weight is that of all epochs, 100, whatever the objective's own
+    codes = made.posterior(batch).mean[:, 0]
+    reconstruction = made.log_likelihood(batch, codes[:, None, :], jnp.ones((1, 1)))[:, 0].sum(axis=1).mean()
+    apart = mean_discrepancy(codes, jax.random.normal(key, codes.shape))
+    assert float(found) == pytest.approx(float(reconstruction - 100 * apart), rel=1e-4)
+
+
+def test_the_steepness_of_a_critic_is_that_of_finite_differences() -> None:
+    critic = layer_of(jax.random.key(0), 3, 8), layer_of(jax.random.key(1), 8, 1)
+    z = jax.random.normal(jax.random.key(2), (20, 3))
+    sides = [[_score(critic, z + sign * 1e-2 * jnp.eye(3)[k]) for sign in (1, -1)] for k in range(3)]
+    squares = sum(((up - down) / 2e-2) ** 2 for up, down in sides)
+    assert float(_steepness(critic, z)) == pytest.approx(float(jnp.mean(squares)), rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["AAE", "WAE"])
+def test_the_codes_of_real_rows_are_distributed_like_the_prior(name: str) -> None:
+    data = load_german()
+    z = (
+        getattr(density, name)(data.schema, hidden=0, epochs=60, patience=60, verbose=False)
+        .fit(data.X)
+        .encode(data.X)
+        .z
+    )
+    assert np.abs(z.mean(axis=0)).max() < 0.4
+    assert ((z.std(axis=0) > 0.6) & (z.std(axis=0) < 1.4)).all()
 
 
 def test_rows_are_trained_with_columns_given_at_random_and_half_with_the_immutable_ones() -> None:

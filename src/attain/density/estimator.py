@@ -210,7 +210,11 @@ class MixtureEstimator(ReadsRows):
 
     @property
     def history(self) -> dict[str, list[float]]:
-        """Per epoch, in nats per row and original units: reconstruction, kl_latent, kl_component, validation bound."""
+        """Per epoch, in nats per row and original units: reconstruction, kl_latent, kl_component, validation.
+
+        `validation` is the bound of held-out rows. Of `WAE` and `AAE` it is their reconstruction without noise, less
+        the weighted discrepancy of codes and prior; `kl_latent` is the weighted distance between these in training.
+        """
         self._check_fitted()
         return self._history
 

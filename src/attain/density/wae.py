@@ -7,23 +7,11 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from attain.density.aggregated import Aggregated
+from attain.density.aggregated import Aggregated, mean_discrepancy
 from attain.density.columns import Columns
 from attain.density.estimator import MixtureEstimator
 from attain.density.mixture import Mixture
 from attain.density.objective import Objective
-
-
-def mean_discrepancy(x: jax.Array, y: jax.Array) -> jax.Array:
-    """The unbiased estimate of MMD² between two samples (n, k), for k(a, b) = C / (C + ‖a − b‖²) with C = 2k."""
-    size, n = 2.0 * x.shape[1], x.shape[0]
-
-    def kernel(a: jax.Array, b: jax.Array) -> jax.Array:
-        squares = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * a @ b.T
-        return size / (size + jnp.maximum(squares, 0.0))
-
-    within = (kernel(x, x).sum() + kernel(y, y).sum() - 2 * n) / (n * (n - 1))
-    return within - 2 * kernel(x, y).mean()
 
 
 @dataclass(frozen=True)

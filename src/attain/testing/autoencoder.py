@@ -12,7 +12,7 @@ from sklearn.base import clone
 from attain.density.autoencoder import Codes
 from attain.schema import Schema
 from attain.tables import Table
-from attain.testing.tables import SCHEMA, example
+from attain.testing.tables import SCHEMA, example, parameters
 
 
 def check_autoencoder(make: Callable[[Schema], Any], *, seed: int = 0) -> None:
@@ -27,7 +27,7 @@ def check_autoencoder(make: Callable[[Schema], Any], *, seed: int = 0) -> None:
     values = Table.read(example(seed=seed), SCHEMA).values
     model = make(SCHEMA)
     name = type(model).__name__
-    assert clone(model).get_params() == model.get_params(), f"{name}: clone changes parameters"
+    assert parameters(clone(model)) == parameters(model), f"{name}: clone changes parameters"
     assert not hasattr(model, "schema_"), f"{name}: schema_ says that it is fitted before it is"
     assert model.fit(values) is model, f"{name}: fit must return self"
     assert model.schema_ == SCHEMA, f"{name}: schema_ is not the schema it was fitted with"

@@ -15,7 +15,7 @@ from attain.schema import Feature, Schema
 from attain.tables import Table
 from attain.tables.cells import ordinary, unchanged
 from attain.tables.grid import is_on_grid
-from attain.testing.tables import SCHEMA, example
+from attain.testing.tables import SCHEMA, example, parameters
 
 DRAWS = 4000
 SMALL = Schema(
@@ -50,7 +50,7 @@ def check_density(make: Callable[[Schema], Any], *, seed: int = 0) -> None:
     values = Table.read(example(seed=seed), SCHEMA).values
     model = make(SCHEMA)
     name = type(model).__name__
-    assert _parameters(clone(model)) == _parameters(model), f"{name}: clone changes parameters"
+    assert parameters(clone(model)) == parameters(model), f"{name}: clone changes parameters"
     assert not hasattr(model, "schema_"), f"{name}: schema_ says that it is fitted before it is"
     assert model.fit(values) is model, f"{name}: fit must return self"
     assert model.schema_ == SCHEMA, f"{name}: schema_ is not the schema it was fitted with"
@@ -62,11 +62,6 @@ def check_density(make: Callable[[Schema], Any], *, seed: int = 0) -> None:
     _check_mass(make(SMALL), name, seed)
     if model.exact:
         _check_line(make(LINE), name, seed)
-
-
-def _parameters(model: Any) -> dict[str, Any]:
-    """The parameters, and those of estimators among them rather than the estimators."""
-    return {name: value for name, value in model.get_params().items() if not hasattr(value, "get_params")}
 
 
 def _check_rows(model: Any, name: str, values: np.ndarray, given: Sequence[str] | None) -> None:

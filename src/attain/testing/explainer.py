@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -41,6 +42,7 @@ from attain.results.status import Status
 from attain.tables import Region
 from attain.testing import people
 from attain.testing.rules import broken_rules
+from attain.testing.tables import parameters
 
 _BUDGET = 3_000
 _OLD = 95
@@ -340,15 +342,16 @@ class ExplainerSuite:
         assert found.settings == expected.settings
 
     def test_another_process_gives_the_same_bytes(self) -> None:
-        module, name = self.explainer.__module__, self.explainer.__qualname__
-        if module == "__main__" or "<locals>" in name:
+        if self.explainer.__module__ == "__main__" or "<locals>" in self.explainer.__qualname__:
             return  # a class that another process cannot import
-        here = digest_in_this_process(self.explainer, self.options, self.models[0])
+        task = self.explainer, self.options, self.models[0]
+        here = digest_in_this_process(*task)
         code = (
-            f"from {module} import {name}\nfrom attain.testing.explainer import digest_in_this_process as d\n"
-            f"print(d({name}, {self.options!r}, {self.models[0]!r}))"
+            "import pickle, sys\nfrom attain.testing.explainer import digest_in_this_process\n"
+            "print(digest_in_this_process(*pickle.load(sys.stdin.buffer)))"
         )
-        there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        command = [sys.executable, "-c", code]
+        there = subprocess.run(command, input=pickle.dumps(task), capture_output=True, check=True).stdout.decode()
         assert there.split()[-1] == here
 
     def test_warming_up_changes_no_answer(self) -> None:
@@ -490,8 +493,7 @@ class ExplainerSuite:
         explainer = self.explainer(schema, **self.options)
         assert explainer.get_params()["schema"] is schema
         assert set(vars(explainer)) == set(inspect.signature(self.explainer.__init__).parameters) - {"self"}
-        again = clone(explainer)
-        assert again.get_params() == explainer.get_params()
+        assert parameters(clone(explainer)) == parameters(explainer)
 
     def test_explaining_before_fitting_is_refused_in_words(self) -> None:
         try:

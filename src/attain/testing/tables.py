@@ -1,6 +1,8 @@
-"""A small table with every kind of column, for the conformance suites of densities and autoencoders."""
+"""What conformance suites share: a small table with every kind of column, and parameters that can be compared."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,3 +43,11 @@ def example(rows: int = 200, seed: int = 0) -> pd.DataFrame:
     frame.loc[generator.random(rows) < 0.15, "visits"] = -1.0
     frame.loc[generator.random(rows) < 0.1, "balance"] = np.nan
     return frame
+
+
+def parameters(model: Any) -> dict[str, Any]:
+    """All parameters of an estimator, those of estimators among them too; of these themselves, only their types."""
+    return {
+        name: type(value) if hasattr(value, "get_params") else value
+        for name, value in model.get_params(deep=True).items()
+    }
