@@ -11,6 +11,7 @@ MODULES = (
     "density",
     "densities",
     "family",
+    "capacity",
     "recovery",
     "scaling",
     "growth",

@@ -12,9 +12,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from attain.datasets import load_gmsc, load_heloc
+from attain.datasets import load_german, load_gmsc, load_heloc
 from attain.schema import KINDS, Feature, Schema
 from experiments.bench.cases import Split
+from experiments.bench.classifiers import CLASSIFIERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +48,12 @@ class Task(Split):
 
 
 def paper_task(name: str, split: int, model: Any = None) -> Task:
-    """HELOC or GMSC in the paper's version, 80/20, with an l₂ logistic regression by default."""
-    data = {"HELOC": load_heloc, "GMSC": load_gmsc}[name](version="paper")
+    """HELOC or GMSC in the paper's version, or German credit, 80/20, with an l₂ logistic regression by default."""
+    data = load_german() if name == "German" else {"HELOC": load_heloc, "GMSC": load_gmsc}[name](version="paper")
     train, test, y_train, y_test = train_test_split(data.X, data.y, test_size=0.2, random_state=split)
     classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)) if model is None else model
+    if model is None and name == "German":
+        classifier = CLASSIFIERS["logistic regression"](data.schema, split)
     return Task(data, train, test, y_train, y_test, classifier.fit(train, y_train))
 
 

@@ -1,6 +1,7 @@
 """The capacity card: which networks are swept, what is measured, recommended and written."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,16 @@ def test_it_is_written_as_table_plot_and_page(card: Capacity, tmp_path: Path) ->
     assert [path.name for path in written] == ["capacity.csv", "capacity.png", "capacity.svg", "index.html"]
     assert "Recommended: " in (tmp_path / "out" / "index.html").read_text()
     assert "latent_dim 1" in str(card)
+
+
+def test_what_needs_laws_is_left_out_where_there_are_none(card: Capacity) -> None:
+    for share, shown in ((np.nan, False), (1.0, True)):
+        laws = dict.fromkeys(("possible", "possible_low", "possible_high"), share)
+        other = replace(card, table=card.table.assign(**laws))
+        header, rows = other.cells()
+        assert ("possible" in header) == shown
+        assert {len(row) for row in rows} == {len(header)}
+        assert ("possible is not measured: no laws were found in the held-out rows." in other.note) != shown
 
 
 def test_no_network_is_started_after_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

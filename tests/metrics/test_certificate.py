@@ -5,8 +5,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from attain.core.errors import AttainError
+from attain.datasets import load_german
 from attain.methods import CCHVAE
 from attain.metrics import certified_distance, nearest_distance
 from attain.population.reference import Reference
@@ -34,6 +39,36 @@ def test_it_bounds_the_distance_of_every_counterfactual() -> None:
             nearest = nearest_distance(result.answers, reference)
             assert (bound[result.found] >= nearest[result.found] - 1e-9).all()
             assert np.isnan(bound[~result.found]).all()
+
+
+@pytest.mark.slow
+def test_it_bounds_the_distance_of_every_counterfactual_of_a_chvae_and_certifies_some() -> None:
+    from attain.density import CHVAE
+
+    data = load_german()
+    model = make_pipeline(
+        make_column_transformer(
+            (OneHotEncoder(), make_column_selector(dtype_exclude="number")), remainder=StandardScaler()
+        ),
+        LogisticRegression(max_iter=1000),
+    ).fit(data.X, data.y)
+    met = model.predict(data.X) == data.desired
+    reference = Reference.build(data.schema, Table.read(data.X, data.schema).values, met=met)
+    for sizes, certified in (
+        ({"latent_dim": 6, "hidden": 64}, 0.0),
+        ({"latent_dim": 12, "hidden": 64, "beta": 0.2}, 0.2),
+    ):
+        autoencoder = CHVAE(data.schema, **sizes, verbose=False).fit(data.X)
+        explainer = CCHVAE(data.schema, autoencoder=autoencoder, figures=False).fit(data.X, data.y)
+        result = explainer.explain(model, data.X[~met].head(40), target=data.desired)
+        assert result.found.mean() > 0.9
+        nearest = nearest_distance(result.answers, reference)[result.found]
+        bound, path = (
+            certified_distance(result.answers, autoencoder, reference, steps=steps)[result.found] for steps in (1, 16)
+        )
+        assert (nearest <= bound + 1e-9).all()
+        assert (bound <= path + 1e-9).all(), "a line is no longer than a path"
+        assert (bound <= reference.epsilon[0.9]).mean() >= certified
 
 
 @settings(max_examples=60, deadline=None)

@@ -108,8 +108,9 @@ class Capacity:
     def text(self, width: int | None = None) -> str:
         """The card for a terminal."""
         reasons = [f"{name}: {line['reason']}" for name, line in self.table.iterrows() if line["status"] != OK]
-        parts = (self.recommendation, *reasons, NOTE)
-        shown = table(_HEADER, self._rows(), width=width, right=range(1, len(_HEADER)))
+        parts = (self.recommendation, *reasons, self.note)
+        header, rows = self.cells()
+        shown = table(header, rows, width=width, right=range(1, len(header)))
         return "\n\n".join([shown, *(wrapped(part, width) for part in parts)])
 
     def plot(self, ax: Any = None) -> Any:
@@ -129,17 +130,33 @@ class Capacity:
         place = make_folder(folder)
         write_atomically(place / "capacity.csv", csv_bytes(self.table.reset_index(), float_format="%.8g"))
         save(self.plot().get_figure(root=True), place, "capacity")
+        header, rows = self.cells()
         content: list[Block] = [
             Paragraph(self.recommendation),
-            TableBlock(_HEADER, self._rows(), range(1, len(_HEADER)), NOTE),
+            TableBlock(header, rows, range(1, len(header)), self.note),
             Heading("Capacity against faithfulness"),
             Picture(place / "capacity.png", "The held-out bound of each network against its share of good answers."),
         ]
         write(place / "index.html", "Capacity card", content)
         return [path for path in sorted(place.iterdir()) if path.stem in ("capacity", "index")]
 
-    def _rows(self) -> list[list[str]]:
-        return [_row(str(name), line) for name, line in self.table.iterrows()]
+    @property
+    def _judged(self) -> bool:
+        """Whether there were laws to hold answers against."""
+        return bool(self.table.get("possible", pd.Series(dtype=float)).notna().any())
+
+    @property
+    def note(self) -> str:
+        """What the columns mean."""
+        return NOTE if self._judged else f"{NOTE} possible is not measured: no laws were found in the held-out rows."
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The header and the lines of the card; without `possible` where there were no laws."""
+        rows = [list(_HEADER), *(_row(str(name), line) for name, line in self.table.iterrows())]
+        if not self._judged:
+            place = _HEADER.index("possible")
+            rows = [[*row[:place], *row[place + 1 :]] for row in rows]
+        return rows[0], rows[1:]
 
     def __str__(self) -> str:
         return self.text()

@@ -2,10 +2,11 @@
 
 For an answer x̃ and a real row a, with codes z̃ and z_a and the decoder g, the triangle inequality gives
 
-    d(x̃, a) ≤ ‖x̃ − g(z̃)‖ + length of g along the line from z̃ to z_a + ‖g(z_a) − a‖.
+    d(x̃, a) ≤ ‖x̃ − g(z̃)‖ + ‖g(z̃) − g(z_a)‖ + ‖g(z_a) − a‖,
 
-So x̃ is within ε of a real row wherever the least right side over real rows is at most ε. A larger latent space makes
-the reconstruction errors smaller and the decoded line longer.
+where the middle term is at most the length of g along any line from z̃ to z_a. So x̃ is within ε of a real row wherever
+the least right side over real rows is at most ε. A larger latent space makes the reconstruction errors smaller and the
+decoded rows lie further apart.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def certified_distance(
     autoencoder: Autoencoder,
     reference: Reference,
     *,
+    steps: int = 1,
     nearest: int = 10,
-    steps: int = 16,
     found: ArrayLike | None = None,
 ) -> FloatArray:
     """A bound of each answer's distance to the nearest reference row, by the autoencoder; NaN without an answer.
@@ -42,11 +43,12 @@ def certified_distance(
         A fitted one.
     reference
         The real rows of the desired class, in whose measuring space distances are taken.
-    nearest
-        How many real rows, those with the nearest codes, are tried for each answer; the least bound counts.
     steps
-        The line between two codes is decoded at so many points. Any number gives a bound, and more are closer to the
-        length of the curve. Where the immutable cells of answer and real row differ, they change in the first step.
+        1 takes the distance between the two decoded rows, the closest bound. More steps follow the line between the
+        codes, decoded at so many points, towards the length of that curve; where the immutable cells of answer and real
+        row differ, they change in the first step.
+    nearest
+        How many real rows, those with the least bound at one step, are tried with more; the least bound counts.
     """
     check_integer("nearest", nearest, 1)
     check_integer("steps", steps, 1)
@@ -67,7 +69,8 @@ class _Decoder:
         self.autoencoder, self.reference = autoencoder, reference
         self.real = without_unseen(autoencoder.schema_, reference.values)
         self.codes = autoencoder.encode(self.real)
-        self.error = np.linalg.norm(self.points(self.codes.z, np.arange(len(self.real))) - reference.points, axis=1)
+        self.decoded = self.points(self.codes.z, np.arange(len(self.real)))
+        self.error = np.linalg.norm(self.decoded - reference.points, axis=1)
 
     def points(self, z: FloatArray, owners: IndexArray) -> FloatArray:
         """Codes decoded beside the other cells of some reference rows."""
@@ -83,16 +86,18 @@ class _Decoder:
         return self.reference.space.transform(with_derived(whole, schema))
 
     def bound(self, row: FloatArray, nearest: int, steps: int) -> float:
-        """The least bound of one answer over the real rows with the nearest codes."""
+        """The least bound of one answer over the real rows."""
         answer = without_unseen(self.autoencoder.schema_, row[None])
         own = self.autoencoder.encode(answer)
-        away = ((self.codes.z - own.z) ** 2).sum(axis=1)
-        chosen = np.argsort(away, kind="stable")[:nearest]
-        shares = np.linspace(0, 1, steps + 1)[None, :, None]
-        line = own.z[0] + shares * (self.codes.z[chosen] - own.z[0])[:, None, :]
-        path = self.points(line.reshape(-1, line.shape[-1]), np.repeat(chosen, steps + 1))
-        path = path.reshape(len(chosen), steps + 1, -1)
         begin = self._decoded(own.z, own.context, answer)
-        error = np.linalg.norm(self.reference.space.transform(row[None]) - begin)
-        length = np.linalg.norm(path[:, 0] - begin, axis=1) + np.linalg.norm(np.diff(path, axis=1), axis=2).sum(axis=1)
-        return float((error + length + self.error[chosen]).min())
+        error = float(np.linalg.norm(self.reference.space.transform(row[None]) - begin))
+        rest = np.linalg.norm(self.decoded - begin, axis=1) + self.error
+        if steps == 1:
+            return error + float(rest.min())
+        chosen = np.argsort(rest, kind="stable")[:nearest]
+        shares = (np.arange(1, steps + 1) / steps)[None, :, None]
+        line = own.z[0] + shares * (self.codes.z[chosen] - own.z[0])[:, None, :]
+        path = self.points(line.reshape(-1, line.shape[-1]), np.repeat(chosen, steps)).reshape(len(chosen), steps, -1)
+        path = np.concatenate([np.broadcast_to(begin, (len(chosen), 1, begin.shape[1])), path], axis=1)
+        length = np.linalg.norm(np.diff(path, axis=1), axis=2).sum(axis=1)
+        return error + float((length + self.error[chosen]).min())
