@@ -39,7 +39,10 @@ def gradient_boosting(schema: Schema, seed: int) -> Any:
 
 
 def neural_network(schema: Schema, seed: int) -> Any:
-    """Two hidden layers of 32 and 16 units, stopped early, on standardised numbers and one-hot levels."""
+    """Two hidden layers of 32 and 16 units, stopped early, on standardised numbers and one-hot levels.
+
+    Labels that are no numbers need scikit-learn 1.9.
+    """
     network = MLPClassifier(
         (32, 16), learning_rate_init=0.005, early_stopping=True, n_iter_no_change=20, max_iter=500, random_state=seed
     )
