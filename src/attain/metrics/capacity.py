@@ -116,13 +116,16 @@ class Capacity:
     def plot(self, ax: Any = None) -> Any:
         """The trade-off: the held-out bound against the share of rows with a good answer."""
         ax = detached(6.4, 4.2) if ax is None else ax
-        for name, line in self.table[self.table["status"] == OK].iterrows():
+        fine = self.table[self.table["status"] == OK]
+        for name, line in fine.iterrows():
             colour = COLOURS["vermilion" if name == self.recommended else "blue"]
             bars = [[max(line[GOOD] - line["good_low"], 0.0)], [max(line["good_high"] - line[GOOD], 0.0)]]
             ax.errorbar(line["bound"], line[GOOD], yerr=bars, color=colour, marker="o", linewidth=0.8)
-            ax.annotate(str(name), (line["bound"], line[GOOD]), (5, 4), textcoords="offset points", fontsize=7.5)
-        ax.set(xlabel="held-out bound, nats per row", ylabel="inlier and connected", ylim=(-0.03, 1.03))
-        headline(ax, "Capacity against faithfulness", "one line per network; bars are 95 % intervals over rows")
+        ax.margins(x=0.12)
+        ax.set(xlabel="held-out bound, nats per row", ylabel="inlier and connected")
+        ax.set_ylim(max(float(fine["good_low"].min()) - 0.08, -0.03), 1.03)
+        _label(ax, fine)
+        headline(ax, "Capacity against faithfulness", "one point per network; bars are 95 % intervals over rows")
         return finished(ax)
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -311,6 +314,27 @@ def _certified(autoencoder: Any, evaluation: Any) -> np.ndarray:
     bound = certified_distance(context.answers, autoencoder, context.reference, found=context.found)
     epsilon = context.reference.epsilon[0.9]
     return np.where(np.isnan(bound), np.nan, bound <= epsilon)
+
+
+def _label(ax: Any, networks: pd.DataFrame) -> None:
+    """Names each point, at the first of its four corners where the name covers no other name."""
+    taken: list[tuple[float, float, float, float]] = []
+    for name, line in networks.iterrows():
+        place = line["bound"], line[GOOD]
+        x, y = ax.transData.transform(place) * 72 / ax.get_figure(root=True).dpi
+        width, boxes = 4.6 * len(str(name)), []
+        for dx, dy in ((5, 4), (-5, 4), (5, -11), (-5, -11)):
+            left = x + dx if dx > 0 else x + dx - width
+            boxes.append(((dx, dy), (left, left + width, y + dy, y + dy + 9)))
+        free = [each for each in boxes if not any(_overlap(each[1], other) for other in taken)]
+        offset, box = (free or boxes)[0]
+        taken.append(box)
+        side = "left" if offset[0] > 0 else "right"
+        ax.annotate(str(name), place, offset, textcoords="offset points", ha=side, fontsize=7.5)
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _row(name: str, line: Any) -> list[str]:
