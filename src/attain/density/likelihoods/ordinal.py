@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -54,10 +54,17 @@ class Ordinal(LevelLikelihood):
         gaps = SMALLEST_GAP + xp.maximum(rest, 0.0) + xp.log(1.0 + xp.exp(-xp.abs(rest)))
         thresholds = xp.cumsum(xp.concatenate([raw[..., :1], gaps], axis=-1), axis=-1)
         median = ((thresholds < 0) & (self.exists[:, 1:] > 0)).sum(axis=-1)
-        levels = xp.arange(self.seen.shape[1])
-        apart = xp.abs(levels[:, None] - levels) + xp.where(self.seen > 0, 0, levels.size)[:, None, :]
-        nearest_seen = xp.argmin(apart, axis=-1)
-        return nearest_seen[xp.arange(self.columns), median].astype(raw.dtype)
+        return self._nearest_seen(xp)[xp.arange(self.columns), median].astype(raw.dtype)
+
+    def _nearest_seen(self, xp: Any) -> Array:
+        """For each level the nearest one that occurred in training, (columns, levels); of two equally near, the lower.
+
+        `xp` is the library that computes it.
+        """
+        levels, seen, far = xp.arange(self.seen.shape[1]), self.seen > 0, 2 * self.seen.shape[1]
+        below = xp.maximum.accumulate(xp.where(seen, levels, -far), axis=1)
+        above = xp.minimum.accumulate(xp.where(seen, levels, far)[:, ::-1], axis=1)[:, ::-1]
+        return xp.where(levels - below <= above - levels, below, above)
 
     def sample(self, key: jax.Array, parameters: Thresholds) -> jax.Array:
         level = jax.random.categorical(key, self._log_probabilities(parameters), axis=-1)

@@ -33,6 +33,8 @@ _PROPOSED = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
 _MOST_REJECTED = 5
 """How many choices of a local model, which is a guess in any case, may break a rule before it is given up."""
+_MOST_ACTIONS = 10_000
+"""The most actions of the program of a local model."""
 _FEW = 30
 """The most features for which a second item is proposed."""
 _ROWS_AT_ONCE = 1_000
@@ -56,10 +58,11 @@ class ActionableRecourse(Explainer):
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes and missing
     cells (states with actions of their own), `max_changes`, and rules between features and derived columns, which give
-    the features they tie joint actions. Where these are more than 60 000, the program is solved without them first: a
-    choice that keeps the rules is the cheapest that does. Otherwise linear rules are conditions of an integer program;
-    other rules and derived columns are kept by rejection, with a cut for each choice that is rejected. For local
-    models, the actions by which a choice breaks a rule are left out instead.
+    the features they tie joint actions. Where these are more than 60,000, or fewer in a table with more than 30 columns
+    and rules, the program is solved without them first: a choice that keeps the rules is the cheapest that does.
+    Otherwise linear rules are conditions of an integer program; other rules and derived columns are kept by rejection,
+    with a cut for each choice that is rejected. For local models, the actions by which a choice breaks a rule are left
+    out instead.
 
     Departures from the publication: percentiles by the empirical distribution instead of a kernel estimate (`kde` gives
     that), values within the range of the training data instead of their 1st to 99th percentile, a changed level counts
@@ -149,7 +152,7 @@ class ActionableRecourse(Explainer):
         search = LocalSearch(problem, actions, self.space_, self.scale_, self.samples)
 
         def propose(i: int, model: LinearScore, needs: Sequence[float]) -> Iterator[Item]:
-            program = actions.program(i, model, 0.0)
+            program = actions.program(i, model, 0.0).thinned(_MOST_ACTIONS)
             for need in needs:
                 found = exact.flip_set(replace(program, need=need), RulesCheck(problem, i), _MOST_REJECTED, False)
                 # a second item takes a program for each feature

@@ -40,8 +40,12 @@ RecourseCost: TypeAlias = Literal["total", "max", "local"]
 
 _MOST_JOINT: Final = 60_000
 """The most joint actions of one group that are written out."""
+_MOST_CELLS: Final = 2_000_000
+"""The most cells and rules that are checked for the joint actions of one group: a few tenths of a second."""
 _MOST_ACTIONS: Final = 20_000
-"""The most actions of a program with rules; beyond that, only the best of each feature are among them."""
+"""The most actions of a program with rules; where there are more, it has some of the best of each feature."""
+_ROUGH_ACTIONS: Final = 4_000
+"""About how many it then has: HiGHS solves such a program in some tenths of a second."""
 _LONGEST: Final = 1200
 """The most months that are written out."""
 _PER_CHANGE: Final = 1e-9
@@ -103,6 +107,22 @@ class Program:
     whole: bool = True
     exact: bool = True
     full: Callable[[], Program] | None = None
+
+    def where(self, keeps: list[np.ndarray]) -> Program:
+        """The program with some actions of each group, those at `keeps`."""
+        rows = [
+            replace(row, coefficients=tuple(some[keep] for some, keep in zip(row.coefficients, keeps, strict=True)))
+            for row in self.rows
+        ]
+        return replace(
+            self, choices=[some.where(keep) for some, keep in zip(self.choices, keeps, strict=True)], rows=rows
+        )
+
+    def thinned(self, most: int) -> Program:
+        """The program with about `most` actions at most: staying, and others spread evenly over their costs."""
+        if sum(len(some.cost) for some in self.choices) <= most:
+            return self
+        return self.where([_spread(some.cost, most // len(self.choices)) for some in self.choices])
 
 
 class ActionGrid:
@@ -170,7 +190,7 @@ class Actions:
             tied.update(members)
             if not members:
                 continue
-            joint = math.prod(len(single[j].cost) for j in members) <= _MOST_JOINT and not tie.only_timed
+            joint = not tie.only_timed and math.prod(len(single[j].cost) for j in members) <= self._most_joint
             group = self._joint(i, tie, [single[j] for j in members], score) if joint else None
             bends = any(score.slopes[j] for j in tie.derived)
             if group is not None and all(self._exhaustive(i, j, single[j]) for j in members):
@@ -206,7 +226,7 @@ class Actions:
         return replace(program, full=full)
 
     def _full(self, i: int, program: Program, every: list[Choices], apart: list[Tie]) -> Program:
-        """The program with all actions that rules tell apart, if these are not too many, and linear rules as rows."""
+        """The program with linear rules as rows, and all actions that rules tell apart, if these are not too many."""
         kinds = [
             None if len(some.columns) > 1 else self._signatures.of(int(some.columns[0]), some.cells[:, 0])
             for some in every
@@ -215,7 +235,7 @@ class Actions:
             some if self._tells_time(some) else _pruned(some, kind) for some, kind in zip(every, kinds, strict=True)
         ]
         exact = sum(len(some.cost) for some in choices) <= _MOST_ACTIONS
-        choices = choices if exact else program.choices
+        choices = choices if exact else program.thinned(_ROUGH_ACTIONS).choices
         rows = [row for tie in apart for row in self._rule_rows(i, tie, choices)]
         rows += self._time_rows(i, choices)
         return replace(program, choices=choices, rows=rows, exact=exact, full=None)
@@ -271,8 +291,17 @@ class Actions:
         return Choices(np.array([j]), cells[:, None], np.arange(len(cells))[:, None] > 0, cost, gain)
 
     @cached_property
+    def _most_joint(self) -> int:
+        return min(_MOST_JOINT, _MOST_CELLS // (len(self._region.schema) + len(self._region.book.rules)))
+
+    @cached_property
     def _ties(self) -> list[Tie]:
         return ties_of(self._region)
+
+    @cached_property
+    def _inputs(self) -> frozenset[int]:
+        """The columns that others are computed from."""
+        return frozenset(j for one in self._region.book.derivations for j in one.inputs)
 
     @cached_property
     def _laws(self) -> bool:
@@ -395,6 +424,8 @@ class Actions:
 
         Gain and cost of the leading clock include those of all other clocks.
         """
+        if self._region.book.timing is None and int(single.columns[0]) not in self._inputs:
+            return single
         rows, own = self._written(i, single)
         rows = self._region.book.derive(rows, own)
         gain, cost, clocks = single.gain.copy(), single.cost, self._region.schema.clocks
@@ -478,3 +509,10 @@ def _pruned(choices: Choices, kind: np.ndarray | None = None) -> Choices:
     order = np.lexsort((-choices.gain, choices.cost, sets))
     groups = np.split(order, np.flatnonzero(np.diff(sets[order])) + 1)
     return choices.where(np.sort(np.concatenate([group[rises(choices.gain[group])] for group in groups])))
+
+
+def _spread(cost: np.ndarray, most: int) -> np.ndarray:
+    """The positions of staying and of `most` other actions at most, spread evenly over their costs (A,)."""
+    order = 1 + np.argsort(cost[1:], kind="stable")
+    chosen = np.linspace(0, len(order) - 1, min(max(most, 2), len(order))).astype(np.intp)
+    return np.append(0, np.sort(order[chosen]))

@@ -182,12 +182,7 @@ def _part(program: Program, required: Features, forbidden: Features) -> Program 
         keeps.append(~(~some.moved & must).any(axis=1) & ~(some.moved & never).any(axis=1))
     if not all(keep.any() for keep in keeps):
         return None
-    choices = [some.where(keep) for some, keep in zip(program.choices, keeps, strict=True)]
-    rows = [
-        replace(row, coefficients=tuple(some[keep] for some, keep in zip(row.coefficients, keeps, strict=True)))
-        for row in program.rows
-    ]
-    return replace(program, choices=choices, rows=rows)
+    return program.where(keeps)
 
 
 def _without(program: Program, chosen: list[int], check: Check) -> Program:
