@@ -365,7 +365,7 @@ class Explainer(_Learned, ABC):
             )
         table = Table.read(one_row(X), self.schema_, errors=errors)
         levels = sum(len(feature.levels) for feature in self.schema_)
-        parts = len(self.schema_) + len(self.book_.rules) + levels // 100  # a level takes a fraction of a column's time
+        parts = len(self.schema_) + len(self.book_.rules) + levels // 50  # a level takes a fraction of a column's time
         load_for(len(table) if self.kernels_pay else 1, parts)
         asked = {"n": int(n), "slack": slack, **more, "errors": errors}
         answered = partial(self._answered_by, table=table, constraints=constraints, asked=asked, others=others)

@@ -210,12 +210,29 @@ class CandidateEvaluator:
         cost, than_merit = self.objective.cost(rows[chosen], owners[chosen]), than.merit[parents[chosen]]
         # bounds before distances: an excess only adds to the cost
         worth = positions(cost < than_merit)
-        points = self._space.transform(rows[chosen[worth]])
-        able = positions(self.surrogate.may_meet_goal(points))
-        worth, points = worth[able], points[able]
-        chosen = chosen[worth]
-        versions = self._candidates(rows[chosen], owners[chosen], points, cost[worth], than_merit[worth])
-        better = positions(versions.merit < than_merit[worth])
-        versions, parents = versions.take(better), parents[chosen[better]]
+        chosen, cost, than_merit = chosen[worth], cost[worth], than_merit[worth]
+        versions, better = self._better(rows[chosen], owners[chosen], cost, than_merit)
         flips = positions(self.flips(versions.rows, versions.owners, admitted=True))
-        return versions.take(flips), parents[flips]
+        return versions.take(flips), parents[chosen[better[flips]]]
+
+    def _better(
+        self, rows: np.ndarray, owners: np.ndarray, cost: np.ndarray, than: np.ndarray
+    ) -> tuple[Candidates, np.ndarray]:
+        """The rows that may flip the decision with a merit below `than` (n,), as candidates, and their positions.
+
+        In a space of many levels, some at a time, and only while there is time.
+        """
+        parts = list(slices(len(rows), self._space.dimension, self.settings.cells_at_once))
+        if len(parts) > 1:
+            found = []
+            for part in parts:
+                if found and self.problem.ledger.late.all():
+                    break
+                versions, better = self._better(rows[part], owners[part], cost[part], than[part])
+                found.append((versions, part.start + better))
+            return found[0][0].join(*(versions for versions, _ in found[1:])), np.concatenate([at for _, at in found])
+        points = self._space.transform(rows)
+        able = positions(self.surrogate.may_meet_goal(points))
+        versions = self._candidates(rows[able], owners[able], points[able], cost[able], than[able])
+        better = positions(versions.merit < than[able])
+        return versions.take(better), able[better]

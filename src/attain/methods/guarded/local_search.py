@@ -40,7 +40,7 @@ def local_search(candidates: Candidates, evaluator: CandidateEvaluator, rounds: 
     slope, step = _slopes(evaluator)
     active = np.arange(len(candidates))
     for _ in range(rounds):
-        if not active.size:
+        if not active.size or evaluator.problem.ledger.late.all():
             break
         now = _clocks_reset(candidates.take(active), evaluator)
         single, single_of = _single_changes(now, evaluator)
