@@ -127,3 +127,22 @@ def test_arrow_tables_are_decided_about_as_the_frames_they_become(backing: str) 
     own = [tuple(row) for row in X.astype(object).where(X.notna(), None).to_numpy()]
     asked = [frame.astype(object).where(frame.notna(), None) for frame in seen[:-1] if len(frame) == len(X)]
     assert any([tuple(row) for row in frame.to_numpy()] == own for frame in asked)
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category", "string[pyarrow]"])
+def test_people_are_decided_about_in_the_dtypes_of_the_training_data(dtype: str) -> None:
+    """To an encoder that learned NaN as a level, `pd.NA` is another value: asked as it is, the model would see it."""
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    random = np.random.default_rng(2)
+    job = np.where(random.random(200) < 0.3, None, random.choice(["clerk", "nurse"], 200))
+    X = pd.DataFrame({"share": np.round(random.random(200), 2), "job": pd.Series(job, dtype=object).fillna(np.nan)})
+    y = np.where(X["share"] + 0.8 * X["job"].isna() + random.normal(0, 0.1, 200) > 0.8, "yes", "no")
+    coder = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["job"]), remainder="passthrough")
+    model = make_pipeline(coder, LogisticRegression()).fit(X, y)
+    schema = Schema((Feature("share", "real"), Feature("job", "categorical", levels=("clerk", "nurse"))))
+    people = X.assign(job=X["job"].astype(dtype))
+    result = GrowingSpheres(schema, figures=False, laws=None, budget=300).fit(X, y).explain(model, people, target="yes")
+    told = model.predict(people.assign(job=people["job"].astype(object).where(people["job"].notna(), np.nan)))
+    assert (told == model.predict(X)).all()
+    assert [status is Status.ALREADY_DESIRED for status in result.statuses] == [label == "yes" for label in told]
