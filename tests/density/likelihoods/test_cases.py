@@ -19,6 +19,7 @@ from attain.density.likelihoods import (
     likelihood_of,
     register,
 )
+from attain.density.likelihoods.ordinal import SMALLEST_GAP
 from attain.schema import Feature
 
 
@@ -74,6 +75,20 @@ def test_a_level_never_seen_is_neutral_unlikely_and_never_typical(likelihood) ->
     assert np.asarray(fitted.log_prob(marginal(fitted, 1), np.ones((1, 1))))[0, 0] < np.log(0.02)
     raw = jnp.asarray(np.random.default_rng(0).normal(0, 3, (200, fitted.outputs)), jnp.float32)
     assert set(np.asarray(fitted.typical(raw)).ravel()) == {0.0, 2.0}
+
+
+@pytest.mark.parametrize("library", [np, jnp])
+def test_the_typical_level_is_the_seen_one_nearest_to_the_median_and_of_two_the_lower(library) -> None:  # type: ignore[no-untyped-def]
+    random = np.random.default_rng(0)
+    seen = random.random((40, 16)) < 0.2
+    seen[np.arange(40), random.integers(16, size=40)] = True
+    fitted = Ordinal(np.zeros((40, 16)), seen, np.ones((40, 16), dtype=bool), 16)
+    raw = random.normal(0, 1, (30, 40, 15))
+    raw[..., 0] -= 8.0
+    thresholds = np.cumsum(np.append(raw[..., :1], SMALLEST_GAP + np.logaddexp(0, raw[..., 1:]), axis=2), axis=2)
+    median = (thresholds < 0).sum(axis=2)
+    near = [[min(np.flatnonzero(seen[j]), key=lambda k, m=m: abs(k - m)) for j, m in enumerate(row)] for row in median]
+    np.testing.assert_array_equal(fitted.typical(library.asarray(raw.reshape(30, -1))), near)
 
 
 def test_columns_with_different_numbers_of_levels_share_a_padded_block() -> None:

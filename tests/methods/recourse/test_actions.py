@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from attain import Feature, Schema
-from attain.methods.recourse.actions import ActionGrid, Actions, _pruned
+from attain.methods.recourse.actions import ActionGrid, Actions, Choices, Program, Row, _pruned
 from attain.models.structure.encoding import Encoding
 from attain.models.structure.linear import LinearScore
 from attain.population.percentiles import Percentiles
@@ -67,3 +67,24 @@ def test_the_best_actions_are_those_of_one_row_after_the_other(seed, grid) -> No
             one, other = _pruned(plain._single(i, j, score)), fast._known_best(i, j)
             for name in ("columns", "cells", "moved", "cost", "gain"):
                 np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=f"{i} {j} {name}")
+
+
+def test_a_thinned_program_keeps_staying_and_actions_of_all_costs() -> None:
+    random = np.random.default_rng(0)
+    groups = []
+    for j, size in enumerate((1, 4, 500, 900)):
+        cost = np.append(0.0, random.random(size - 1))
+        moved = np.arange(size)[:, None] > 0
+        groups.append(Choices(np.array([j]), random.normal(size=(size, 1)), moved, cost, random.normal(size=size)))
+    row = Row(tuple(some.gain for some in groups), -np.inf, 1.0)
+    program = Program(groups, [row], 1.0, 4, None)
+    assert program.thinned(1405) is program
+    thin = program.thinned(80)
+    assert [len(some.cost) for some in thin.choices] == [1, 4, 21, 21]
+    for some, few, coefficients in zip(groups, thin.choices, thin.rows[0].coefficients, strict=True):
+        assert few.cost[0] == 0
+        assert not few.moved[0, 0]
+        assert few.cost.max() == some.cost.max()
+        assert np.isin(few.cells, some.cells).all()
+        np.testing.assert_array_equal(coefficients, few.gain)
+        assert np.diff(np.sort(few.cost)).max(initial=0.0) < 0.1 or len(some.cost) < 50

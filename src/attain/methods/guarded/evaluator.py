@@ -224,7 +224,7 @@ class CandidateEvaluator:
         """
         parts = list(slices(len(rows), self._space.dimension, self.settings.cells_at_once))
         if len(parts) > 1:
-            found = []
+            found: list[tuple[Candidates, np.ndarray]] = []
             for part in parts:
                 if found and self.problem.ledger.late.all():
                     break
