@@ -19,8 +19,9 @@ from threadpoolctl import threadpool_limits
 
 from attain.datasets import load_german, load_heloc
 from attain.methods import ActionableRecourse
-from attain.methods.recourse.actions import Actions, Program
+from attain.methods.recourse.actions import Actions
 from attain.methods.recourse.flip_set import by_knapsack, by_programming
+from attain.methods.recourse.program import Program
 from attain.models.structure.linear import linear_score
 from attain.schema import Constraints
 from attain.tables import Region, Table

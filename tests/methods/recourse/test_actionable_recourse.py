@@ -18,7 +18,7 @@ from attain import Feature, Schema, Status
 from attain.core.errors import AttainError
 from attain.methods import ActionableRecourse, GrowingSpheres
 from attain.methods.recourse import flip_set
-from attain.methods.recourse.actions import Choices, Program, Row
+from attain.methods.recourse.program import Choices, Program, Row
 from attain.methods.search.integer_program import Solution, solve
 
 FEATURES = (

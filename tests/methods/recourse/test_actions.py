@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from attain import Feature, Schema
-from attain.methods.recourse.actions import ActionGrid, Actions, Choices, Program, Row, _pruned
+from attain.methods.recourse.actions import ActionGrid, Actions, _pruned
+from attain.methods.recourse.program import Choices, Program, Row
 from attain.models.structure.encoding import Encoding
 from attain.models.structure.linear import LinearScore
 from attain.population.percentiles import Percentiles

@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from attain.methods.recourse.actions import Actions, Program, RecourseCost
+from attain.methods.recourse.actions import Actions, RecourseCost
 from attain.methods.recourse.flip_set import MOST_REJECTED, Check, FlipSet, Item, certainly_none
+from attain.methods.recourse.program import Program
 from attain.methods.search.factual_scores import factual_scores
 from attain.methods.search.problem import Answers, Problem
 from attain.models.structure.linear import LinearScore

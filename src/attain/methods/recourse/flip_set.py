@@ -23,8 +23,9 @@ import numpy as np
 from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
-from attain.methods.recourse.actions import Choices, Program, RecourseCost, Row
+from attain.methods.recourse.actions import RecourseCost
 from attain.methods.recourse.knapsack import Group, cheapest, least_limit, most_gain
+from attain.methods.recourse.program import Choices, Program, Row
 from attain.methods.search.integer_program import solve
 
 
