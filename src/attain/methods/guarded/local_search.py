@@ -89,7 +89,7 @@ def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Can
     for part in slices(len(now), versions * max(now.rows.shape[1], width), settings.cells_at_once):
         some = now.take(np.arange(part.start, part.stop))
         moved, of_moved, towards = _attractions(some, evaluator)
-        back, of_back = _joined(_reversions(some, evaluator, settings.reversions), some)
+        back, of_back = _joined(reversions(some.rows, some.owners, evaluator, settings.reversions), some)
         rows, whose = np.concatenate((back, moved)), np.concatenate((of_back, of_moved))
         # a version that breaks a law takes what the law is about from the real row that it moves towards
         better, whose = evaluator.improvements(rows, whose, some, np.concatenate((back, towards)))
@@ -98,25 +98,30 @@ def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Can
     return found[0].join(*found[1:]), np.concatenate(of)
 
 
-def _reversions(now: Candidates, evaluator: CandidateEvaluator, parts: tuple[float, ...]) -> list[Versions]:
-    """Versions with one change taken back, wholly or in part; with clocks, also such that take as long as before."""
+def reversions(
+    rows: np.ndarray, owners: np.ndarray, evaluator: CandidateEvaluator, parts: tuple[float, ...]
+) -> list[Versions]:
+    """Versions with one change taken back, wholly or in part; with clocks, also such that take as long as before.
+
+    The rows' clocks are reset (`Region.clocks_reset`).
+    """
     region = evaluator.problem.region
-    whose, column = np.nonzero(region.changed(now.rows, now.owners))
-    own, there = region.factuals[now.owners[whose], column], now.rows[whose, column]
-    bases = [now.rows, region.final_form(now.rows, now.owners)] if region.schema.clocks else [now.rows]
+    whose, column = np.nonzero(region.changed(rows, owners))
+    own, there = region.factuals[owners[whose], column], rows[whose, column]
+    bases = [rows, region.final_form(rows, owners)] if region.schema.clocks else [rows]
     versions = []
     for base, part in product(bases, parts):
         cell = own if part == 1.0 else there + (own - there) * part
         able = positions((part == 1.0) | evaluator.ordered[column] & ~np.isnan(cell))
-        rows = base[whose[able]]
-        rows[np.arange(len(able)), column[able]] = cell[able]
-        versions.append((rows, whose[able]))
+        made = base[whose[able]]
+        made[np.arange(len(able)), column[able]] = cell[able]
+        versions.append((made, whose[able]))
     return versions
 
 
 def _fine_reversions(now: Candidates, stuck: np.ndarray, evaluator: CandidateEvaluator) -> list[Versions]:
     """Versions of candidates with a small part of one change taken back: numbers end where the decision does."""
-    versions = _reversions(now.take(stuck), evaluator, evaluator.settings.fine_reversions)
+    versions = reversions(now.rows[stuck], now.owners[stuck], evaluator, evaluator.settings.fine_reversions)
     return [(rows, stuck[whose]) for rows, whose in versions]
 
 

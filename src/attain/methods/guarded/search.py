@@ -11,7 +11,7 @@ import numpy as np
 from attain.core.arrays import positions
 from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates
 from attain.methods.guarded.local_guard import LocalGuard
-from attain.methods.guarded.local_search import local_search
+from attain.methods.guarded.local_search import local_search, reversions
 from attain.methods.guarded.objective import Objective, weighted
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.single_changes import SingleChanges
@@ -270,23 +270,19 @@ class GuardedSearch:
         return self.guard.p_value(self.guard.score(rows)) if len(rows) else np.empty(0)
 
     def _minimal(self, found: GuardedAnswers, evaluator: CandidateEvaluator) -> GuardedAnswers:
-        """The best answer of each row after taking back whole changes, while it stays valid and as typical.
+        """The best answer of each row after taking back changes, or parts of them, while it stays valid and as typical.
 
-        Shortlists, and densities of few versions only, may have left a change that is not needed. The model is asked
-        before the guard: hardly any of these versions flip the decision, and the guard costs more.
+        Shortlists, and densities of few versions only, may have left more of a change than is needed. The model is
+        asked before the guard: hardly any of these versions flip the decision, and the guard costs more.
         """
-        region = evaluator.problem.region
+        region, parts = evaluator.problem.region, (*self.settings.reversions, *self.settings.fine_reversions)
         rows, owners, cost, typicality, p_value = (part.copy() for part in found)
         active = positions(rank_within(owners) == 0)
         while active.size:
-            place, column = np.nonzero(region.changed(rows[active], owners[active]))
-            of = active[place]
-            if region.schema.clocks:  # without a change the rest may take less time, or as long as before
-                of, column = np.concatenate((of, of)), np.concatenate((column, column))
-            versions = rows[of]
-            versions[: len(place)] = region.clocks_reset(versions[: len(place)], owners[of[: len(place)]])
-            versions[np.arange(len(of)), column] = region.factuals[owners[of], column]
-            versions = region.final_form(versions, owners[of])
+            now = region.clocks_reset(rows[active], owners[active])
+            made, of = zip(*reversions(now, owners[active], evaluator, parts), strict=True)
+            of = active[np.concatenate(of)]
+            versions = region.final_form(np.concatenate(made), owners[of])
             price = evaluator.objective.cost(versions, owners[of])
             worth = positions(price < cost[of])
             worth = worth[self.surrogate.may_meet_goal(self.guard.reference.space.transform(versions[worth]))]
