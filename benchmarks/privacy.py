@@ -140,8 +140,8 @@ def copies_given_away(splits: int = 10) -> str:
         lines.append((result.found.mean(), copied.mean(), *risks))
     error = np.std(lines, axis=0, ddof=1) / np.sqrt(splits)
     named = ("found", "members copied", "AUC of the attack on answers", "AUC without members copied")
-    means = zip(np.mean(lines, axis=0), 1.96 * error, strict=True)
-    return table(named, [[f"{mean:.3f} ± {more:.3f}" for mean, more in means]])
+    means = zip(np.mean(lines, axis=0), error, strict=True)
+    return table(named, [[f"{mean:.3f} ({more:.3f})" for mean, more in means]])
 
 
 def questioned(task: Task, method: Any) -> tuple[tuple[float, float], float, float]:
@@ -196,7 +196,8 @@ def main(names: Sequence[str] = tuple(DATA)) -> None:
         "What answers reveal about training rows",
         "python -m benchmarks.privacy",
         f"{__doc__.split('`: ', 1)[1]}\n\n{body}\n\n{table(header, guards)}\n\n"
-        f"FACE on ten splits of German credit; means with 95 % intervals:\n\n{copies_given_away()}",
+        "FACE on ten splits of the same rows of German credit; means, and in brackets their standard errors:\n\n"
+        f"{copies_given_away()}",
     )
 
 
