@@ -21,12 +21,18 @@ def main(arguments: list[str] | None = None) -> int:
         command.register(commands)
     given = top.parse_args(arguments)
     with stoppable() as stop:
-        try:
-            code: int = given.run(given) or 0
-        except AttainError as error:
-            print(f"experiments: {error}", file=sys.stderr)
-            return MISUSE
-        return stop.code if code == INTERRUPTED else code
+
+        def run() -> int:
+            try:
+                code: int = given.run(given) or 0
+            except AttainError as error:
+                if stop.number is not None:
+                    raise
+                print(f"experiments: {error}", file=sys.stderr)
+                return MISUSE
+            return stop.code if code == INTERRUPTED else code
+
+        return stop.code_of(run)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,21 @@ def test_ctrl_c_that_a_library_has_caught_is_raised_again_at_the_next_step() -> 
     track(10, "answering").update()
 
 
+def test_ctrl_c_that_a_library_has_made_another_exception_of_ends_the_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def drawn() -> int:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise ValueError("Invalid affine transformation matrix") from None
+        return 0
+
+    with stoppable() as stop:
+        assert stop.code_of(drawn) == 143
+    assert "interrupted before it was done" in capsys.readouterr().err
+
+
 def test_ctrl_c_that_a_library_has_caught_ends_the_process_in_two_seconds() -> None:
     code = (
         "import time\nfrom attain.cli.stopping import stoppable\nwith stoppable():\n    print('begun', flush=True)\n"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from attain.cli.stopping import CODES, SENTENCE, stoppable
+from attain.cli.stopping import CODES, stoppable
 
 
 def program() -> NoReturn:
@@ -25,16 +25,14 @@ def program() -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     with stoppable() as stop:
-        try:
+
+        def run_command() -> int:
             from attain.cli.program import run  # Ctrl-C while modules are loaded is answered, too
 
-            return run(sys.argv[1:] if arguments is None else arguments, stop)
-        except BrokenPipeError:  # the reader of the output has closed it, as `head` does
-            sys.stderr.close()
-            return 0
-        except BaseException as error:
-            # a library may make another exception of KeyboardInterrupt, as a module that is being loaded does
-            if isinstance(error, SystemExit) or not (stop.number or isinstance(error, KeyboardInterrupt)):
-                raise
-            print(SENTENCE, file=sys.stderr)
-            return stop.code
+            try:
+                return run(sys.argv[1:] if arguments is None else arguments, stop)
+            except BrokenPipeError:  # the reader of the output has closed it, as `head` does
+                sys.stderr.close()
+                return 0
+
+        return stop.code_of(run_command)

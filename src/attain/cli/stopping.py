@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -54,6 +54,17 @@ class Stop:
     def code(self) -> int:
         """The exit code: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + (self.number or signal.SIGINT)
+
+    def code_of(self, command: Callable[[], int]) -> int:
+        """The exit code of a command; that of the signal, with a sentence, where one has ended it."""
+        try:
+            return command()
+        except BaseException as error:
+            # a library may make another exception of KeyboardInterrupt, as a module that is being loaded does
+            if isinstance(error, SystemExit) or not (self.number or isinstance(error, KeyboardInterrupt)):
+                raise
+            print(SENTENCE, file=sys.stderr)
+            return self.code
 
     def watch(self, arrived: socket.socket) -> None:
         """Reads the numbers of signals as they arrive, until the other end is closed."""
