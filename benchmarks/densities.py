@@ -6,8 +6,8 @@ five folds of people, tells the draws from the people themselves: its AUC is 0.5
 log-densities of the free columns given the immutable ones, against independent marginals with the same smoothing, and
 what fitting, densities and draws cost.
 
-With `--arf`, adversarial random forests (arfpy) take part. They draw all columns at once, and are judged on all columns
-beside the tree density's draws of all columns.
+With `--arf` and `--spn`, adversarial random forests (arfpy) and mixed sum-product networks (SPFlow) take part. They
+draw all columns at once, and are judged on all columns beside the tree density's draws of all columns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import argparse
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +33,11 @@ from attain.schema import Schema
 from attain.tables import Table
 from benchmarks import report
 
+OTHERS = {
+    "arf": "adversarial random forest (arfpy 0.1.1)",
+    "spn": "mixed sum-product network (SPFlow 0.0.48)",
+}
+"""Models of other packages, by what their scripts are called."""
 LOADERS: dict[str, Callable[[], Any]] = {
     "HELOC": lambda: load_heloc(version="paper"),
     "GMSC": lambda: load_gmsc(version="paper"),
@@ -134,21 +139,20 @@ def _has_atoms(data: Data) -> bool:
     )
 
 
-def of_all_columns(data: Data, python: str) -> Iterator[list[str]]:
-    """Draws of all columns at once: an adversarial random forest, and the tree density."""
+def of_all_columns(data: Data, pythons: Mapping[str, str | None]) -> Iterator[list[str]]:
+    """Draws of all columns at once: by other packages, each with its own Python, and by the tree density."""
     levels = [j for j, feature in enumerate(data.schema) if not feature.numeric]
-    with tempfile.TemporaryDirectory() as folder:
-        source, goal = f"{folder}/in.npz", f"{folder}/out.npz"
-        np.savez(source, train=data.train, levels=levels, n=len(data.test))
-        subprocess.run(
-            [python, "-W", "ignore", str(Path(__file__).with_name("arf_draws.py")), source, goal], check=True
-        )
-        drawn = np.load(goal)
-        rows, times = (
-            on_steps(drawn["rows"], data.schema, range(len(data.schema))),
-            (float(drawn["fitting"]), float(drawn["drawing"])),
-        )
-    yield _whole_line(data, "adversarial random forest (arfpy 0.1.1)", rows, *times)
+    for script, label in OTHERS.items():
+        if (python := pythons[script]) is None:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            source, goal = f"{folder}/in.npz", f"{folder}/out.npz"
+            np.savez(source, train=data.train, levels=levels, n=len(data.test))
+            program = str(Path(__file__).with_name(f"{script}_draws.py"))
+            subprocess.run([python, "-W", "ignore", program, source, goal], check=True)
+            drawn = np.load(goal)
+            rows = on_steps(drawn["rows"], data.schema, range(len(data.schema)))
+            yield _whole_line(data, label, rows, float(drawn["fitting"]), float(drawn["drawing"]))
     model, fitting = timed(lambda: densities.TreeDensity(data.schema).fit(data.train))
     rows, drawing = timed(lambda: model.sample(data.test, given=()))
     yield _whole_line(data, "TreeDensity", rows, fitting, drawing)
@@ -164,8 +168,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", choices=list(LOADERS), default=list(LOADERS))
     parser.add_argument("--dry-run", action="store_true", help="do not write the result file")
-    parser.add_argument("--arf", metavar="PYTHON", help="the Python of an environment with arfpy, to compare it too")
+    for script, label in OTHERS.items():
+        parser.add_argument(f"--{script}", metavar="PYTHON", help=f"the Python of an environment with it: {label}")
     given = parser.parse_args()
+    others = {script: getattr(given, script) for script in OTHERS}
     lines, whole = [], []
     with threadpool_limits(1):
         for name in given.data:
@@ -173,8 +179,8 @@ def main() -> None:
             for line in compared(data):
                 lines.append(line)
                 print(" | ".join(line), flush=True)
-            if given.arf and not np.isnan(data.train).any():
-                for line in of_all_columns(data, given.arf):
+            if any(others.values()) and not np.isnan(data.train).any():
+                for line in of_all_columns(data, others):
                     whole.append(line)
                     print(" | ".join(line), flush=True)
     if not given.dry_run:
@@ -184,7 +190,7 @@ def main() -> None:
         report.write(
             "densities",
             "Densities and a judge",
-            f"python -m benchmarks.densities{' --arf PYTHON' if given.arf else ''}",
+            " ".join(["python -m benchmarks.densities", *(f"--{one} PYTHON" for one in OTHERS if others[one])]),
             body,
         )
 
@@ -201,8 +207,8 @@ in the other models and a density in the paper's CHVAE. Real rows of other peopl
 columns matched. The tree density's settings were chosen within the 70 % of HELOC, by held-out log-density and, among
 equals, the judge."""
 _WHOLE = """Draws of all columns at once, judged on all columns, where no cell is missing. arfpy draws without
-conditions, so it cannot hold a person's immutable columns fixed; its draws are put on their steps. Sum-product networks
-were not compared: SPFlow 1.1.0 needs PyTorch and was not run."""
+conditions, so it cannot hold a person's immutable columns fixed. The sum-product networks are SPFlow's of mixed
+columns, with 200 rows or more in a slice; draws of both are put on their steps."""
 
 if __name__ == "__main__":
     main()
