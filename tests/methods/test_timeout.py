@@ -1,5 +1,6 @@
 """A model that is slow, or hangs, for one person: their status, and nobody else is concerned."""
 
+import os
 import time
 from typing import Any
 
@@ -7,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain import AttainError, Feature, GrowingSpheres, Guarded, Schema, Status
+from attain import AttainError, Feature, GrowingSpheres, Guarded, Model, Schema, Status, methods
+from attain.density import CHVAE
 from attain.methods import NearestUnlike
 from attain.methods.search.clock import Clock
 from attain.methods.search.problem import Ledger
 from attain.models import Judgement
 from attain.testing.explainer import digest
+from benchmarks.limits import LINES, Line, World
 
 SCHEMA = Schema((Feature("income", "positive"), Feature("score", "real"), Feature("age", "count", immutable=True)))
 OLD = 95
@@ -164,3 +167,27 @@ def test_slow_people_are_soon_asked_about_alone_and_charged_by_themselves():
     assert part.late.tolist() == [True, False]
     assert part.affordable(np.array([0, 1, 1])).tolist() == [False, True, True]
     assert part.decide(goal, rows[:1], np.array([0])).met.all()  # the last check is made in any case
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.name)
+def test_every_method_ends_within_a_second_of_its_timeout(line: Line, wide: World) -> None:
+    """On 100 columns of up to 50 levels with 200 rules; longer on a busy machine, by the processes for each core."""
+    models = {kind: wide.model(kind) for kind in {"linear", line.model}}
+    model = Model(models["function"], classes=["no", "yes"]) if line.model == "function" else models[line.model]
+    settings, rows = {}, len(wide.X)
+    if line.method in ("CCHVAE", "REVISE"):
+        rows, settings = 200, {"autoencoder": CHVAE(wide.schema, hidden=64, random_state=0, epochs=1, verbose=False)}
+    explainer = getattr(methods, line.method)(wide.schema, figures=False, **settings).fit(wide.X[:rows], wide.y[:rows])
+    told = models["forest" if line.model == "forest" else "linear"].predict(wide.X)
+    people = wide.X[told == "no"].iloc[:2]
+    explainer.warm_up().explain(model, people.iloc[:1], target="yes")
+    started = time.perf_counter()
+    explainer.explain(model, people.iloc[1:], target="yes", timeout=0.3)
+    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    assert time.perf_counter() - started < 0.3 + busy
+
+
+@pytest.fixture(scope="module")
+def wide() -> World:
+    return World(100, 50, 200)
