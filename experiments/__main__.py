@@ -6,9 +6,7 @@ import argparse
 import sys
 
 from attain.cli.arguments import Formatter
-from attain.cli.exits import INTERRUPTED, MISUSE
 from attain.cli.stopping import stoppable
-from attain.core.errors import AttainError
 from experiments.bench import command as bench
 from experiments.paper import command as paper
 
@@ -21,18 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
         command.register(commands)
     given = top.parse_args(arguments)
     with stoppable() as stop:
-
-        def run() -> int:
-            try:
-                code: int = given.run(given) or 0
-            except AttainError as error:
-                if stop.number is not None:
-                    raise
-                print(f"experiments: {error}", file=sys.stderr)
-                return MISUSE
-            return stop.code if code == INTERRUPTED else code
-
-        return stop.code_of(run)
+        return stop.code_of(lambda: stop.answered(lambda: given.run(given), "experiments"))
 
 
 if __name__ == "__main__":

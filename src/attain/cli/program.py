@@ -27,10 +27,9 @@ from attain.cli import (
 )
 from attain.cli.arguments import Formatter, Parser
 from attain.cli.config import expanded
-from attain.cli.exits import EXIT_CODES, INTERRUPTED, MISUSE
+from attain.cli.exits import EXIT_CODES
 from attain.cli.stopping import Stop
 from attain.cli.terminal import printable
-from attain.core.errors import AttainError
 
 _ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->", "“": '"', "”": '"'}
 _COMMANDS = (schema, laws, fit, explain, menu, serve, letter, report, evaluate, compare, capacity, audit, inspect, demo)
@@ -54,16 +53,14 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: Sequence[str], stop: Stop) -> int:
     """Runs the command that the arguments name; returns its exit code."""
     _never_fail_to_print()
+
+    def command() -> int | None:
+        given = parser().parse_args(expanded(arguments))
+        code: int | None = given.run(given)
+        return code
+
     with printable():
-        try:
-            given = parser().parse_args(expanded(arguments))
-            code: int = given.run(given) or 0
-        except AttainError as error:
-            if stop.number is not None:
-                raise
-            print(f"attain: {error}", file=sys.stderr)
-            return MISUSE
-    return stop.code if code == INTERRUPTED else code
+        return stop.answered(command, "attain")
 
 
 def _never_fail_to_print() -> None:
