@@ -9,7 +9,7 @@ from attain.methods import REVISE
 from attain.testing import ExplainerSuite, people
 
 FAST = "CVAE"
-"""The member whose suites are run every time."""
+"""The member of which some tests are run every time: those that `conftest` names."""
 MEMBERS = ("AAE", "BetaVAE", "CHVAE", "CVAE", "HIVAE", "VAE", "VAEAC", "WAE")
 
 
