@@ -103,7 +103,9 @@ def _by_processes(
                     else:
                         submit(_Task(number, people, slots.pop()))
                 lost = []
-                for future in wait(waiting, _LOOK, FIRST_COMPLETED).done:
+                with _interrupts_kept():  # `wait` locks futures: interrupted, it would leave the pool waiting for them
+                    done = wait(waiting, _LOOK, FIRST_COMPLETED).done
+                for future in done:
                     task = waiting.pop(future)
                     try:
                         summary = future.result()
