@@ -75,6 +75,31 @@ def test_encoding_and_decoding_agree_with_the_model(components: int, hidden: tup
     assert np.allclose(found[:, numbers], expected[:, numbers], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(("components", "hidden"), [(3, ()), (2, (8, 5))])
+def test_slopes_without_levels_are_those_of_the_whole_decoder(components: int, hidden: tuple[int, ...]) -> None:
+    values = rows(40)
+    mixture, network = model(components, hidden, values)
+    conditions = jnp.asarray(network.conditions(network.columns.prepare(values)), jnp.float32)
+    random = np.random.default_rng(3)
+    codes = jnp.asarray(random.normal(size=(40, 3)), jnp.float32)
+    weights = jax.nn.one_hot(random.integers(components, size=40), components)
+    reduced = mixture.with_outputs(*mixture.columns.with_slope())
+    numbers = np.isin(mixture.columns.modelled, reduced.columns.modelled)
+    assert (~numbers).nonzero()[0].tolist() == [5, 6]
+    gradient = random.normal(size=(40, 8)) / (1 + np.abs(np.nan_to_num(values[:, 2:])).max(axis=0))
+
+    def whole(z: jax.Array) -> jax.Array:
+        return mixture.columns.typical(mixture.decode(z, weights, conditions)[:, network.columns.typical_outputs])
+
+    def part(z: jax.Array) -> jax.Array:
+        return reduced.columns.typical(reduced.decode(z, weights, conditions))
+
+    expected = jax.vjp(whole, codes)[1](jnp.asarray(gradient, jnp.float32))[0]
+    found = jax.vjp(part, codes)[1](jnp.asarray(gradient[:, numbers], jnp.float32))[0]
+    assert np.isfinite(expected).all()
+    assert np.allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_rows_do_not_depend_on_the_rows_beside_them() -> None:
     values = rows(2500)
     _, network = model(2, (6,), values)
@@ -106,7 +131,9 @@ random = np.random.default_rng(0)
 x, matrix = random.normal(size=(1500, 7)), random.normal(size=(7, 9)) * 10.0 ** random.integers(-3, 3, (7, 9))
 y, other = random.normal(size=(1500, 3)), random.normal(size=(3, 9))
 start = random.normal(size=9)
+wide = random.normal(size=(7, 2500))
 import hashlib; print(hashlib.sha256(_sum(start, (x, matrix), (y, other)).tobytes()).hexdigest())
+print(hashlib.sha256(_sum(wide[0], (x[:40], wide)).tobytes()).hexdigest())
 """
 
 

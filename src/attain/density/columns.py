@@ -35,6 +35,11 @@ class Block(Tree):
     """For a block of states: the special codes of each column, which are its states 1, 2, …"""
     of_states: bool = static()
 
+    @property
+    def has_slope(self) -> bool:
+        """Whether typical values have a slope in its raw outputs, or depend on a state."""
+        return self.likelihood.smooth or any(self.codes)
+
     def cells(self, values: np.ndarray) -> np.ndarray:
         """The values, or states, of this block in rows of the matrix, in original units; NaN does not count."""
         chosen = values[:, self.positions]
@@ -105,6 +110,21 @@ class Columns(Tree):
     def condition_inputs(self) -> int:
         """How many numbers the conditions give encoder and decoder."""
         return sum(block.likelihood.inputs for block in self.conditions) + sum(i >= self.width for i in self.flagged)
+
+    @property
+    def modelled(self) -> np.ndarray:
+        """The positions in the schema of the columns that are modelled, in order."""
+        return np.unique([j for block in self.free for j in block.positions])
+
+    def with_slope(self) -> tuple[Self, np.ndarray]:
+        """Those columns whose typical values have a slope, and which of all raw outputs these values depend on.
+
+        They are for `typical` alone.
+        """
+        kept = [block.has_slope for block in self.free]
+        outputs = np.repeat(kept, [block.likelihood.typical_outputs for block in self.free])
+        free = tuple(block for block, has_slope in zip(self.free, kept, strict=True) if has_slope)
+        return type(self)(free, (), (), ()), self.typical_outputs[outputs]
 
     def initial(self) -> np.ndarray:
         """Raw decoder outputs at which every column has its marginal."""

@@ -49,11 +49,11 @@ def importance_bound(model: Mixture, rows: jax.Array, noise: jax.Array) -> tuple
 def decode_vjp(
     model: Mixture, z: jax.Array, conditions: jax.Array, component: jax.Array, gradient: jax.Array
 ) -> jax.Array:
-    """gradient · ∂decode/∂z, (n, f) to (n, k)."""
-    weights, wanted = jax.nn.one_hot(component, model.components, dtype=jnp.float32), model.columns.typical_outputs
+    """gradient · ∂decode/∂z, (n, f) to (n, k), of a model whose raw outputs are those of typical values."""
+    weights = jax.nn.one_hot(component, model.components, dtype=jnp.float32)
 
     def decode(codes: jax.Array) -> jax.Array:
-        return model.columns.typical(model.decode(codes, weights, conditions)[..., wanted])
+        return model.columns.typical(model.decode(codes, weights, conditions))
 
     _, pull = jax.vjp(decode, z)
     pulled: jax.Array = pull(gradient)[0]

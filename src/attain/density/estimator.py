@@ -31,7 +31,7 @@ from attain.schema import Schema
 
 ACTIVE = 0.01
 """A latent unit is active if the variance over rows of its posterior mean, relative to its prior mean, exceeds this."""
-_BOUND_TILE, _GRADIENT_TILE, _SAMPLE_TILE = 128, 256, 1024
+_BOUND_TILE, _GRADIENT_TILE, _SAMPLE_TILE = 128, 8, 1024
 _DRAWS = 5
 """Draws in one call of the compiled bound, so that any number of them is compiled once."""
 _BOUND_SEED = 0
@@ -136,8 +136,12 @@ class MixtureEstimator(ReadsRows):
     def decode_vjp(self, codes: Codes, gradient: np.ndarray) -> np.ndarray:
         """gradient · ∂decode/∂z: a gradient in the typical free cells (n, f) as one in the codes (n, k)."""
         self._check_fitted()
-        arrays = [*_network_inputs(codes), np.asarray(self._of_modelled(gradient), np.float32)]
-        return in_tiles(lambda *tiles: compiled.decode_vjp(self.model_, *tiles), arrays, _GRADIENT_TILE)
+        columns = self._sloped.columns
+        if not columns.free:
+            return np.zeros(codes.z.shape, np.float32)
+        at = np.isin(self.columns_.modelled, columns.modelled)
+        arrays = [*_network_inputs(codes), np.asarray(self._of_modelled(gradient)[:, at], np.float32)]
+        return in_tiles(lambda *tiles: compiled.decode_vjp(self._sloped, *tiles), arrays, _GRADIENT_TILE)
 
     def decode_rows(self, codes: Codes, X: Frame) -> np.ndarray:
         """Typical rows (n, d) of the matrix: decoded cells within their bounds, immutable cells copied from `X`."""
@@ -256,6 +260,7 @@ class MixtureEstimator(ReadsRows):
 
     def _set(self, columns: Columns, model: Mixture) -> None:
         self.columns_, self.model_, self._network = columns, model, Network.of(model, columns)
+        self._sloped = model.with_outputs(*model.columns.with_slope())
 
     def _train(self, model: Mixture, rows: np.ndarray, held: np.ndarray, seed: int) -> Trained:
         plan = self._plan(len(rows))

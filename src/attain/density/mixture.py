@@ -7,6 +7,7 @@ width is the linear model. All methods are pure functions of the weights, rows a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal, Self, TypeAlias
 
@@ -190,6 +191,22 @@ class Mixture(eqx.Module):
     def with_weights(self, weights: Weights) -> Self:
         """The same model with other weights."""
         return eqx.tree_at(lambda model: model.weights, self, weights)
+
+    def with_outputs(self, columns: Columns, outputs: np.ndarray) -> Self:
+        """The model with a decoder that gives the raw outputs at these positions only, for these columns."""
+        weights = self.weights
+        if weights.decoder:
+            *before, last = weights.decoder
+            decoder = (*before, Layer(last.matrix[:, outputs], last.bias[outputs]))
+            return replace(self, weights=replace(weights, decoder=decoder), columns=columns)
+        conditions = weights.from_conditions
+        first = replace(
+            weights,
+            from_latent=weights.from_latent[:, outputs],
+            from_component=weights.from_component[:, outputs],
+            from_conditions=None if conditions is None else conditions[:, outputs],
+        )
+        return replace(self, weights=first, columns=columns)
 
     def importance_bound(self, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The importance-weighted bound of each row, without `log_base`, and its standard error.

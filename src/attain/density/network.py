@@ -53,12 +53,7 @@ class Network:
     @classmethod
     def of(cls, model: Mixture, columns: Columns) -> Self:
         """The encoder and decoder of a model over these columns."""
-        weights, wanted = model.weights, columns.typical_outputs
-        first = slice(None) if weights.decoder else wanted
-        decoder = [_affine(layer) for layer in weights.decoder]
-        if decoder:
-            matrix, bias = decoder[-1]
-            decoder[-1] = (np.ascontiguousarray(matrix[:, wanted]), bias[wanted])
+        weights = model.with_outputs(columns, columns.typical_outputs).weights
         conditions = weights.from_conditions
         return cls(
             columns,
@@ -66,10 +61,10 @@ class Network:
             shared=_affine(weights.shared),
             separate=None if weights.separate is None else _affine(weights.separate),
             prior=_array(model.prior_mean),
-            from_latent=np.ascontiguousarray(_array(weights.from_latent)[:, first]),
-            from_component=_array(weights.from_component)[:, first],
-            from_conditions=None if conditions is None else np.ascontiguousarray(_array(conditions)[:, first]),
-            decoder=tuple(decoder),
+            from_latent=_array(weights.from_latent),
+            from_component=_array(weights.from_component),
+            from_conditions=None if conditions is None else _array(conditions),
+            decoder=tuple(_affine(layer) for layer in weights.decoder),
         )
 
     def conditions(self, rows: FloatArray) -> FloatArray:

@@ -103,8 +103,11 @@ class Explainer(_Learned, ABC):
     """The method's publication: an entry of `citations.bib`, or BibTeX."""
     needs_rows: ClassVar[bool] = False
     """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
-    kernels_pay: ClassVar[bool] = False
-    """Whether kernels are put to use by themselves where many rows are explained; see `warm_up`."""
+    kernels_pay: ClassVar[int] = 0
+    """How many rows of `Guarded` a row takes as long as, where kernels are put to use by themselves for many rows.
+
+    With 0 they are not; see `warm_up`.
+    """
     own_figures: ClassVar[tuple[str, ...]] = ()
     """The figures that the method's search gives for each answer; results without an answer have them, too."""
 
@@ -366,7 +369,7 @@ class Explainer(_Learned, ABC):
         table = Table.read(one_row(X), self.schema_, errors=errors)
         levels = sum(len(feature.levels) for feature in self.schema_)
         parts = len(self.schema_) + len(self.book_.rules) + levels // 50  # a level takes a fraction of a column's time
-        load_for(len(table) if self.kernels_pay else 1, parts)
+        load_for(max(len(table) * self.kernels_pay, 1), parts)
         asked = {"n": int(n), "slack": slack, **more, "errors": errors}
         answered = partial(self._answered_by, table=table, constraints=constraints, asked=asked, others=others)
         goal = request(confirmed=len(table) > _FEW)

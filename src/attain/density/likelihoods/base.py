@@ -63,6 +63,8 @@ class Likelihood(Tree, abc.ABC):
     outputs_per_column: ClassVar[int] = 2
     models_codes: ClassVar[bool] = False
     """Whether it models special codes itself; otherwise they are states beside it."""
+    smooth: ClassVar[bool] = True
+    """Whether typical values have a slope in the raw outputs; a level has none."""
 
     @classmethod
     @abc.abstractmethod

@@ -165,7 +165,11 @@ class Binned(Likelihood):
         xp = namespace(raw)
         raw = raw.reshape(*raw.shape[:-1], self.columns, self.phi.shape[2], 1)
         logits = self.log_share + sum(raw[..., j, :] * self.phi[:, :, j] for j in range(self.phi.shape[2]))
-        weights = xp.exp(logits - logits.max(axis=-1, keepdims=True))
+        largest = logits.max(axis=-1, keepdims=True)
+        if xp is not np:
+            # shares do not depend on it; its own slope is NaN where a compiler rounds the logits twice
+            largest = jax.lax.stop_gradient(largest)
+        weights = xp.exp(logits - largest)
         return weights / weights.sum(axis=-1, keepdims=True)
 
     def sample(self, key: jax.Array, parameters: Logits) -> jax.Array:

@@ -28,6 +28,7 @@ class LevelLikelihood(Likelihood):
     seen: np.ndarray
     exists: np.ndarray
     levels: int = static()
+    smooth: ClassVar[bool] = False
 
     @classmethod
     def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:

@@ -86,7 +86,7 @@ class CCHVAE(LatentExplainer):
 
     citation = "pawelczyk2020learning"
     own_figures = ("latent_distance", "reconstruction_flip", "code_outside_box", "shells")
-    kernels_pay = True
+    kernels_pay = 1
 
     autoencoder: AutoencoderChoice = "chvae"
     growth: Growth = choice("auto", Growth)

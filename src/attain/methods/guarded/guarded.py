@@ -113,7 +113,7 @@ class Guarded(Explainer):
     """
 
     needs_rows = True
-    kernels_pay = True
+    kernels_pay = 1
     citation = "pawelczyk2020learning"
     own_figures = ("typicality", "typicality_p")
     _settings: ClassVar[GuardedSettings] = GuardedSettings()

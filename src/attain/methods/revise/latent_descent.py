@@ -93,6 +93,7 @@ class LatentDescent:
         self.low, self.high = np.minimum(latent.low, latent.codes), np.maximum(latent.high, latent.codes)
         self.width = np.full(len(problem), settings.width)
         self.widest = np.maximum((self.high - self.low).max(axis=1), settings.width)
+        self.numeric = np.array([feature.numeric for feature in problem.region.schema])
 
     def answers(self) -> Answers:
         """The nearest hits met on the way, and how each search ended."""
@@ -200,9 +201,10 @@ class LatentDescent:
         Numbers are taken as decoded, within their limits; all other cells, which have no slope, in final form.
         """
         region, costs = self.problem.region, self.costs
-        slides = costs.slides[owners] & ~np.isnan(decoded)
+        slides = costs.slides[owners] & self.numeric & ~np.isnan(decoded) & ~np.isnan(rows)
         for j, feature in enumerate(region.schema):
-            slides[:, j] &= feature.numeric & ordinary(feature, decoded[:, j]) & ordinary(feature, rows[:, j])
+            if feature.special:
+                slides[:, j] &= ordinary(feature, decoded[:, j]) & ordinary(feature, rows[:, j])
         low, high = region.low[owners], region.high[owners]
         base = region.factuals.copy()
         base[owners] = np.where(slides, np.clip(decoded, low, high), rows)

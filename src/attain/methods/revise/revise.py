@@ -87,6 +87,7 @@ class REVISE(LatentExplainer):
     needs_rows = True
 
     citation = "joshi2019towards"
+    kernels_pay = 50
     own_figures = ("distance",)
 
     autoencoder: AutoencoderChoice = "chvae"
