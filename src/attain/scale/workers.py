@@ -22,6 +22,7 @@ from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-unt
 from joblib.externals.loky.backend import resource_tracker  # type: ignore[import-untyped]
 from joblib.externals.loky.backend.reduction import dumps  # type: ignore[import-untyped]
 
+from attain.core import interrupts
 from attain.core.errors import AttainError
 from attain.core.files import write_private
 from attain.scale.batch import ExplainBatch
@@ -87,7 +88,9 @@ def _by_processes(
 
         def submit(task: _Task) -> None:
             board[task.slot] = 0
-            with _interrupts_kept():
+            for tracker in (resource_tracker._resource_tracker, standard_tracker._resource_tracker):
+                tracker.ensure_running()  # starting it unblocks the signal
+            with interrupts.kept():
                 waiting[pool.submit(_work, task.slot, task.number, task.people)] = task
 
         try:
@@ -103,7 +106,7 @@ def _by_processes(
                     else:
                         submit(_Task(number, people, slots.pop()))
                 lost = []
-                with _interrupts_kept():  # `wait` locks futures: interrupted, it would leave the pool waiting for them
+                with interrupts.kept():  # `wait` locks futures: interrupted, it would leave the pool waiting for them
                     done = wait(waiting, _LOOK, FIRST_COMPLETED).done
                 for future in done:
                     task = waiting.pop(future)
@@ -184,30 +187,6 @@ def _end(pool: Any) -> None:
             with suppress(OSError):
                 os.kill(number, signal.SIGKILL)
         ending.join(_PATIENCE)
-
-
-@contextmanager
-def _interrupts_kept() -> Iterator[None]:
-    """Keeps Ctrl-C until the block ends, and from the processes that are started in it for good: this one ends them.
-
-    A signal that is blocked stays pending, and processes inherit that it is blocked. Threads of libraries may take it
-    all the same: then its handler remembers it.
-    """
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    for tracker in (resource_tracker._resource_tracker, standard_tracker._resource_tracker):
-        tracker.ensure_running()  # starting it unblocks the signal
-    kept: list[bool] = []
-    before = signal.signal(signal.SIGINT, lambda *_: kept.append(True))
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        signal.signal(signal.SIGINT, before)
-    if kept and callable(before):
-        before(signal.SIGINT, None)
 
 
 @contextmanager
