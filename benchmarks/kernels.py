@@ -69,7 +69,7 @@ def measured(name: str, rows: int | None) -> dict[str, Any]:
         "both at once": lambda: [region.settled(*given) for region, *given in calls],
         "cost": lambda: [objective.cost(rows, owners) for rows, owners in same],
         "midranks": lambda: [objective.percentiles.interpolated(rows) for _, rows, _ in formed],
-        "points": lambda: [space.transform(rows) for _, rows, _ in formed],
+        "points": lambda: [space.points(rows) for _, rows, _ in formed],
     }
     counts = {key: number for key in functions} | {"cost": sum(len(rows) for rows, _ in same)}
     paths = []

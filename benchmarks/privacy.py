@@ -111,11 +111,9 @@ def auc(members: np.ndarray, others: np.ndarray) -> tuple[float, float]:
 def attacked(task: Task, answers: np.ndarray, members: np.ndarray | None = None) -> tuple[float, float]:
     """The AUC of the more revealing attack on answers, on all members or some, and its standard error."""
     space, free = task.background.reference.space, task.data.schema.free_columns
-    index, told_apart = (
-        Neighbours(space.transform(answers)),
-        (task.members if members is None else members, task.others),
-    )
-    near = [-index.query(space.transform(rows), 1)[0][:, 0] for rows in told_apart]
+    index = Neighbours(space.points(answers), len(space.stated))
+    told_apart = (task.members if members is None else members, task.others)
+    near = [-index.query(space.points(rows), 1)[0][:, 0] for rows in told_apart]
     shared = [_most_shared(rows[:, free], answers[:, free]) for rows in told_apart]
     return max(auc(*near), auc(*shared))
 

@@ -14,6 +14,7 @@ from attain.metrics import connected, nearest_distance
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
+from tests.coordinates import coordinates
 
 NAN = float("nan")
 
@@ -29,7 +30,7 @@ def by_dbscan(answers: np.ndarray, reference: Reference, epsilon: float, min_sam
     """The label of each answer, clustered with the reference and no other answer."""
     points = reference.space.transform(answers)
     labels = [
-        DBSCAN(eps=epsilon, min_samples=min_samples).fit(np.vstack((reference.points, point))).labels_[-1]
+        DBSCAN(eps=epsilon, min_samples=min_samples).fit(np.vstack((coordinates(reference), point))).labels_[-1]
         for point in points
     ]
     return (np.array(labels) != -1).astype(float)

@@ -18,6 +18,7 @@ from attain.population.neighbours import Neighbours
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
+from tests.coordinates import coordinates
 
 NAN = float("nan")
 
@@ -33,21 +34,23 @@ def by_dbscan(answers: np.ndarray, reference: Reference, epsilon: float, min_sam
     """Whether each answer is no noise, clustered with the reference and no other answer."""
     clusters = DBSCAN(eps=epsilon, min_samples=min_samples)
     points = reference.space.transform(answers)
-    return np.array([clusters.fit(np.vstack((reference.points, point))).labels_[-1] != -1 for point in points], float)
+    return np.array(
+        [clusters.fit(np.vstack((coordinates(reference), point))).labels_[-1] != -1 for point in points], float
+    )
 
 
 def largest_by_dbscan(answers: np.ndarray, reference: Reference, epsilon: float, min_samples: int) -> np.ndarray:
     """Whether each answer is in the reference's largest cluster, whose core points come first: border points are put
     into the cluster that is found first."""
     clusters = DBSCAN(eps=epsilon, min_samples=min_samples)
-    alone = clusters.fit(reference.points)
+    alone = clusters.fit(coordinates(reference))
     if (alone.labels_ == -1).all():
         return np.zeros(len(answers))
     largest = np.bincount(alone.labels_[alone.labels_ >= 0]).argmax()
     core = np.zeros(len(reference), dtype=bool)
     core[alone.core_sample_indices_] = True
     first = core & (alone.labels_ == largest)
-    ordered = np.vstack((reference.points[first], reference.points[~first]))
+    ordered = np.vstack((coordinates(reference)[first], coordinates(reference)[~first]))
     points = reference.space.transform(answers)
     labels = np.array([clusters.fit(np.vstack((ordered, point))).labels_ for point in points])
     return (labels[:, 0] == labels[:, -1]).astype(float)
@@ -133,7 +136,7 @@ def test_a_bridge_between_small_clusters_is_not_in_the_largest() -> None:
 
 def test_of_equally_large_components_the_one_with_the_first_row_counts() -> None:
     reference = unscaled(np.array([[0], [1], [10], [11.0]]))
-    first = reference.points[0, 0]
+    first = coordinates(reference)[0, 0]
     expected = [float(first < 5), float(first > 5)]
     np.testing.assert_array_equal(in_largest_component([[0.5], [10.5]], reference, 1.0), expected)
 
@@ -148,7 +151,7 @@ def test_crowds_are_joined_where_their_nearest_neighbours_show_no_link(dimension
     core = rng.random(600) < 0.9
     distances, indices = Neighbours(points).query(points, 6)
     for epsilon in (0.05, 1.2, 4.0):
-        labels = components(points, distances[:, 1:], indices[:, 1:], epsilon, core)
+        labels = components(Neighbours(points), distances[:, 1:], indices[:, 1:], epsilon, core)
         expected = connected_components(cdist(points[core], points[core]) <= epsilon)[1]
         np.testing.assert_array_equal(labels[core], expected)
         assert (labels[~core] == -1).all()

@@ -12,6 +12,7 @@ from attain.core.errors import AttainError, DataError
 from attain.metrics import local_outlier_factor, nearest_distance, outlier, proximity
 from attain.population.reference import Reference
 from attain.schema import Feature, Schema
+from tests.coordinates import coordinates
 
 NAN = float("nan")
 
@@ -48,9 +49,9 @@ def test_proximity_is_its_formula(seed: int) -> None:
     rng = np.random.default_rng(seed)
     reference, answers = reference_of(rng.normal(size=(50, 3))), rng.normal(size=(20, 3))
     points = reference.space.transform(answers)
-    apart = cdist(reference.points, reference.points)
+    apart = cdist(coordinates(reference), coordinates(reference))
     np.fill_diagonal(apart, np.inf)
-    to_reference = cdist(points, reference.points)
+    to_reference = cdist(points, coordinates(reference))
     expected = to_reference.min(axis=1) / apart.min(axis=1)[to_reference.argmin(axis=1)]
     np.testing.assert_allclose(proximity(answers, reference), expected, rtol=1e-9)
     np.testing.assert_allclose(nearest_distance(answers, reference), to_reference.min(axis=1), rtol=1e-12)
@@ -62,7 +63,7 @@ def test_outlier_factor_and_verdict_are_those_of_scikit_learn(k: int, dimensions
     rng = np.random.default_rng(k + dimensions)
     reference = reference_of(rng.standard_t(4, size=(300, dimensions)))
     answers = rng.standard_t(4, size=(200, dimensions)) * 1.4
-    judge = LocalOutlierFactor(n_neighbors=k, contamination=0.01, novelty=True).fit(reference.points)
+    judge = LocalOutlierFactor(n_neighbors=k, contamination=0.01, novelty=True).fit(coordinates(reference))
     points = reference.space.transform(answers)
     np.testing.assert_allclose(local_outlier_factor(answers, reference, k), -judge.score_samples(points), rtol=1e-7)
     verdict = outlier(answers, reference, k)

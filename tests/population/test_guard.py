@@ -20,6 +20,7 @@ from attain.population.guard import Guard, GuardSettings, thinned
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.tables import Table
+from tests.coordinates import coordinates
 
 NEIGHBOURS, CLOSENESS, LEAST = GuardSettings().neighbours, GuardSettings().closeness, GuardSettings().min_rows
 NUMBERS = Schema(tuple(Feature(name, "real") for name in ("a", "b", "c")))
@@ -47,7 +48,7 @@ def fitted(request):
 
 def brute_score(setting, reference, density, rows):
     """The smallest rank, by scikit-learn's outlier factors and by counting."""
-    own, points = reference.points, reference.space.transform(rows)
+    own, points = coordinates(reference), reference.space.transform(rows)
     ranks = []
     for k in (k for k in NEIGHBOURS if k <= len(own) // 8 or k == NEIGHBOURS[0]):
         factor = LocalOutlierFactor(n_neighbors=k, novelty=True).fit(own)
@@ -76,7 +77,7 @@ def test_scores_are_those_of_brute_force_and_scikit_learn(fitted) -> None:
 def test_the_real_rows_themselves_are_ranked_among_the_others(fitted) -> None:
     few = Guard.fit(fitted.setting, fitted.reference, draw(1, LEAST - 1), gaussian)
     assert not few.held_out
-    own = fitted.reference.points
+    own = coordinates(fitted.reference)
     ranks = [shares(-gaussian(fitted.reference.values), -gaussian(fitted.reference.values))]
     for k in NEIGHBOURS[:4]:
         factors = -LocalOutlierFactor(n_neighbors=k).fit(own).negative_outlier_factor_
@@ -376,9 +377,9 @@ def test_a_thinned_crowd_is_a_fixed_sample_and_calibrated_again() -> None:
     rows = draw(2, 80)
     factors, distance = fitted.position(rows)
     for i, k in enumerate((5, 10, 20)):
-        factor = LocalOutlierFactor(n_neighbors=k, novelty=True).fit(crowd.points)
+        factor = LocalOutlierFactor(n_neighbors=k, novelty=True).fit(coordinates(crowd))
         np.testing.assert_allclose(factors[:, i], -factor.score_samples(people.space.transform(rows)), rtol=1e-9)
-    nearest = NearestNeighbors(n_neighbors=1).fit(people.points)  # closeness is to anybody, sampled or not
+    nearest = NearestNeighbors(n_neighbors=1).fit(coordinates(people))  # closeness is to anybody, sampled or not
     np.testing.assert_allclose(distance, nearest.kneighbors(people.space.transform(rows))[0][:, 0])
     for rate in RATES:
         mean, slack = binomial_bounds(rate, 199, 3000, 1)

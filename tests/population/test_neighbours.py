@@ -1,5 +1,7 @@
 """The nearest of many points, against brute force to the last bit: ties, duplicates, any batch, any k."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,17 +12,18 @@ from attain.population.neighbours import Neighbours
 from tests.both_paths import by, same_bytes
 
 
-def brute_force(points: np.ndarray, asked: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def brute_force(points: np.ndarray, asked: np.ndarray, k: int, states: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Distances to the k nearest, and which; of those equally far, the first."""
-    squared = np.zeros((len(asked), len(points)))
-    for dimension in range(points.shape[1]):
+    indicators = [np.eye(12)[:, 1:][some[:, :states].astype(int)].reshape(len(some), 1, -1) for some in (asked, points)]
+    squared = ((indicators[0] - indicators[1][:, 0]) ** 2).sum(axis=2)
+    for dimension in range(states, points.shape[1]):
         squared += (asked[:, dimension, None] - points[:, dimension]) ** 2
     order = np.argsort(squared, axis=1, kind="stable")[:, :k]
     return np.sqrt(np.take_along_axis(squared, order, axis=1)), order
 
 
-def index_of(points: np.ndarray, tree: bool) -> Neighbours:
-    index = Neighbours(points)
+def index_of(points: np.ndarray, tree: bool, states: int = 0) -> Neighbours:
+    index = Neighbours(points, states)
     index._favours_tree = lambda: tree  # type: ignore[method-assign]
     return index
 
@@ -111,3 +114,34 @@ def test_nothing_is_found_among_no_points(kernels: bool) -> None:
     for points, asked, k in ((np.empty((0, 3)), np.zeros((4, 3)), 0), (np.zeros((9, 3)), np.zeros((0, 3)), 2)):
         found = by(kernels, lambda points=points, asked=asked, k=k: Neighbours(points).query(asked, k))
         assert [part.shape for part in found] == [(len(asked), k)] * 2
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    number=st.integers(1, 200),
+    states=st.integers(1, 6),
+    numbers=st.integers(0, 4),
+    levels=st.integers(1, 6),
+    share=st.floats(0, 1),
+    tree=st.booleans(),
+    wide=st.booleans(),
+)
+def test_states_are_apart_by_the_indicators_that_are_on(
+    seed: int, number: int, states: int, numbers: int, levels: int, share: float, tree: bool, wide: bool
+) -> None:
+    random = np.random.default_rng(seed)
+
+    def drawn(rows: int, most: int) -> np.ndarray:
+        cells = random.normal(size=(rows, numbers + 1)).round(int(random.integers(3)))
+        return np.column_stack((random.integers(0, most, size=(rows, states)), cells)).astype(float)
+
+    points, asked, k = drawn(number, levels), drawn(20, levels + 3), 1 + int(share * (number - 1))
+    expected = brute_force(points, asked, k, states)
+    with patch.object(neighbours, "_WRITTEN_OUT", 0 if wide else 10**6):
+        assert_equal(by(False, lambda: index_of(points, tree and not wide, states).query(asked, k)), expected)
+        assert_equal(by(True, lambda: index_of(points, False, states).query(asked, k)), expected)
+    some = random.random(number) < 0.5
+    if some.sum() >= 3:
+        found = Neighbours(points, states).subset(some).query(asked, 3)
+        assert_equal(found, brute_force(points[some], asked, 3, states))

@@ -10,6 +10,7 @@ from attain.population.neighbours import Neighbours
 from attain.population.reference import CONTAMINATION, Reference, distinct
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
+from tests.coordinates import coordinates
 
 
 def real_schema(number: int) -> Schema:
@@ -59,7 +60,7 @@ def test_local_density_is_that_of_scikit_learn(dimensions: int, k: int) -> None:
     rng = np.random.default_rng(k)
     reference = reference_of(rng.normal(size=(250, dimensions)))
     asked = rng.normal(size=(80, dimensions)) * 2
-    judge = LocalOutlierFactor(n_neighbors=k, contamination=CONTAMINATION, novelty=True).fit(reference.points)
+    judge = LocalOutlierFactor(n_neighbors=k, contamination=CONTAMINATION, novelty=True).fit(coordinates(reference))
     density = reference.local_density(k)
     assert density is not None
     assert density.threshold == pytest.approx(-judge.offset_, rel=1e-9)
@@ -83,7 +84,7 @@ def test_a_smaller_k_after_a_larger_one_gives_what_it_gives_alone() -> None:
 def test_epsilon_is_the_quantiles_of_leave_one_out_distances() -> None:
     values = np.random.default_rng(3).normal(size=(120, 2))
     reference = reference_of(np.concatenate((values, values[:40])))
-    apart = cdist(reference.points, reference.points)
+    apart = cdist(coordinates(reference), coordinates(reference))
     np.fill_diagonal(apart, np.inf)
     expected = np.quantile(apart.min(axis=1), [0.5, 0.75, 0.9, 0.95])
     assert list(reference.epsilon) == [0.5, 0.75, 0.9, 0.95]
@@ -95,7 +96,7 @@ def test_epsilon_of_held_out_people_is_their_own() -> None:
     reference = reference_of(rng.normal(size=(90, 2)))
     others = rng.normal(size=(33, 2))
     calibrated = reference.with_held_out(others)
-    nearest = cdist(reference.space.transform(others), reference.points).min(axis=1)
+    nearest = cdist(reference.space.transform(others), coordinates(reference)).min(axis=1)
     np.testing.assert_allclose(list(calibrated.epsilon.values()), np.quantile(nearest, [0.5, 0.75, 0.9, 0.95]))
     assert calibrated.epsilon != reference.epsilon
     assert np.isnan(list(reference.with_held_out(np.empty((0, 2))).epsilon.values())).all()

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
 from attain.core.errors import DataError
-from attain.population.space import MeasuringSpace
+from attain.population.space import MeasuringSpace, gap
 from attain.schema import Feature, Schema
+from tests.both_paths import same_bytes
 
 NAN = float("nan")
 SCHEMA = Schema(
@@ -76,3 +80,38 @@ def test_sparse_points_are_the_points() -> None:
     space = MeasuringSpace.fit(SCHEMA, TRAIN)
     rows = np.vstack((TRAIN, [[-8, 2, 2, NAN, NAN], [1.5, NAN, 7, 4, 0]]))
     np.testing.assert_array_equal(space.sparse(rows).toarray(), space.transform(rows))
+
+
+ROWS = np.vstack((TRAIN, [[-8, 2, 2, NAN, NAN], [1.5, NAN, 7, 4, 0], [-9, 0, NAN, NAN, NAN], [20, 1, 0, NAN, -0.0]]))
+
+
+def test_points_have_the_states_of_columns_then_numbers_then_unforeseen_missing_cells() -> None:
+    space = MeasuringSpace.fit(SCHEMA, TRAIN)
+    np.testing.assert_array_equal(space.columns, [*space.stated, *space.scaled, -1])
+    points = same_bytes(lambda: space.points(ROWS))
+    # income: none, -9, -8, missing; colour: none, red, green, blue, missing; gap: none, missing
+    np.testing.assert_array_equal(points[:, 0], [0, 0, 1, 3, 2, 0, 1, 0])
+    np.testing.assert_array_equal(points[:, 1], [1, 2, 4, 2, 3, 0, 4, 1])
+    np.testing.assert_array_equal(points[:, 2], [0, 0, 0, 0, 1, 0, 1, 0])
+    np.testing.assert_array_equal(points[:, 3:-1], space.transform(ROWS)[:, :4])
+
+
+def test_gaps_of_points_add_up_to_squared_distances() -> None:
+    space = MeasuringSpace.fit(SCHEMA, TRAIN)
+    points, states = space.points(ROWS), len(space.stated)
+    gaps = [gap(column[:, None], column, cell < states) for cell, column in enumerate(points.T)]
+    np.testing.assert_allclose(sum(gaps), cdist(space.transform(ROWS), space.transform(ROWS)) ** 2, atol=1e-12)
+    assert set(np.unique(gaps[:states])) == {0, 1, 2}
+    assert gap(np.float32([1]), np.float32([2]), True).dtype == np.float32
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_points_of_any_cells_are_the_same_by_both_paths(seed: int, number: int) -> None:
+    random = np.random.default_rng(seed)
+    cells = [[-9, -8, NAN, 12.5, 0, 1], [0, 1, 2, NAN], [0, 1, 2, 3, -1, NAN, 0.5], [3, 4, NAN], [0, 1, NAN]]
+    rows = np.column_stack([random.choice(some, number) for some in cells])
+    space = MeasuringSpace.fit(SCHEMA, TRAIN)
+    points = same_bytes(lambda: space.points(rows))
+    np.testing.assert_array_equal(same_bytes(lambda: space.transform(rows))[:, : len(space.scaled)], points[:, 3:-1])
+    assert same_bytes(lambda: space.points(rows[None]))[0].tobytes() == points.tobytes()

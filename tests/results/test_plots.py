@@ -24,6 +24,7 @@ from attain.results.importance import Importances
 from attain.results.levers import time_waited
 from attain.results.pictures import Plots
 from attain.results.ranges import Ranges
+from tests.coordinates import coordinates
 from tests.density.outside import ProbabilisticPCA
 from tests.results.handmade import result_of
 
@@ -387,7 +388,9 @@ def test_outliers_are_those_of_scikit_learn() -> None:
     for line, frame in ((answers, result.frame[result.found]), (others, held_out)):
         shares = []
         for k in line.get_xdata():
-            fitted = LocalOutlierFactor(n_neighbors=int(k), contamination=0.01, novelty=True).fit(reference.points)
+            fitted = LocalOutlierFactor(n_neighbors=int(k), contamination=0.01, novelty=True).fit(
+                coordinates(reference)
+            )
             told = fitted.predict(reference.space.transform(matrix(frame)))
             shares.append(100 * (told == -1).mean())
         np.testing.assert_allclose(line.get_ydata(), shares)
@@ -399,10 +402,10 @@ def test_connectedness_is_the_share_within_a_distance() -> None:
     explainer, result = real()
     ax = result.plot.connectedness(explainer, decide)
     reference = explainer.reference(decide, "yes")
-    apart = cdist(reference.points, reference.points)
+    apart = cdist(coordinates(reference), coordinates(reference))
     np.fill_diagonal(apart, np.inf)
     best = result.frame[result.found]
-    distances = {"answers": cdist(reference.space.transform(matrix(best)), reference.points), "real": apart}
+    distances = {"answers": cdist(reference.space.transform(matrix(best)), coordinates(reference)), "real": apart}
     for line, nearest in zip((line for line in ax.lines if len(line.get_xdata()) > 2), distances.values(), strict=True):
         expected = 100 * (nearest.min(axis=1)[:, None] <= line.get_xdata() + 1e-12).mean(axis=0)
         np.testing.assert_allclose(line.get_ydata(), expected, atol=0.6)

@@ -70,7 +70,7 @@ class _Decoder:
         self.real = without_unseen(autoencoder.schema_, reference.values)
         self.codes = autoencoder.encode(self.real)
         self.decoded = self.points(self.codes.z, np.arange(len(self.real)))
-        self.error = np.linalg.norm(self.decoded - reference.points, axis=1)
+        self.error = np.linalg.norm(self.decoded - reference.space.transform(reference.values), axis=1)
 
     def points(self, z: FloatArray, owners: IndexArray) -> FloatArray:
         """Codes decoded beside the other cells of some reference rows."""

@@ -104,9 +104,10 @@ def _linked(
     if not len(kept) or not kept.shape[1]:
         return len(kept) > 0  # without ordered columns every record is one step away
     points = np.vstack((_steps(np.vstack((answer, real)), reference), kept))
-    distances, indices = Neighbours(points).query(points, min(LINKS + 1, len(points)))
+    index = Neighbours(points)
+    distances, indices = index.query(points, min(LINKS + 1, len(points)))
     epsilon = float(distances[2:, 1].max())
-    labels = components(points, distances, indices, epsilon, np.ones(len(points), dtype=np.bool_))
+    labels = components(index, distances, indices, epsilon, np.ones(len(points), dtype=np.bool_))
     return bool(labels[0] == labels[1])
 
 

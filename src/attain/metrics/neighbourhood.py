@@ -38,8 +38,8 @@ def y_nearest(
     def measure(answered_rows: FloatArray, _: BoolArray) -> FloatArray:
         if not len(known):
             return np.full(len(answered_rows), np.nan)
-        index = Neighbours(space.transform(known))
-        nearest = index.query(space.transform(answered_rows), min(k, len(known)))[1]
+        index = Neighbours(space.points(known), len(space.stated))
+        nearest = index.query(space.points(answered_rows), min(k, len(known)))[1]
         return np.asarray(wanted[nearest].mean(axis=1))
 
     return measured(answers, found, len(space.schema), measure)

@@ -35,7 +35,7 @@ def closest_training_distance(
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
         if not len(known):
             return np.full(len(rows), np.nan)
-        return Neighbours(space.transform(known)).query(space.transform(rows), 1)[0][:, 0]
+        return Neighbours(space.points(known), len(space.stated)).query(space.points(rows), 1)[0][:, 0]
 
     return measured(answers, found, len(space.schema), measure)
 

@@ -117,21 +117,21 @@ def in_largest_component(
         gate = _gate(reference, float(epsilon), int(min_samples))
         if not len(gate.points):
             return np.zeros(len(rows))
-        return np.asarray(gate.query(reference.space.transform(rows), 1)[0][:, 0] <= epsilon, dtype=np.float64)
+        return np.asarray(gate.query(reference.space.points(rows), 1)[0][:, 0] <= epsilon, dtype=np.float64)
 
     return measured(answers, found, len(reference.schema), measure)
 
 
 def components(
-    points: FloatArray, distances: FloatArray, indices: IndexArray, epsilon: float, core: BoolArray
+    index: Neighbours, distances: FloatArray, indices: IndexArray, epsilon: float, core: BoolArray
 ) -> IndexArray:
     """The component of each core point in the graph of core points at most ε apart, numbered by first row; else −1.
 
-    `distances` and `indices` are each point's nearest others, nearest first. A point whose farthest one listed is
-    within ε may have links that are not listed: components of such points are joined, from the largest on, with every
-    other one that has a point within ε of it.
+    `index` has the points; `distances` and `indices` are each one's nearest others, nearest first. A point whose
+    farthest one listed is within ε may have links that are not listed: components of such points are joined, from the
+    largest on, with every other one that has a point within ε of it.
     """
-    number = len(points)
+    number = len(index.points)
     starts, places = np.nonzero((distances <= epsilon) & core[indices] & core[:, None])
     links = csr_array((np.ones(len(starts), dtype=np.int8), (starts, indices[starts, places])), shape=(number, number))
     labels = np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
@@ -141,7 +141,7 @@ def components(
         inside = labels[waiting] == chosen
         group, waiting = waiting[inside], waiting[~inside]
         while len(group) and len(waiting):
-            near = Neighbours(points[group]).query(points[waiting], 1)[0][:, 0] <= epsilon
+            near = index.subset(group).query(index.points[waiting], 1)[0][:, 0] <= epsilon
             joined = np.unique(labels[waiting[near]])
             inside = np.isin(labels[waiting], joined)
             group, waiting = waiting[inside], waiting[~inside]
@@ -156,7 +156,7 @@ def _gate(reference: Reference, epsilon: float, min_samples: int) -> Neighbours:
     """The reference rows that make an answer within ε of them part of the largest cluster."""
     known = reference.clusters
     if (epsilon, min_samples) not in known:
-        known[epsilon, min_samples] = Neighbours(reference.points[_gatekeepers(reference, epsilon, min_samples)])
+        known[epsilon, min_samples] = reference.index.subset(_gatekeepers(reference, epsilon, min_samples))
     return known[epsilon, min_samples]
 
 
@@ -168,7 +168,7 @@ def _gatekeepers(reference: Reference, epsilon: float, min_samples: int) -> Bool
     core = np.asarray(number >= others)
     if not core.any():
         return core
-    labels = components(reference.points, distances, indices, epsilon, core)
+    labels = components(reference.index, distances, indices, epsilon, core)
     # A border point belongs to the first cluster that has a core point within ε of it.
     linked = np.where(near & core[indices], labels[indices], len(labels)).min(axis=1, initial=len(labels))
     cluster = np.where(core, labels, linked)

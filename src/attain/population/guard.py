@@ -131,7 +131,7 @@ class Guard:
 
     def position(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The outlier factors (n, sizes) of rows, and their distances (n,) to the nearest real row."""
-        points = self.reference.space.transform(rows)
+        points = self.reference.space.points(rows)
         widest = max((part.k for part in self.local_densities), default=1)
         distances, indices = self.crowd.index.query(points, widest)
         factors = [part.factor(distances[:, : part.k], indices[:, : part.k]) for part in self.local_densities]

@@ -6,11 +6,15 @@ import numpy as np
 
 from attain.core.compiled import kernel
 from attain.core.order_kernels import ZERO, after, select, sift, sort
+from attain.population.space_kernels import add_differing, add_squares
+
+ONE = np.float64(1)
 
 
-@kernel("void(f8[:, ::1], f8[:, :, ::1], i8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[:, ::1])")
+@kernel("void(f8[:, ::1], i8, f8[:, :, ::1], i8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[:, ::1])")
 def nearest(
     points: np.ndarray,
+    states: int,
     blocks: np.ndarray,
     positions: np.ndarray,
     low: np.ndarray,
@@ -20,9 +24,10 @@ def nearest(
 ) -> None:
     """The k nearest points of each of q points: squared distances (q, k), nearest first, and positions (q, k).
 
-    `blocks` (B, D, w) are points with their `positions` (B, w), in boxes from `low` to `high` (D, B). Boxes are looked
-    at nearest first, until one is farther than the k nearest points so far. A term of the squared distance to a box is
-    never larger than that to a point in it, nor is any sum of them in the same order.
+    `blocks` (B, D, w) are points with their `positions` (B, w), in boxes from `low` to `high` (D, B). The first
+    `states` cells of points are states. Boxes are looked at nearest first, until one is farther than the k nearest
+    points so far. A term of the squared distance to a box is never larger than that to a point in it, nor is any sum of
+    them in the same order. A state below or above those of a box differs from all of them.
     """
     n_blocks, dimensions, width = blocks.shape
     k = far.shape[1]
@@ -35,8 +40,12 @@ def nearest(
         for dimension in range(dimensions):
             x = points[q, dimension]
             for b in range(n_blocks):
-                outside = max(max(low[dimension, b] - x, x - high[dimension, b]), 0.0)
-                bound[b] -= outside * outside  # negative: the root of the heap of boxes is the nearest
+                # negative: the root of the heap of boxes is the nearest
+                if dimension >= states:
+                    outside = max(max(low[dimension, b] - x, x - high[dimension, b]), 0.0)
+                    bound[b] -= outside * outside
+                elif x < low[dimension, b] or x > high[dimension, b]:
+                    bound[b] -= 2.0 if x != 0.0 and low[dimension, b] != 0.0 else 1.0
         for b in range(n_blocks // 2 - 1, -1, -1):
             sift(bound, boxes, b, n_blocks, bound[b], boxes[b])
         left, number, farthest, last = n_blocks, ZERO, np.inf, np.int64(1) << 62
@@ -47,10 +56,10 @@ def nearest(
             for i in range(width):
                 apart[i] = 0.0
             for dimension in range(dimensions):
-                x = points[q, dimension]
-                for i in range(width):
-                    difference = x - blocks[box, dimension, i]
-                    apart[i] += difference * difference
+                if dimension < states:
+                    add_differing(points[q, dimension], blocks[box, dimension], apart, ONE)
+                else:
+                    add_squares(points[q, dimension], blocks[box, dimension], apart)
             for i in range(width):
                 if apart[i] <= farthest and after(farthest, last, apart[i], positions[box, i]):
                     near[number], index[number] = apart[i], positions[box, i]

@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.compiled import kernels
+from attain.population.space import gap
 
 _WIDER: Final = 4
 """How many times as many candidates are looked at next, where the last of them might be tied with one not seen."""
@@ -33,20 +34,28 @@ _BLOCK: Final = 64
 """The most points in a block of the kernel's index."""
 _SMALL: Final = 2_000_000
 """Up to this many cells of points the kernel is faster than matrix products, and a k-d tree faster than both."""
+_WRITTEN_OUT: Final = 20_000_000
+"""The most cells of points with an indicator for each state, for matrix products: 160 MB."""
 
 
 class Neighbours:
-    """An index of points (n, D) that finds the nearest ones by Euclidean distance; of those equally far, the first.
+    """An index of points (n, cells) that finds the nearest ones by Euclidean distance; of those equally far, the first.
+
+    The first `states` cells of a point are states, the others numbers, as in `MeasuringSpace.points`.
 
     The kernel looks through boxes of points. Without it, candidates come from a k-d tree or, where points fill too many
-    dimensions for one, from all pairs by matrix products; their distances are then computed directly, and more
-    candidates are looked at until none that was not seen can be as near. Squared distances are summed one dimension
-    after the other. So the answer is that of brute force, and does not depend on the rest of the batch, on `k` or on
-    how it was found.
+    dimensions for one, from all pairs by matrix products, with states written out as indicators; their distances are
+    then computed directly, and more candidates are looked at until none that was not seen can be as near. Squared
+    distances are summed one cell after the other. So the answer is that of brute force, and does not depend on the rest
+    of the batch, on `k` or on how it was found.
     """
 
-    def __init__(self, points: FloatArray) -> None:
-        self.points = np.ascontiguousarray(points)
+    def __init__(self, points: FloatArray, states: int = 0) -> None:
+        self.points, self._states = np.ascontiguousarray(points), states
+
+    def subset(self, chosen: IndexArray | BoolArray) -> Neighbours:
+        """The index of some of the points."""
+        return Neighbours(self.points[chosen], self._states)
 
     def query(self, points: FloatArray, k: int) -> tuple[FloatArray, IndexArray]:
         """Distances to the k nearest points (q, k), nearest first, and which they are; k is at most their number."""
@@ -54,10 +63,11 @@ class Neighbours:
         if not k:
             return distances, indices
         compiled = kernels("attain.population.neighbour_kernels")
-        if compiled is not None and self._tree is None and self.points.size <= _SMALL:
-            compiled.nearest(np.ascontiguousarray(points), *self._blocks, distances, indices)
+        wide = len(self.points) * self._coordinates > _WRITTEN_OUT
+        if compiled is not None and self._tree is None and (wide or self.points.size <= _SMALL):
+            compiled.nearest(np.ascontiguousarray(points), self._states, *self._blocks, distances, indices)
             return np.sqrt(distances), indices
-        left, width = np.arange(len(points)), k + 1
+        left, width = np.arange(len(points)), len(self.points) if wide else k + 1
         if len(left) and points is self.points and self._tree is not None:
             left = self._tree.indices[left]  # one after the other in space, and so in the cache
         while len(left):
@@ -77,12 +87,8 @@ class Neighbours:
         """Squared distances and indices (q, k) among `width` candidates; and where there can be no others, (q,)."""
         candidates, beyond = self._candidates(points, width)
         distances = np.zeros(candidates.shape)
-        if self.points.shape[1] > candidates.size:  # a loop over dimensions would take longer; the order is the same
-            squares = (points[:, None] - self.points[candidates]) ** 2
-            distances = np.add.accumulate(squares, axis=2)[:, :, -1].copy()
-        else:
-            for dimension, column in enumerate(self.points.T):
-                distances += (points[:, dimension, None] - column[candidates]) ** 2
+        for cell, column in enumerate(self.points.T):
+            distances += gap(points[:, cell, None], column[candidates], cell < self._states)
         order = np.argsort(distances, axis=1, kind="stable")[:, :k]
         distances = np.take_along_axis(distances, order, axis=1)
         sure = (distances[:, -1] < beyond) | (width == len(self.points))
@@ -99,28 +105,52 @@ class Neighbours:
             indices, farthest = self._of_all_pairs(points, width)
         else:
             workers = -1 if len(points) >= _THREADED else 1
-            distances, indices = map(np.asarray, self._tree.query(points, k=range(1, width + 1), workers=workers))
-            farthest = distances[:, -1] ** 2
-        beyond = farthest - _ROUNDING * (farthest + (points**2).sum(axis=1))
+            asked, apart = self._written_out(points)
+            distances, indices = map(np.asarray, self._tree.query(asked, k=range(1, width + 1), workers=workers))
+            farthest = distances[:, -1] ** 2 + apart
+        beyond = farthest - _ROUNDING * (farthest + (points[:, self._states :] ** 2).sum(axis=1) + self._states)
         return np.sort(indices, axis=1), np.maximum(beyond, 0.0)
 
     def _of_all_pairs(self, points: FloatArray, width: int) -> tuple[IndexArray, FloatArray]:
         """The nearest `width` points (q, width) in any order, and the squared distance of the farthest (q,)."""
+        asked, apart = self._written_out(points)
         if len(points) * len(self.points) > _PAIRS:
-            distances, indices = self._pairs.kneighbors(points, width)
-            return indices, distances[:, -1] ** 2
-        squared = self._squares - 2 * points @ self.points.T + (points**2).sum(axis=1)[:, None]
+            distances, indices = self._pairs.kneighbors(asked, width)
+            return indices, distances[:, -1] ** 2 + apart
+        squared = self._squares - 2 * asked @ self._coordinate_points.T + (asked**2).sum(axis=1)[:, None]
         indices = np.argpartition(squared, width - 1, axis=1)[:, :width]
-        return indices, np.take_along_axis(squared, indices[:, -1:], axis=1)[:, 0]
+        return indices, np.take_along_axis(squared, indices[:, -1:], axis=1)[:, 0] + apart
+
+    @cached_property
+    def _present(self) -> list[FloatArray]:
+        """The states of each cell that some point is in."""
+        return [np.unique(column[column != 0]) for column in self.points[:, : self._states].T]
+
+    @property
+    def _coordinates(self) -> int:
+        """How many cells points have with an indicator for each state."""
+        return sum(map(len, self._present)) + self.points.shape[1] - self._states
+
+    def _written_out(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points (q, cells) with an indicator for each state that one of the index is in (q, coordinates).
+
+        And how many other states each point is in (q,): they add 1 each to the squared distances of all.
+        """
+        parts = [points[:, [cell]] == present for cell, present in enumerate(self._present)]
+        on = np.concatenate([points[:, :0], *parts], axis=1)
+        apart = (points[:, : self._states] != 0).sum(axis=1) - on.sum(axis=1)
+        return np.column_stack((on, points[:, self._states :])), apart
 
     @cached_property
     def _tree(self) -> cKDTree | None:
         # Boxes halved in space follow points that lie close together; boxes of equal numbers took 14 times as long.
-        return cKDTree(self.points, balanced_tree=False, compact_nodes=False) if self._favours_tree() else None
+        if not self._favours_tree():
+            return None
+        return cKDTree(self._coordinate_points, balanced_tree=False, compact_nodes=False)
 
     @cached_property
     def _blocks(self) -> tuple[FloatArray, IndexArray, FloatArray, FloatArray]:
-        """The points in blocks (B, D, w), their positions (B, w), and the blocks' boxes: low and high ends (D, B).
+        """The points in blocks (B, cells, w), their positions (B, w), and boxes: low and high ends (cells, B).
 
         Points are halved where they reach farthest until blocks are small. Places without a point are infinitely far.
         """
@@ -131,7 +161,9 @@ class Neighbours:
                 blocks.append(part)
                 continue
             cells = self.points[part]
-            order = np.argpartition(cells[:, np.ptp(cells, axis=0).argmax()], len(part) // 2)
+            spread = np.ptp(cells, axis=0)
+            spread[: self._states] = np.minimum(spread[: self._states], 1.0)
+            order = np.argpartition(cells[:, spread.argmax()], len(part) // 2)
             parts += [part[order[: len(part) // 2]], part[order[len(part) // 2 :]]]
         shape = (len(blocks), max(map(len, blocks)))
         positions, points = np.full(shape, len(self.points)), np.full((*shape, self.points.shape[1]), np.inf)
@@ -141,18 +173,24 @@ class Neighbours:
         return points.transpose(0, 2, 1).copy(), positions, np.ascontiguousarray(low), np.ascontiguousarray(high)
 
     @cached_property
+    def _coordinate_points(self) -> FloatArray:
+        return np.ascontiguousarray(self._written_out(self.points)[0])
+
+    @cached_property
     def _squares(self) -> FloatArray:
-        return (self.points**2).sum(axis=1)
+        return (self._coordinate_points**2).sum(axis=1)
 
     @cached_property
     def _pairs(self) -> Any:
         from sklearn.neighbors import NearestNeighbors  # takes long to import, and small tables do without
 
-        return NearestNeighbors(algorithm="brute").fit(self.points)
+        return NearestNeighbors(algorithm="brute").fit(self._coordinate_points)
 
     def _favours_tree(self) -> bool:
         """Whether the points fill few enough dimensions, by a sample of them."""
-        if np.ptp(self.points, axis=0).astype(bool).sum() > _TREE_DIMENSIONS:
+        varying = np.ptp(self.points, axis=0).astype(bool)
+        states = sum(len(present) for present, varies in zip(self._present, varying, strict=False) if varies)
+        if varying[self._states :].sum() + states > _TREE_DIMENSIONS:
             return False
         sample = self.points[np.linspace(0, len(self.points) - 1, _SAMPLE).astype(np.intp)]
         inner, outer = (

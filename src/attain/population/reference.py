@@ -83,7 +83,7 @@ class Reference:
     space
         The measuring space.
     values, points
-        The rows in original units (n, d) and in the measuring space (n, k).
+        The rows in original units (n, d) and as points of the measuring space (n, cells).
     rows
         The training row that each one is (the first, where several are equal).
     labelled
@@ -133,7 +133,7 @@ class Reference:
             chosen = chosen & _mask("desired_labels", desired_labels, len(matrix))
         space = MeasuringSpace.fit(schema, matrix) if space is None else space
         members = np.flatnonzero(chosen)
-        points, first = distinct(space.transform(matrix[members]))
+        points, first = distinct(space.points(matrix[members]), len(space.stated))
         rows = members[first]
         return cls(space, matrix[rows], points, rows, labelled=desired_labels is not None)
 
@@ -165,11 +165,11 @@ class Reference:
     @cached_property
     def index(self) -> Neighbours:
         """The index of the points."""
-        return Neighbours(self.points) if self._index is None else self._index
+        return Neighbours(self.points, len(self.space.stated)) if self._index is None else self._index
 
     @cached_property
     def columns(self) -> FloatArray:
-        """The points, one coordinate after the other, (k, n)."""
+        """The points, one cell after the other, (cells, n)."""
         return np.ascontiguousarray(self.points.T)
 
     @cached_property
@@ -191,7 +191,7 @@ class Reference:
             known, distances, indices = self._searched
             if k <= distances.shape[1] and np.array_equal(known, values, equal_nan=True):
                 return distances[:, :k], indices[:, :k]
-        return self.index.query(self.space.transform(values), k)
+        return self.index.query(self.space.points(values), k)
 
     def ranks(self, percentiles: Percentiles) -> FloatArray:
         """The interpolated percentile of each cell of the rows, (n, d); found once."""
@@ -219,14 +219,18 @@ class Reference:
         return self._densities[k]
 
 
-def distinct(points: FloatArray) -> tuple[FloatArray, IndexArray]:
-    """The distinct rows in a fixed order, and the first position of each."""
+def distinct(points: FloatArray, states: int = 0) -> tuple[FloatArray, IndexArray]:
+    """The distinct rows in a fixed order, and the first position of each; the first `states` cells are states."""
     # Adding 0 turns −0 into 0, so that rows are equal exactly when their bytes are.
     plain = np.ascontiguousarray(points + 0.0)
-    varying = np.ascontiguousarray(plain[:, (plain != plain[:1]).any(axis=0)])  # of many levels, most are nobody's
-    if not varying.size:
+    varying = (plain != plain[:1]).any(axis=0)
+    if not varying.any():
         return plain[:1], np.arange(len(plain[:1]))
-    keys = varying.view(np.dtype((np.void, varying.shape[1] * varying.itemsize))).ravel()
+    # after numbers, states in the order that the bytes of their indicators have: none, the last, …, the first
+    on = plain[:, :states][:, varying[:states]]
+    backwards = np.where(on > 0, on.max(axis=0) + 1 - on, 0).astype(">u8").view(np.float64)
+    cells = np.ascontiguousarray(np.column_stack((plain[:, states:][:, varying[states:]], backwards)))
+    keys = cells.view(np.dtype((np.void, cells.shape[1] * cells.itemsize))).ravel()
     _, first = np.unique(keys, return_index=True)
     return plain[first], first
 

@@ -9,12 +9,19 @@ and derived columns are included. Cells that are not a point on a scale are plac
 - a missing level switches on its own indicator likewise, and none of the levels;
 - cells missing in columns that are complete in the training data share a single coordinate, the square root of their
   number. No training row has any, so the distance to a real row is what one indicator each would give.
+
+Every level is a coordinate. So that rows cost what columns cost, they are compared as points with fewer cells: the
+state of each column that has indicators, which is the position of the one that is on, from 1, or 0 if none is; then the
+scaled numbers; then the shared coordinate. The squared distance is the sum of `gap` over cells: (a − b)² of numbers,
+and for states that differ the number of indicators that are on in one of the two, 1 or 2. Whole numbers come first, so
+that their sum is exact.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,11 +34,21 @@ from attain.schema import Schema
 from attain.tables import ordinary, unchanged
 
 
+def gap(one: FloatArray, other: FloatArray, state: bool) -> FloatArray:
+    """What a cell adds to the squared distance of points, a state or a number; in the precision of the cells."""
+    if not state:
+        return (one - other) ** 2
+    on: FloatArray = (one != 0).astype(one.dtype) + (other != 0)
+    return on * (one != other)
+
+
 @dataclass(frozen=True, eq=False)
 class MeasuringSpace:
     """The map from the matrix of values to the space in which distances are measured.
 
-    The coordinates are the scaled columns, then the indicators, then the shared one for unforeseen missing cells.
+    The coordinates are the scaled columns, then the indicators, then the shared one for unforeseen missing cells. The
+    cells of points are the states of the columns with indicators, `stated`, then the scaled columns, then the shared
+    coordinate.
 
     Attributes
     ----------
@@ -93,51 +110,78 @@ class MeasuringSpace:
         return len(self.scaled) + len(self.indicated) + 1
 
     @cached_property
-    def _flat(self) -> tuple[NDArray[np.generic], ...]:
-        """What the kernel reads."""
+    def stated(self) -> IndexArray:
+        """The columns with indicators: the first cells of a point are their states."""
+        return np.unique(self.indicated)
+
+    @cached_property
+    def first(self) -> IndexArray:
+        """Where the indicators of each of these columns begin among all, and the last end."""
+        return np.append(np.searchsorted(self.indicated, self.stated), len(self.indicated))
+
+    @cached_property
+    def columns(self) -> IndexArray:
+        """The column of each cell of a point; −1 for the shared coordinate."""
+        return np.concatenate((self.stated, self.scaled, [-1])).astype(np.intp)
+
+    @cached_property
+    def for_kernels(self) -> tuple[NDArray[np.generic], ...]:
+        """What kernels read to place a row."""
         codes = [list(self.schema.features[column].special) for column in self.scaled]
+        parts = [self.states[start:end] for start, end in pairwise(self.first)]
+        # the first states of a column without an order are its levels, and need not be looked for
+        levels = [int(np.logical_and.accumulate(part == np.arange(len(part))).sum()) for part in parts]
         return (
+            *(self.stated.astype(np.int64), np.array(levels, dtype=np.int64), self.first.astype(np.int64), self.states),
             *(self.scaled.astype(np.int64), self.mean, self.scale, starts(codes), joined(codes)),
-            *(self.indicated.astype(np.int64), self.states, self.complete.astype(np.int64)),
+            self.complete.astype(np.int64),
         )
 
-    def transform(self, values: ArrayLike) -> FloatArray:
-        """The points of the rows: (n, features) to (n, dimension), whatever the leading dimensions."""
+    def points(self, values: ArrayLike) -> FloatArray:
+        """The points of the rows: (n, features) to (n, cells), whatever the leading dimensions."""
         matrix = as_matrix(values, len(self.schema))
-        points = np.empty((*matrix.shape[:-1], self.dimension))
+        points = np.empty((*matrix.shape[:-1], len(self.columns)))
         if (compiled := kernels("attain.population.space_kernels")) is not None:
-            rows = np.ascontiguousarray(flat(matrix))
-            compiled.transformed(rows, *self._flat, flat(points))
+            compiled.pointed(np.ascontiguousarray(flat(matrix)), *self.for_kernels, flat(points))
             return points
+        for place, column in enumerate(self.stated):
+            states, cells = self.states[self.first[place] : self.first[place + 1]], matrix[..., column]
+            order = np.argsort(states)
+            state = order[np.searchsorted(states[order], cells).clip(max=len(states) - 1)]
+            points[..., place] = np.where(unchanged(states[state], cells), state + 1, 0)
         for place, column in enumerate(self.scaled):
             cells = matrix[..., column]
             centred = (cells - self.mean[place]) / self.scale[place]
-            points[..., place] = np.where(ordinary(self.schema.features[column], cells), centred, 0.0)
-        states = matrix[..., self.indicated]
-        points[..., len(self.scaled) : -1] = unchanged(states, self.states)
+            points[..., len(self.stated) + place] = np.where(
+                ordinary(self.schema.features[column], cells), centred, 0.0
+            )
         points[..., -1] = np.sqrt(np.isnan(matrix[..., self.complete]).sum(axis=-1))
         return points
 
+    def transform(self, values: ArrayLike) -> FloatArray:
+        """The coordinates of the rows: (n, features) to (n, dimension), whatever the leading dimensions."""
+        points = self.points(values)
+        coordinates, numbers = np.zeros((*points.shape[:-1], self.dimension)), points[..., len(self.stated) :]
+        coordinates[..., : len(self.scaled)], coordinates[..., -1] = numbers[..., :-1], numbers[..., -1]
+        flat(coordinates)[self._switched_on(flat(points))] = 1.0
+        return coordinates
+
     def sparse(self, values: ArrayLike) -> csr_array:
-        """The points of rows, (n, features) to (n, dimension), without the states that they are not in."""
-        matrix = as_matrix(values, len(self.schema))
-        first = np.searchsorted(self.indicated, np.arange(len(self.schema) + 1))
-        parts = []
-        for column in np.unique(self.indicated):
-            states = self.states[first[column] : first[column + 1]]
-            order = np.argsort(states)
-            place = order[np.searchsorted(states[order], matrix[:, column]).clip(max=len(states) - 1)]
-            at = np.flatnonzero(unchanged(states[place], matrix[:, column]))
-            parts.append((at, len(self.scaled) + first[column] + place[at], np.ones(len(at))))
-        for place, column in enumerate(self.scaled):
-            at = np.flatnonzero(ordinary(self.schema.features[column], matrix[:, column]))
-            centred = (matrix[at, column] - self.mean[place]) / self.scale[place]
-            parts.append((at, np.full(len(at), place), centred))
-        missing = np.sqrt(np.isnan(matrix[:, self.complete]).sum(axis=1))
-        at = np.flatnonzero(missing)
-        parts.append((at, np.full(len(at), self.dimension - 1), missing[at]))
-        rows, columns, cells = (np.concatenate(some) for some in zip(*parts, strict=True))
-        return csr_array((cells, (rows, columns)), shape=(len(matrix), self.dimension))
+        """The coordinates of rows, (n, features) to (n, dimension), without the states that they are not in."""
+        points = self.points(values)
+        rows, on = self._switched_on(points)
+        numbers = np.append(np.arange(len(self.scaled)), self.dimension - 1)
+        cells = np.concatenate((np.ones(len(on)), points[:, len(self.stated) :].ravel()))
+        rows = np.concatenate((rows, np.repeat(np.arange(len(points)), len(numbers))))
+        return csr_array(
+            (cells, (rows, np.concatenate((on, np.tile(numbers, len(points)))))), shape=(len(points), self.dimension)
+        )
+
+    def _switched_on(self, points: FloatArray) -> tuple[IndexArray, IndexArray]:
+        """The indicators of points (n, cells) that are on: rows, and coordinates."""
+        states = points[:, : len(self.stated)].astype(np.intp)
+        rows, places = np.nonzero(states)
+        return rows, len(self.scaled) + self.first[places] + states[rows, places] - 1
 
 
 def _moments(cells: FloatArray) -> tuple[float, float]:

@@ -52,7 +52,7 @@ def stand_ins(
     waiting = np.arange(len(values))
     if len(waiting) > MOST:
         waiting = np.sort(random.choice(waiting, MOST, replace=False))
-    near = _neighbours(space.transform(values), groups, waiting)
+    near = _neighbours(Neighbours(space.points(values), len(space.stated)), groups, waiting)
     waiting, near = waiting[near[:, 0] >= 0], near[near[:, 0] >= 0]
     parts: list[tuple[FloatArray, IndexArray]] = []
     for _ in range(TRIES):
@@ -67,7 +67,7 @@ def stand_ins(
     return rows[order], made_from[order]
 
 
-def _neighbours(points: FloatArray, groups: IndexArray, wanted: IndexArray) -> IndexArray:
+def _neighbours(index: Neighbours, groups: IndexArray, wanted: IndexArray) -> IndexArray:
     """The nearest other rows of the same group of each wanted row, (m, k); −1 where the group is too small."""
     found = np.full((len(wanted), NEIGHBOURS), -1)
     for group in np.unique(groups[wanted]):
@@ -75,7 +75,8 @@ def _neighbours(points: FloatArray, groups: IndexArray, wanted: IndexArray) -> I
         if len(members) <= NEIGHBOURS:
             continue
         mine = np.flatnonzero(groups[wanted] == group)
-        nearest = members[Neighbours(points[members]).query(points[wanted[mine]], NEIGHBOURS + 1)[1]]
+        asked = index.points[wanted[mine]]
+        nearest = members[index.subset(members).query(asked, NEIGHBOURS + 1)[1]]
         own = nearest == wanted[mine][:, None]
         own[~own.any(axis=1), -1] = True  # copies of a row may hide it from its own neighbours
         found[mine] = nearest[~own].reshape(len(mine), NEIGHBOURS)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from attain import Constraints, Feature, Guarded, Model, Schema
-from attain.methods.guarded.balls import Coordinates
 from attain.methods.guarded.evaluator import CandidateEvaluator
 from attain.methods.guarded.local_guard import LocalGuard
 from attain.methods.guarded.objective import Objective
@@ -113,7 +112,7 @@ def built(
     objective = Objective(percentiles, region, 0.5, 0.02)
     limits = [guard.limits(rate) for rate in np.geomspace(*rates, 4)]
     evaluator = CandidateEvaluator(problem, objective, guard, surrogate, limits, region.max_changes, settings)
-    places = np.repeat(space.transform(region.factuals)[:, None, :], 2, axis=1)
+    places = np.repeat(space.points(region.factuals)[:, None, :], 2, axis=1)
     evaluator.local_guard = LocalGuard(guard, places, settings)
     accepted = np.unique(values[goal.judge(values).met], axis=0)
     search = GuardedSearch(guard, rates, surrogate, accepted, percentiles, scale, 0.5, 0.02, None, 1, settings)
@@ -121,7 +120,7 @@ def built(
         schema=SCHEMA, table=table, values=values, goal=goal, space=space, percentiles=percentiles, guard=guard,
         reference=reference, surrogate=surrogate, scale=scale, persons=persons, region=region, problem=problem,
         objective=objective, limits=limits, evaluator=evaluator, search=search,
-        places=places, rates=rates, coordinates=Coordinates(space), accepted=accepted,
+        places=places, rates=rates, accepted=accepted,
     )  # fmt: skip
 
 

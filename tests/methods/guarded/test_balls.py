@@ -8,6 +8,7 @@ import pytest
 from attain.methods.guarded.balls import BallSubproblems, Numbers, States
 from attain.methods.guarded.settings import GuardedSettings
 from tests.both_paths import same_bytes
+from tests.coordinates import coordinates
 
 
 def made(own, goal, price, slope, switches=()):
@@ -100,7 +101,7 @@ def pairs(built, radius):
     people = np.repeat(np.arange(len(built.region)), 20)
     centres = np.tile(np.arange(20), len(built.region))
     return BallSubproblems.of(
-        built.objective, built.reference, built.surrogate, built.coordinates, people, centres,
+        built.objective, built.reference, built.surrogate, people, centres,
         np.zeros(len(people)), radius, GuardedSettings(),
     )  # fmt: skip
 
@@ -133,8 +134,9 @@ def test_rows_lie_in_their_balls_and_keep_what_cannot_change(case) -> None:
         rows = balls.rows(*same_bytes(lambda weights=weights: balls.cheapest(weights, balls.slack_sq)))
         assert built.region.allows(rows, balls.owners).all()
         np.testing.assert_array_equal(rows[:, 0], built.region.factuals[balls.owners, 0])
-        movable = built.space.transform(rows) - built.reference.points[np.tile(np.arange(20), len(built.region))]
-        movable[:, built.coordinates.of[0]] = 0.0
+        movable = built.space.transform(rows) - coordinates(built.reference)[np.tile(np.arange(20), len(built.region))]
+        owner = np.concatenate((built.space.scaled, built.space.indicated, [-1]))
+        movable[:, owner == 0] = 0.0
         far = np.sqrt((movable**2).sum(axis=1))
         # steps and whole numbers move a point by half a step each
         slack = sum(0.5 * step / built.space.scale[list(built.space.scaled).index(j)] for j, step in STEPS.items())

@@ -25,6 +25,7 @@ from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.schema import Constraints
 from attain.tables import Region, Table
+from tests.coordinates import coordinates
 
 RADIUS = 1.2
 LEVELS = ("rents", "owns", "other")
@@ -90,7 +91,7 @@ class Small:
         rows = np.array(list(cells))
         rows = rows[self.region.allows(rows, np.full(len(rows), i))]
         rows = rows[self.goal.decide(rows).met]
-        apart = self.space.transform(rows)[:, None] - self.reference.points[None]
+        apart = self.space.transform(rows)[:, None] - coordinates(self.reference)[None]
         return rows[(np.sqrt((apart**2).sum(axis=2)) <= RADIUS).any(axis=1)]
 
     def programs(self, objective: Objective, nodes: int = 20_000) -> BallPrograms:

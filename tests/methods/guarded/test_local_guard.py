@@ -2,23 +2,25 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from attain.methods.guarded.local_guard import LocalGuard, squared_distances
 from attain.methods.guarded.settings import GuardedSettings
 from attain.population.guard import Guard, GuardSettings, Limits
 from tests.both_paths import by, same_bytes
+from tests.coordinates import coordinates
 
 SETTINGS = ("typical", "connected")
 
 
 def excess(built, rows, owners, limits, level, guard=None, most=None):
     guard = built.evaluator.local_guard if guard is None else guard
-    points = built.space.transform(rows)
+    points = built.space.points(rows)
     return same_bytes(lambda: guard.excess(points, owners, limits, level, most))
 
 
 def position(built, guard, rows, owners):
-    return guard.position(guard._crowd.relative(built.space.transform(rows), owners), owners)
+    return guard.position(guard._crowd.relative(built.space.points(rows), owners), owners)
 
 
 def candidates(built, number, seed=0):
@@ -67,7 +69,7 @@ def test_no_limits_are_never_exceeded(case) -> None:
 def test_an_excess_larger_than_the_most_that_is_wanted_is_larger_by_both_paths(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 400)
-    points, level = built.space.transform(rows), np.zeros(400, dtype=int)
+    points, level = built.space.points(rows), np.zeros(400, dtype=int)
     exact = excess(built, rows, owners, built.limits, level)
     most = exact[np.random.default_rng(0).permutation(400)]
     found = by(True, lambda: built.evaluator.local_guard.excess(points, owners, built.limits, level, most))
@@ -95,7 +97,7 @@ def test_the_nearest_real_rows_are_those_of_brute_force(case) -> None:
     built = case.built()
     rows, owners = candidates(built, 60)
     found = same_bytes(lambda: built.evaluator.local_guard.nearest(rows, owners, 3))
-    apart = squared_distances(built.space.transform(rows), built.reference.points)
+    apart = cdist(built.space.transform(rows), coordinates(built.reference)) ** 2
     reached = ((built.space.transform(found) - built.space.transform(rows)[:, None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(reached, np.sort(apart, axis=1)[:, :3], atol=1e-5)
     assert (np.diff(np.sort(found.reshape(60, 3, -1)[:, :, 1], axis=1)) >= 0).all()
@@ -127,7 +129,7 @@ def test_far_from_the_mean_what_is_near_is_not_lost(case) -> None:
     """A skewed column puts rows hundreds of standard deviations out; their neighbours are near all the same."""
     built = case.built()
     points = built.reference.points.copy()
-    points[:, 0] += 3000
+    points[:, len(built.space.stated)] += 3000
     people = type(built.reference)(
         built.space, built.reference.values, points, built.reference.rows, built.reference.labelled
     )
@@ -143,12 +145,16 @@ def test_far_from_the_mean_what_is_near_is_not_lost(case) -> None:
     np.testing.assert_allclose(factors, own, rtol=1e-3)
 
 
-def test_distances_may_weigh_each_dimension_for_each_point() -> None:
-    random = np.random.default_rng(0)
-    points, others, weights = random.normal(size=(5, 3)), random.normal(size=(7, 3)), random.random((5, 3))
-    apart = (points[:, None] - others[None]) ** 2
-    np.testing.assert_allclose(squared_distances(points, others), apart.sum(axis=2))
-    np.testing.assert_allclose(squared_distances(points, others, weights), (apart * weights[:, None]).sum(axis=2))
+def test_distances_count_some_cells_of_each_point(case) -> None:
+    built = case.built()
+    points, others, states = built.space.points(built.values[:5]), built.reference.points, len(built.space.stated)
+    every = np.ones(points.shape, dtype=bool)
+    apart = cdist(built.space.transform(built.values[:5]), coordinates(built.reference)) ** 2
+    np.testing.assert_allclose(squared_distances(points, others, states, every), apart, atol=1e-12)
+    some = np.random.default_rng(0).random(points.shape) < 0.5
+    both = squared_distances(points, others, states, some) + squared_distances(points, others, states, ~some)
+    np.testing.assert_allclose(both, apart, atol=1e-12)
+    assert (squared_distances(points, others, states, ~every) == 0).all()
 
 
 def test_with_a_thinned_crowd_factors_are_the_crowds_and_distances_those_of_all_rows(case) -> None:

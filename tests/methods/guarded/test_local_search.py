@@ -106,7 +106,7 @@ def test_no_candidate_becomes_worse_or_loses_the_decision(case, bent) -> None:
     assert (after.excess[before.excess <= 0] < 0.02).all()
     pool = built.evaluator.pool
     level = built.evaluator.relaxation[pool.owners]
-    points = built.space.transform(pool.rows)
+    points = built.space.points(pool.rows)
     assert (built.evaluator.local_guard.excess(points, pool.owners, built.limits, level) == 0).all()
     assert (case.density(pool.rows) >= np.array([limit.density for limit in built.limits])[level] - 1e-8).all()
 

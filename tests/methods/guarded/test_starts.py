@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
-from attain.methods.guarded.local_guard import squared_distances
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.starts import Starts, _ranks, _smallest
 from tests.both_paths import same_bytes
+from tests.coordinates import coordinates
 
 
 def starts_of(built, radius=2.0):
@@ -16,11 +17,11 @@ def starts_of(built, radius=2.0):
 def test_what_nothing_can_change_is_the_distance_over_frozen_cells(case) -> None:
     built = case.built(constraints={"people": {1: {"immutable": ["x", "house"]}}})
     order, fixed = same_bytes(starts_of(built)._ranked)
-    points, real = built.space.transform(built.region.factuals), built.reference.points
+    points, real = built.space.transform(built.region.factuals), coordinates(built.reference)
+    owner = np.concatenate((built.space.scaled, built.space.indicated, [-1]))
     for person, frozen in ((0, [0]), (1, [0, 1, 5])):
-        places = np.concatenate([built.coordinates.of[j] for j in frozen])
-        expected = squared_distances(points[[person]][:, places], real[:, places])[0]
-        expected += (points[person, -1] - real[:, -1]) ** 2
+        places = np.isin(owner, [*frozen, -1])
+        expected = ((points[person, places] - real[:, places]) ** 2).sum(axis=1)
         np.testing.assert_allclose(fixed[person], expected[order[person]])
     for person in range(len(order)):
         assert sorted(order[person]) == list(range(len(real)))  # each real person once
@@ -39,7 +40,7 @@ def test_the_nearest_real_row_and_the_easiest_come_first(case) -> None:
     built = case.built()
     order, _ = same_bytes(starts_of(built, 50.0)._ranked)
     points = built.space.transform(built.region.factuals)
-    apart = squared_distances(points, built.reference.points)
+    apart = cdist(points, coordinates(built.reference))
     free = built.schema.free_columns
     for person in range(len(order)):
         own = np.broadcast_to(built.region.factuals[person, free], (len(built.reference), len(free)))

@@ -1,10 +1,13 @@
 """The linear surrogate, for models whose weights are known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from attain import Feature, Model, Schema
@@ -89,7 +92,7 @@ def test_a_linear_model_is_followed_exactly_and_no_answer_is_ruled_out(seed, sca
         assert not surrogate.exact
         return
     assert surrogate.exact
-    able = surrogate.may_meet_goal(space.transform(others))
+    able = surrogate.may_meet_goal(space.points(others))
     assert able[met].all()
     assert (able == met).mean() > 0.9
 
@@ -112,13 +115,13 @@ def test_a_model_without_probabilities_is_followed_too(seed, scale) -> None:
     surrogate, goal, space = fitted(RandomLinear(seed, scale, kind="decisions"))
     others = Table.read(frame(500, 1), SCHEMA).values
     assert surrogate.exact
-    assert surrogate.may_meet_goal(space.transform(others))[goal.judge(others).met].all()
+    assert surrogate.may_meet_goal(space.points(others))[goal.judge(others).met].all()
 
 
 def test_an_inexact_surrogate_rules_nothing_out(case) -> None:
     built = case.built(case.Bent())
     assert not built.surrogate.exact
-    assert built.surrogate.may_meet_goal(built.space.transform(built.values)).all()
+    assert built.surrogate.may_meet_goal(built.space.points(built.values)).all()
 
 
 class Constant:
@@ -137,7 +140,7 @@ def test_a_constant_model_has_no_slope(answer) -> None:
     assert not surrogate.exact
     assert np.abs(surrogate.slope).max() < 1e-9
     assert np.isfinite(surrogate.threshold)
-    assert surrogate.may_meet_goal(np.zeros((3, space.dimension))).all()
+    assert surrogate.may_meet_goal(np.zeros((3, len(space.columns)))).all()
 
 
 def test_saturated_probabilities_do_not_break_it() -> None:
@@ -147,11 +150,26 @@ def test_saturated_probabilities_do_not_break_it() -> None:
     assert np.isfinite(surrogate.slope).all()
     met = goal.judge(others).met
     assert surrogate.exact
-    assert surrogate.may_meet_goal(space.transform(others))[met].all()
+    assert surrogate.may_meet_goal(space.points(others))[met].all()
 
 
 @pytest.mark.parametrize("shape", [(30, 7), (7, 30)])
 def test_the_ridge_fit_is_that_of_scikit_learn(shape):
     random = np.random.default_rng(0)
     x, y = random.normal(size=shape), random.normal(size=shape[0])
-    assert _ridge(x, y, 0.3) == pytest.approx(Ridge(alpha=0.3, fit_intercept=False).fit(x, y).coef_)
+    assert _ridge(csr_array(x), y - y.mean(), 0.3) == pytest.approx(Ridge(alpha=0.3).fit(x, y).coef_)
+
+
+@pytest.mark.parametrize("rows", [30, 400])
+def test_scores_of_points_are_those_of_their_coordinates(rows) -> None:
+    random = np.random.default_rng(rows)
+    levels = tuple(f"l{k}" for k in range(60))
+    schema = Schema((Feature("x", "real"), Feature("level", "categorical", levels=levels)))
+    values = np.column_stack((random.normal(size=rows), random.integers(60, size=rows)))
+    space, score = MeasuringSpace.fit(schema, values), 3 * random.normal(size=rows)
+    judged = (score > 0, score)
+    found = Surrogate.fit(SimpleNamespace(probability=None), values, judged, space, GuardedSettings())
+    np.testing.assert_allclose(found.score(space.points(values)), space.transform(values) @ found.slope, atol=1e-9)
+    points = space.points(values[:2])
+    gained = [found.gained(points[:1, cell], points[1:, cell], cell) for cell in range(points.shape[1])]
+    np.testing.assert_allclose(sum(gained), found.score(points[1:]) - found.score(points[:1]), atol=1e-9)

@@ -30,32 +30,12 @@ from attain.methods.guarded.objective import Objective
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.guarded.surrogate import Surrogate
 from attain.population.reference import Reference
-from attain.population.space import MeasuringSpace
+from attain.population.space import MeasuringSpace, gap
 from attain.tables import ordinary, unchanged
 
 _KERNELS = "attain.methods.guarded.ball_kernels"
 _STILL = 1e-9
 """Moves smaller than this, in standard deviations, are none."""
-
-
-class Coordinates:
-    """Which coordinates of the measuring space belong to which feature.
-
-    Attributes
-    ----------
-    of
-        The coordinates of each feature.
-    first
-        The first of them, (d,): where a number is on its scale.
-    owner
-        The feature of each coordinate, (D,); −1 for the last, which belongs to none.
-    """
-
-    def __init__(self, space: MeasuringSpace) -> None:
-        owner = np.concatenate((space.scaled, space.indicated, [-1])).astype(np.intp)
-        self.of = [np.flatnonzero(owner == j) for j in range(len(space.schema))]
-        self.first = np.array([places[0] if len(places) else 0 for places in self.of])
-        self.owner = owner
 
 
 @dataclass(frozen=True)
@@ -137,7 +117,6 @@ class BallSubproblems:
         objective: Objective,
         reference: Reference,
         surrogate: Surrogate,
-        coordinates: Coordinates,
         owners: np.ndarray,
         centres: np.ndarray,
         fixed_sq: np.ndarray,
@@ -151,21 +130,22 @@ class BallSubproblems:
         transplants = factuals.copy()
         transplants[:, free] = reference.values[centres][:, free]
         transplants = region.final_form(transplants, owners)
-        before, after = space.transform(factuals), space.transform(transplants)
+        before, after = space.points(factuals), space.points(transplants)
         movable = ~region.frozen[owners][:, free]
         moves = np.zeros((len(owners), len(free)), dtype=bool)
-        gap, gain = np.zeros(moves.shape), np.zeros(moves.shape)
+        number = np.full(len(free), -1)  # the cell of a number; of other features any, because they do not move
+        gaps, gains = np.zeros(moves.shape), np.zeros(moves.shape)
         for k, j in enumerate(free):
             if schema.features[j].ordered:
                 moves[:, k] = ordinary(schema.features[j], factuals[:, j])
                 moves[:, k] &= ordinary(schema.features[j], transplants[:, j])
-            for place in coordinates.of[j]:
-                apart = after[:, place] - before[:, place]
-                gap[:, k] += apart**2
-                gain[:, k] += apart * surrogate.slope[place]
+            for cell in np.flatnonzero(space.columns == j)[::-1]:  # a number before its state
+                state = bool(cell < len(space.stated))
+                number[k] = number[k] if state else cell
+                gaps[:, k] += gap(before[:, cell], after[:, cell], state)
+                gains[:, k] += surrogate.gained(before[:, cell], after[:, cell], cell)
         moves &= movable
-        first = coordinates.first[free]
-        own, centre = before[:, first], after[:, first]
+        own, centre = before[:, number], after[:, number]
         shifts = objective.shifts(transplants, owners)
         apart = np.abs(centre - own)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -179,10 +159,10 @@ class BallSubproblems:
             owners,
             transplants,
             Numbers(moves, own, centre, price),
-            States(differs, shifts + objective.change_weight, gap, gain),
-            surrogate.slope[first],
+            States(differs, shifts + objective.change_weight, gaps, gains),
+            surrogate.slopes[number],
             np.maximum(radius**2 - fixed_sq, 0.0),
-            before @ surrogate.slope,
+            surrogate.score(before),
         )
 
     def __len__(self) -> int:

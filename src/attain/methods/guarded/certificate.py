@@ -16,7 +16,6 @@ import numpy as np
 
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
-from attain.methods.guarded.balls import Coordinates
 from attain.methods.guarded.certificate_program import BallProgram, ColumnOptions, Proof
 from attain.methods.guarded.guard_context import GuardContext
 from attain.methods.guarded.objective import Objective
@@ -25,6 +24,7 @@ from attain.models import GoalLike
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import LinearScore, decision_scores, linear_score
 from attain.population.reference import Reference
+from attain.population.space import gap
 from attain.results.counterfactuals import Counterfactuals
 from attain.tables import NOT_A_RULE, on_grid, ordinary, unchanged
 
@@ -244,16 +244,14 @@ class BallPrograms:
         """For each column the different cells of the reference's rows, and which of them each row has."""
         return [np.unique(column, return_inverse=True) for column in self.reference.values.T]
 
-    @cached_property
-    def _coordinates(self) -> Coordinates:
-        return Coordinates(self.reference.space)
-
     def _gaps(self, j: int, cells: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Squared distances between cells of column j, (cells, others)."""
         space = self.reference.space
         rows = np.zeros((len(cells) + len(others), len(space.schema)))
         rows[:, j] = np.concatenate((cells, others))
-        points = space.transform(rows)[:, self._coordinates.of[j]]
-        gaps: np.ndarray = ((points[: len(cells), None] - points[None, len(cells) :]) ** 2).sum(axis=2)
+        points, gaps = space.points(rows), np.zeros((len(cells), len(others)))
+        for cell in np.flatnonzero(space.columns == j):
+            column = points[:, cell]
+            gaps += gap(column[: len(cells), None], column[None, len(cells) :], bool(cell < len(space.stated)))
         # a missing cell in a column that is complete in the training rows has no coordinate of its own
         return gaps + (np.isnan(cells)[:, None] if j in space.complete else 0.0)

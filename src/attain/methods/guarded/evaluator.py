@@ -148,7 +148,7 @@ class CandidateEvaluator:
 
     def measure(self, rows: np.ndarray, owners: np.ndarray) -> Candidates:
         """Rows that flip the decision as candidates; those within limits go into the pool."""
-        points, cost = self._space.transform(rows), self.objective.cost(rows, owners)
+        points, cost = self._space.points(rows), self.objective.cost(rows, owners)
         return self.with_density_penalty(self._candidates(rows, owners, points, cost))
 
     def _candidates(
@@ -222,7 +222,7 @@ class CandidateEvaluator:
 
         In a space of many levels, some at a time, and only while there is time.
         """
-        parts = list(slices(len(rows), self._space.dimension, self.settings.cells_at_once))
+        parts = list(slices(len(rows), len(self._space.columns), self.settings.cells_at_once))
         if len(parts) > 1:
             found: list[tuple[Candidates, np.ndarray]] = []
             for part in parts:
@@ -231,7 +231,7 @@ class CandidateEvaluator:
                 versions, better = self._better(rows[part], owners[part], cost[part], than[part])
                 found.append((versions, part.start + better))
             return found[0][0].join(*(versions for versions, _ in found[1:])), np.concatenate([at for _, at in found])
-        points = self._space.transform(rows)
+        points = self._space.points(rows)
         able = positions(self.surrogate.may_meet_goal(points))
         versions = self._candidates(rows[able], owners[able], points[able], cost[able], than[able])
         better = positions(versions.merit < than[able])

@@ -6,26 +6,29 @@ import numpy as np
 
 from attain.core.compiled import kernel, lean
 from attain.core.order_kernels import BUCKETS, order
+from attain.population.space_kernels import add_differing, add_squares
+
+ONE = np.float32(1)
 
 
 @lean
-def squared(point: np.ndarray, shortlist: np.ndarray, apart: np.ndarray) -> None:
-    """Squared distances (s,) of a point (D,) to those of a shortlist (D, s), one dimension after the other."""
+def squared(point: np.ndarray, states: int, shortlist: np.ndarray, apart: np.ndarray) -> None:
+    """Squared distances (s,) of a point (cells,) to those of a shortlist (cells, s), one cell after the other."""
     for i in range(len(apart)):
         apart[i] = 0.0
-    for dimension in range(len(point)):
-        x = point[dimension]
-        for i in range(len(apart)):
-            difference = x - shortlist[dimension, i]
-            apart[i] += difference * difference
+    for cell in range(states):
+        add_differing(point[cell], shortlist[cell], apart, ONE)
+    for cell in range(states, len(point)):
+        add_squares(point[cell], shortlist[cell], apart)
 
 
 @kernel(
-    "f8[::1](f4[:, ::1], i8[::1], i8[::1], f4[:, :, ::1], i8[:, ::1], f4[:, :, ::1], f8[:, :, ::1], i8[::1], "
+    "f8[::1](f4[:, ::1], i8, i8[::1], i8[::1], f4[:, :, ::1], i8[:, ::1], f4[:, :, ::1], f8[:, :, ::1], i8[::1], "
     "f8[:, ::1], f8[::1], i8[::1], f8[::1])"
 )
 def overrun(
     points: np.ndarray,
+    states: int,
     grouped: np.ndarray,
     owners: np.ndarray,
     crowd: np.ndarray,
@@ -51,9 +54,9 @@ def overrun(
     products = np.ones(n)
     for i in grouped:
         owner, level, product, least = owners[i], which[i], 1.0, np.float32(np.inf)
-        squared(points[i], crowd[owner], apart)
+        squared(points[i], states, crowd[owner], apart)
         if len(other):
-            squared(points[i], known[owner], other)
+            squared(points[i], states, known[owner], other)
             for j in range(len(other)):
                 least = min(least, other[j])
         else:
@@ -80,15 +83,17 @@ def overrun(
     return products
 
 
-@kernel("i8[:, ::1](f4[:, ::1], i8[::1], f4[:, :, ::1], i8[:, ::1], i8)")
-def nearest(points: np.ndarray, owners: np.ndarray, known: np.ndarray, indices: np.ndarray, k: int) -> np.ndarray:
+@kernel("i8[:, ::1](f4[:, ::1], i8, i8[::1], f4[:, :, ::1], i8[:, ::1], i8)")
+def nearest(
+    points: np.ndarray, states: int, owners: np.ndarray, known: np.ndarray, indices: np.ndarray, k: int
+) -> np.ndarray:
     """The k real rows nearest to each point, by the shortlists, (n, k)."""
     found = np.empty((len(points), k), np.int64)
     apart = np.empty(known.shape[2], np.float32)
     near, place = np.empty(len(apart), np.float32), np.empty(len(apart), np.int64)
     bucket, start = np.empty(len(apart), np.int64), np.empty(BUCKETS + 1, np.int64)
     for i in range(len(points)):
-        squared(points[i], known[owners[i]], apart)
+        squared(points[i], states, known[owners[i]], apart)
         order(apart, near, place, bucket, start, k)
         for j in range(k):
             found[i, j] = indices[owners[i], place[j]]
@@ -97,7 +102,7 @@ def nearest(points: np.ndarray, owners: np.ndarray, known: np.ndarray, indices: 
 
 @kernel("f4[:, :, ::1](f8[:, ::1], f8[:, ::1], i8[:, ::1])")
 def shortlisted(points: np.ndarray, centres: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """The points of shortlists relative to their centres, (n, D, s); the second copy of one is out of reach."""
+    """The points of shortlists relative to their centres, (n, cells, s); the second copy of one is out of reach."""
     found = np.empty((len(indices), points.shape[1], indices.shape[1]), np.float32)
     for i in range(len(indices)):
         for j in range(indices.shape[1]):

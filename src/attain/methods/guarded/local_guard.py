@@ -15,6 +15,7 @@ from attain.core.compiled import kernels
 from attain.methods.guarded.settings import GuardedSettings
 from attain.population.guard import Guard, Limits
 from attain.population.reference import Reference
+from attain.population.space import gap
 
 _KERNELS = "attain.methods.guarded.guard_kernels"
 _OUT_OF_REACH = 1e15
@@ -30,63 +31,65 @@ class Shortlist:
     Attributes
     ----------
     centre
-        The point of the row itself, (n, D). Other points are relative to it: far from the origin, single precision
-        would lose what is near.
+        The point of the row itself, (n, cells), without its states. Other points are relative to it: far from the
+        origin, single precision would lose what is near.
     indices
         The positions of the real rows in increasing order, (n, s); some twice.
     points
-        Their points (n, D, s), in single precision.
+        Their points (n, cells, s), in single precision.
+    states
+        How many cells of a point, the first, are states.
     """
 
     centre: np.ndarray
     indices: np.ndarray
     points: np.ndarray
+    states: int
 
     @classmethod
     def around(cls, reference: Reference, places: np.ndarray, size: int) -> Shortlist:
-        """The real rows nearest to each of the places (n, places, D), the first of which is the row's own point."""
+        """The real rows nearest to each of the places (n, places, cells), the first of which is the row's own point."""
         size = min(size, len(reference))
         found = reference.index.query(places.reshape(-1, places.shape[2]), size)[1]
         indices = np.sort(found.reshape(len(places), -1), axis=1)
-        centre = np.ascontiguousarray(places[:, 0])
+        states = len(reference.space.stated)
+        centre = np.where(np.arange(places.shape[2]) < states, 0.0, places[:, 0])
         compiled = kernels(_KERNELS)
         if compiled is not None:
-            return cls(centre, indices, compiled.shortlisted(reference.points, centre, indices))
+            return cls(centre, indices, compiled.shortlisted(reference.points, centre, indices), states)
         points = (reference.points[indices] - centre[:, None]).astype(np.float32)
         points[:, 1:][indices[:, 1:] == indices[:, :-1]] = _OUT_OF_REACH
-        return cls(centre, indices, np.ascontiguousarray(points.transpose(0, 2, 1)))
+        return cls(centre, indices, np.ascontiguousarray(points.transpose(0, 2, 1)), states)
 
     def relative(self, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Points (n, D) relative to those of their owners, in single precision."""
+        """Points (n, cells) relative to those of their owners, in single precision."""
         return (points - self.centre[owners]).astype(np.float32, order="C")
 
     def nearest(self, relative: np.ndarray, owners: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances (n, k) to the k nearest real rows of the shortlists, nearest first, and places on them (n, k)."""
         squared = np.zeros((len(relative), self.indices.shape[1]), dtype=np.float32)
-        for dimension in range(relative.shape[1]):
-            squared += (relative[:, dimension, None] - self.points[owners, dimension]) ** 2
+        for cell in range(relative.shape[1]):
+            squared += gap(relative[:, cell, None], self.points[owners, cell], cell < self.states)
         # bits of positive numbers are in their order; places make all keys different
         keys = squared.view(np.int32).astype(np.int64) << 32 | np.arange(squared.shape[1])
         keys = np.sort(np.partition(keys, k - 1, axis=1)[:, :k], axis=1)
         return np.sqrt((keys >> 32).astype(np.int32).view(np.float32)), keys & 0xFFFFFFFF
 
 
-def squared_distances(points: np.ndarray, others: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Squared distances (n, m), one dimension after the other, so that none depends on the rest of the batch.
+def squared_distances(points: np.ndarray, others: np.ndarray, states: int, counted: np.ndarray) -> np.ndarray:
+    """Squared distances (n, m), one cell after the other, so that none depends on the rest of the batch.
 
-    `weights` (n, D) are those of each dimension for each point.
+    The first `states` cells are states. `counted` (n, cells) says which cells of each point count.
     """
-    total = np.zeros((len(points), len(others)), dtype=points.dtype)
-    for dimension in range(points.shape[1]):
-        if weights is not None and not weights[:, dimension].any():
-            continue
-        apart = (points[:, dimension, None] - others[None, :, dimension]) ** 2
-        total += apart if weights is None else apart * weights[:, dimension, None]
+    total = np.zeros((len(points), len(others)))
+    for cell in range(points.shape[1]):
+        if counted[:, cell].any():
+            total += gap(points[:, cell, None], others[None, :, cell], cell < states) * counted[:, cell, None]
     return total
 
 
 class LocalGuard:
-    """The guard near each row of a batch; `places` (n, places, D) are those that shortlists are drawn around."""
+    """The guard near each row of a batch; `places` (n, places, cells) are those that shortlists are drawn around."""
 
     def __init__(self, guard: Guard, places: np.ndarray, settings: GuardedSettings) -> None:
         self._reference, self._settings = guard.reference, settings
@@ -103,7 +106,7 @@ class LocalGuard:
         which: np.ndarray,
         most: np.ndarray | None = None,
     ) -> np.ndarray:
-        """By how much each point (n, D) exceeds its limits, those at `which` (n,); 0 where it keeps them all, (n,).
+        """By how much each point (n, cells) exceeds its limits, those at `which` (n,); 0 where it keeps them all, (n,).
 
         Σ_k log⁺(factor_k / limit_k) + 2 log⁺(distance / limit). The density is computed later, for the best only.
         Where it is larger than `most` (n,), any larger number will do.
@@ -117,18 +120,18 @@ class LocalGuard:
             enough = np.full(len(points), np.inf) if most is None else np.exp(np.minimum(most, 500.0) + 0.1**_ROUNDED)
             known = np.empty((0, 0, 0), np.float32) if self._known is self._crowd else self._known.points
             product = compiled.overrun(
-                relative, np.argsort(owners, kind="stable"), owners, self._crowd.points, self._crowd.indices, known,
-                self._facts, self._sizes, largest, farthest, which, enough,
+                relative, self._crowd.states, np.argsort(owners, kind="stable"), owners, self._crowd.points,
+                self._crowd.indices, known, self._facts, self._sizes, largest, farthest, which, enough,
             )  # fmt: skip
         return np.round(np.log(product), _ROUNDED)
 
     def nearest(self, rows: np.ndarray, owners: np.ndarray, n: int) -> np.ndarray:
         """The n real rows nearest to each row, by the shortlists, (rows, n, d)."""
         known = self._known
-        n, relative = min(n, known.indices.shape[1]), known.relative(self._reference.space.transform(rows), owners)
+        n, relative = min(n, known.indices.shape[1]), known.relative(self._reference.space.points(rows), owners)
         compiled = kernels(_KERNELS)
         if compiled is not None:
-            found = compiled.nearest(relative, owners, known.points, known.indices, n)
+            found = compiled.nearest(relative, known.states, owners, known.points, known.indices, n)
         else:
             found = np.empty((len(rows), n), dtype=np.intp)
             for part in self._parts(len(rows)):
@@ -140,7 +143,7 @@ class LocalGuard:
     def _overrun(
         self, relative: np.ndarray, owners: np.ndarray, largest: np.ndarray, farthest: np.ndarray
     ) -> np.ndarray:
-        """Π_k max(factor_k / limit_k, 1) · max(distance / limit, 1)² of points (n, D), limits (n, sizes) and (n,)."""
+        """Π_k max(factor_k / limit_k, 1) · max(distance / limit, 1)² of points, with limits (n, sizes) and (n,)."""
         factors, distance = self.position(relative, owners)
         with np.errstate(divide="ignore", invalid="ignore"):
             over = distance / farthest

@@ -82,7 +82,7 @@ def _joined(parts: list[Versions], now: Candidates) -> Versions:
 
 def _single_changes(now: Candidates, evaluator: CandidateEvaluator) -> tuple[Candidates, np.ndarray]:
     """Better versions with one change, and whose version each is; some candidates at a time, to bound memory."""
-    settings, width = evaluator.settings, evaluator.guard.reference.space.dimension
+    settings, width = evaluator.settings, len(evaluator.guard.reference.space.columns)
     moves, free = len(settings.attractions) * settings.n_attractors, len(evaluator.problem.region.schema.free_columns)
     versions = (len(settings.reversions) + moves) * free + moves
     found, of = [], []
@@ -248,5 +248,6 @@ def _slopes(evaluator: CandidateEvaluator) -> tuple[np.ndarray, np.ndarray]:
     """The score gained by a unit of each number (d,), 0 for other columns; and a small step of each (d,)."""
     space, surrogate = evaluator.guard.reference.space, evaluator.surrogate
     slope, step = np.zeros(len(space.schema)), np.ones(len(space.schema))
-    slope[space.scaled], step[space.scaled] = surrogate.slope[: len(space.scaled)] / space.scale, space.scale / 2
+    slopes = surrogate.slopes[len(space.stated) : -1]
+    slope[space.scaled], step[space.scaled] = slopes / space.scale, space.scale / 2
     return slope, step

@@ -220,8 +220,8 @@ class GuardedSearch:
             looked_at, more = looked_at + more, 2 * more
         order = np.lexsort((cost, -passed, owners))
         first = order[rank_within(owners[order]) == 0]
-        places = np.repeat(space.transform(evaluator.problem.region.factuals)[:, None, :], 2, axis=1)
-        places[owners[first], 1] = space.transform(rows[first])
+        places = np.repeat(space.points(evaluator.problem.region.factuals)[:, None, :], 2, axis=1)
+        places[owners[first], 1] = space.points(rows[first])
         return LocalGuard(self.guard, places, settings)
 
     def _relaxed(
@@ -285,7 +285,7 @@ class GuardedSearch:
             versions = region.final_form(np.concatenate(made), owners[of])
             price = evaluator.objective.cost(versions, owners[of])
             worth = positions(price < cost[of])
-            worth = worth[self.surrogate.may_meet_goal(self.guard.reference.space.transform(versions[worth]))]
+            worth = worth[self.surrogate.may_meet_goal(self.guard.reference.space.points(versions[worth]))]
             worth = worth[evaluator.flips(versions[worth], owners[of[worth]])]
             share = self._p_value(versions[worth])
             typical = typicality[of[worth]] == Typicality.TYPICAL

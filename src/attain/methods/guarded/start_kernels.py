@@ -6,14 +6,18 @@ import numpy as np
 
 from attain.core.compiled import kernel
 from attain.core.order_kernels import BUCKETS, order, select
+from attain.population.space_kernels import add_differing, add_squares
+
+ONE = np.float64(1)
 
 
 @kernel(
-    "void(f8[:, ::1], b1[:, ::1], f8[:, ::1], f8, f8, f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], "
+    "void(f8[:, ::1], i8, b1[:, ::1], f8[:, ::1], f8, f8, f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], "
     "i8[:, ::1], f8[:, ::1])"
 )
 def ranked(
     points: np.ndarray,
+    states: int,
     movable: np.ndarray,
     columns: np.ndarray,
     reach_sq: float,
@@ -28,8 +32,8 @@ def ranked(
 ) -> None:
     """Puts the positions of real rows, the most promising first, and squared distances that cannot change, into (n, m).
 
-    `points` (n, D) and `columns` (D, N) are those of rows and real rows, `movable` (n, D) the coordinates that may
-    change, and the other cells those of free features, (n, f) and (N, f).
+    `points` (n, cells) and `columns` (cells, N) are those of rows and real rows, the first `states` cells states;
+    `movable` (n, cells) is what may change. The other arrays are of free features, (n, f) and (N, f).
     """
     number, m = columns.shape[1], found.shape[1]
     still, whole = np.empty(number), np.empty(number)
@@ -42,13 +46,11 @@ def ranked(
         for r in range(number):
             still[r], whole[r], which[r] = 0.0, 0.0, r
         for d in range(len(columns)):
-            x = points[i, d]
-            if movable[i, d]:
-                for r in range(number):
-                    whole[r] += (x - columns[d, r]) * (x - columns[d, r])
+            total = whole if movable[i, d] else still
+            if d < states:
+                add_differing(points[i, d], columns[d], total, ONE)
             else:
-                for r in range(number):
-                    still[r] += (x - columns[d, r]) * (x - columns[d, r])
+                add_squares(points[i, d], columns[d], total)
         for r in range(number):
             whole[r] = still[r] + whole[r] + (beyond if still[r] > reach_sq else 0.0)
             values[r] = whole[r]

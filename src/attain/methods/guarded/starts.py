@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.arrays import positions
 from attain.core.compiled import kernels
-from attain.methods.guarded.balls import BallSubproblems, Coordinates
+from attain.methods.guarded.balls import BallSubproblems
 from attain.methods.guarded.evaluator import CandidateEvaluator, slices
 from attain.methods.guarded.local_guard import squared_distances
 from attain.methods.guarded.single_changes import cheapest_changes, grid_of
@@ -32,10 +32,6 @@ class Starts:
     scale: Scale
     radius: float
     accepted: np.ndarray
-
-    @cached_property
-    def _coordinates(self) -> Coordinates:
-        return Coordinates(self.evaluator.guard.reference.space)
 
     def near_real_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows near real rows that flip the decision, and their owners.
@@ -67,10 +63,8 @@ class Starts:
         region, crowd = self.evaluator.problem.region, self.evaluator.guard.crowd
         settings, percentiles = self.evaluator.settings, self.evaluator.objective.percentiles
         free, reach_sq = region.schema.free_columns, (settings.inside * self.radius) ** 2
-        points = np.ascontiguousarray(crowd.space.transform(region.factuals))
-        movable = np.zeros(points.shape, dtype=bool)
-        for j in free:
-            movable[:, self._coordinates.of[j]] = ~region.frozen[:, [j]]
+        points, states, columns = crowd.space.points(region.factuals), len(crowd.space.stated), crowd.space.columns
+        movable = np.ascontiguousarray(np.isin(columns, free) & ~region.frozen[:, columns])
         mine = (region.factuals, percentiles.interpolated(region.factuals))
         theirs = (crowd.values, crowd.ranks(percentiles))
         cells = [np.ascontiguousarray(part[:, free]) for part in (*mine, *theirs, region.cost)]
@@ -78,10 +72,10 @@ class Starts:
         compiled = kernels("attain.methods.guarded.start_kernels")
         if compiled is not None:
             order, fixed_sq = np.empty(shape, dtype=np.intp), np.empty(shape)
-            compiled.ranked(points, movable, crowd.columns, reach_sq, _FAR, *cells, order, fixed_sq)
+            compiled.ranked(points, states, movable, crowd.columns, reach_sq, _FAR, *cells, order, fixed_sq)
             return order, fixed_sq
-        fixed_sq = squared_distances(points, crowd.points, (~movable).astype(np.float64))
-        whole = fixed_sq + squared_distances(points, crowd.points, movable.astype(np.float64))
+        fixed_sq = squared_distances(points, crowd.points, states, ~movable)
+        whole = fixed_sq + squared_distances(points, crowd.points, states, movable)
         whole += _FAR * (fixed_sq > reach_sq)
         near = _smallest(whole, shape[1])
         far, shift = np.take_along_axis(whole, near, axis=1), np.zeros(shape)
@@ -102,7 +96,6 @@ class Starts:
             evaluator.objective,
             evaluator.guard.crowd,
             evaluator.surrogate,
-            self._coordinates,
             np.repeat(rows, centres.shape[1]),
             centres.ravel(),
             fixed_sq.ravel(),
@@ -192,7 +185,7 @@ class Starts:
         rows = region.factuals[owners]
         rows[:, free] = drawn[:, free]
         rows = region.final_form(rows, owners)
-        able = positions(evaluator.surrogate.may_meet_goal(evaluator.guard.reference.space.transform(rows)))
+        able = positions(evaluator.surrogate.may_meet_goal(evaluator.guard.reference.space.points(rows)))
         rows, owners = rows[able], owners[able]
         order = np.lexsort((evaluator.objective.cost(rows, owners), owners))
         order = order[rank_within(owners[order]) < evaluator.settings.n_drawn]
