@@ -6,7 +6,7 @@ import numpy as np
 
 from attain.core.compiled import kernel
 from attain.core.order_kernels import ZERO, after, select, sift, sort
-from attain.population.space_kernels import add_differing, add_squares
+from attain.population.space_kernels import add_squares, add_states
 
 ONE = np.float64(1)
 
@@ -55,11 +55,8 @@ def nearest(
             sift(bound, boxes, ZERO, left, bound[left], boxes[left])
             for i in range(width):
                 apart[i] = 0.0
-            for dimension in range(dimensions):
-                if dimension < states:
-                    add_differing(points[q, dimension], blocks[box, dimension], apart, ONE)
-                else:
-                    add_squares(points[q, dimension], blocks[box, dimension], apart)
+            add_states(points[q], blocks[box], ZERO, states, apart, ONE)
+            add_squares(points[q], blocks[box], states, dimensions, apart)
             for i in range(width):
                 if apart[i] <= farthest and after(farthest, last, apart[i], positions[box, i]):
                     near[number], index[number] = apart[i], positions[box, i]

@@ -10,23 +10,49 @@ from attain.core.compiled import kernel, lean
 
 
 @lean
-def add_squares(x: Any, others: np.ndarray, apart: np.ndarray) -> None:
-    """Adds (x − y)² of a number x and those of other points (s,) to squared distances (s,)."""
-    for i in range(len(apart)):
-        difference = x - others[i]
-        apart[i] += difference * difference
+def apart_by(x: Any, y: Any, one: Any) -> Any:
+    """`gap` of two states; `one` is a 1 of their type."""
+    on = one - one if x == one - one else one
+    return one - one if x == y else (on if y == one - one else on + one)
 
 
 @lean
-def add_differing(x: Any, others: np.ndarray, apart: np.ndarray, one: Any) -> None:
-    """Adds `gap` of a state x and those of other points (s,) to squared distances (s,); `one` is a 1 of their type."""
-    none, two = one - one, one + one
-    if x == none:
+def add_states(point: np.ndarray, others: np.ndarray, first: int, last: int, apart: np.ndarray, one: Any) -> None:
+    """Adds what states differ by, of cells from `first` to `last`, to the squared distances (s,) of a point (cells,).
+
+    Those to other points, (cells, s); four cells at a time, because reading and writing distances takes longest.
+    """
+    cell = first
+    while cell + 4 <= last:
+        a, b, c, d = point[cell], point[cell + 1], point[cell + 2], point[cell + 3]
         for i in range(len(apart)):
-            apart[i] += none if others[i] == none else one
-    else:
+            two = apart_by(a, others[cell, i], one) + apart_by(b, others[cell + 1, i], one)
+            apart[i] += two + apart_by(c, others[cell + 2, i], one) + apart_by(d, others[cell + 3, i], one)
+        cell += 4
+    while cell < last:
         for i in range(len(apart)):
-            apart[i] += none if others[i] == x else (one if others[i] == none else two)
+            apart[i] += apart_by(point[cell], others[cell, i], one)
+        cell += 1
+
+
+@lean
+def add_squares(point: np.ndarray, others: np.ndarray, first: int, last: int, apart: np.ndarray) -> None:
+    """Adds (x − y)² of the numbers in cells from `first` to `last`, one cell after the other; see `add_states`."""
+    cell = first
+    while cell + 4 <= last:
+        a, b, c, d = point[cell], point[cell + 1], point[cell + 2], point[cell + 3]
+        for i in range(len(apart)):
+            total = apart[i]
+            total += (a - others[cell, i]) * (a - others[cell, i])
+            total += (b - others[cell + 1, i]) * (b - others[cell + 1, i])
+            total += (c - others[cell + 2, i]) * (c - others[cell + 2, i])
+            total += (d - others[cell + 3, i]) * (d - others[cell + 3, i])
+            apart[i] = total
+        cell += 4
+    while cell < last:
+        for i in range(len(apart)):
+            apart[i] += (point[cell] - others[cell, i]) * (point[cell] - others[cell, i])
+        cell += 1
 
 
 @lean

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from attain.core.compiled import kernel, lean
-from attain.core.order_kernels import BUCKETS, order
-from attain.population.space_kernels import add_differing, add_squares
+from attain.core.order_kernels import BUCKETS, ZERO, order
+from attain.population.space_kernels import add_squares, add_states
 
 ONE = np.float32(1)
 
@@ -16,10 +16,8 @@ def squared(point: np.ndarray, states: int, shortlist: np.ndarray, apart: np.nda
     """Squared distances (s,) of a point (cells,) to those of a shortlist (cells, s), one cell after the other."""
     for i in range(len(apart)):
         apart[i] = 0.0
-    for cell in range(states):
-        add_differing(point[cell], shortlist[cell], apart, ONE)
-    for cell in range(states, len(point)):
-        add_squares(point[cell], shortlist[cell], apart)
+    add_states(point, shortlist, ZERO, states, apart, ONE)
+    add_squares(point, shortlist, states, len(point), apart)
 
 
 @kernel(

@@ -6,7 +6,7 @@ import numpy as np
 
 from attain.core.compiled import kernel
 from attain.core.order_kernels import BUCKETS, order, select
-from attain.population.space_kernels import add_differing, add_squares
+from attain.population.space_kernels import add_squares, add_states
 
 ONE = np.float64(1)
 
@@ -48,9 +48,9 @@ def ranked(
         for d in range(len(columns)):
             total = whole if movable[i, d] else still
             if d < states:
-                add_differing(points[i, d], columns[d], total, ONE)
+                add_states(points[i], columns, d, d + 1, total, ONE)
             else:
-                add_squares(points[i, d], columns[d], total)
+                add_squares(points[i], columns, d, d + 1, total)
         for r in range(number):
             whole[r] = still[r] + whole[r] + (beyond if still[r] > reach_sq else 0.0)
             values[r] = whole[r]
