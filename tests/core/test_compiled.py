@@ -39,4 +39,4 @@ def test_the_cache_knows_all_files_that_a_kernel_is_made_of() -> None:
     of = compiled._sources(package / "methods" / "guarded" / "objective_kernels.py")
     assert constants in of  # by way of the kernels of final form, too
     assert package / "tables" / "clock_kernels.py" in of
-    assert package / "methods" / "guarded" / "objective.py" not in of
+    assert package / "methods" / "guarded" / "search.py" not in of

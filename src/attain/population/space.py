@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +41,29 @@ def gap(one: FloatArray, other: FloatArray, state: bool) -> FloatArray:
         return (one - other) ** 2
     on: FloatArray = (one != 0).astype(one.dtype) + (other != 0)
     return on * (one != other)
+
+
+class SpaceArrays(NamedTuple):
+    """What kernels read of a `MeasuringSpace` to place a row.
+
+    Attributes
+    ----------
+    stated, levels, first, states
+        The columns with indicators, how many levels each has, where its states begin, and all states.
+    scaled, mean, scale, code_starts, codes
+        The columns with an order, their moments, and their special codes, one column's after the other's.
+    """
+
+    stated: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    first: NDArray[np.int64]
+    states: FloatArray
+    scaled: NDArray[np.int64]
+    mean: FloatArray
+    scale: FloatArray
+    code_starts: NDArray[np.int64]
+    codes: FloatArray
+    complete: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,15 +149,22 @@ class MeasuringSpace:
         return np.concatenate((self.stated, self.scaled, [-1])).astype(np.intp)
 
     @cached_property
-    def for_kernels(self) -> tuple[NDArray[np.generic], ...]:
+    def for_kernels(self) -> SpaceArrays:
         """What kernels read to place a row."""
         codes = [list(self.schema.features[column].special) for column in self.scaled]
         parts = [self.states[start:end] for start, end in pairwise(self.first)]
         # the first states of a column without an order are its levels, and need not be looked for
         levels = [int(np.logical_and.accumulate(part == np.arange(len(part))).sum()) for part in parts]
-        return (
-            *(self.stated.astype(np.int64), np.array(levels, dtype=np.int64), self.first.astype(np.int64), self.states),
-            *(self.scaled.astype(np.int64), self.mean, self.scale, starts(codes), joined(codes)),
+        return SpaceArrays(
+            self.stated.astype(np.int64),
+            np.array(levels, dtype=np.int64),
+            self.first.astype(np.int64),
+            self.states,
+            self.scaled.astype(np.int64),
+            self.mean,
+            self.scale,
+            starts(codes),
+            joined(codes),
             self.complete.astype(np.int64),
         )
 
@@ -142,7 +173,7 @@ class MeasuringSpace:
         matrix = as_matrix(values, len(self.schema))
         points = np.empty((*matrix.shape[:-1], len(self.columns)))
         if (compiled := kernels("attain.population.space_kernels")) is not None:
-            compiled.pointed(np.ascontiguousarray(flat(matrix)), *self.for_kernels, flat(points))
+            compiled.pointed(np.ascontiguousarray(flat(matrix)), self.for_kernels, flat(points))
             return points
         for place, column in enumerate(self.stated):
             states, cells = self.states[self.first[place] : self.first[place + 1]], matrix[..., column]

@@ -7,6 +7,13 @@ from typing import Any
 import numpy as np
 
 from attain.core.compiled import kernel, lean
+from attain.population.space import SpaceArrays
+
+_FLOATS, _INTEGERS = np.zeros(1), np.zeros(1, dtype=np.int64)
+SPACE = SpaceArrays(
+    *(_INTEGERS, _INTEGERS, _INTEGERS, _FLOATS, _INTEGERS, _FLOATS, _FLOATS, _INTEGERS, _FLOATS, _INTEGERS)
+)
+"""An example of an argument."""
 
 
 @lean
@@ -56,60 +63,32 @@ def add_squares(point: np.ndarray, others: np.ndarray, first: int, last: int, ap
 
 
 @lean
-def place(
-    row: np.ndarray,
-    stated: np.ndarray,
-    levels: np.ndarray,
-    first: np.ndarray,
-    states: np.ndarray,
-    scaled: np.ndarray,
-    mean: np.ndarray,
-    scale: np.ndarray,
-    code_starts: np.ndarray,
-    codes: np.ndarray,
-    complete: np.ndarray,
-    point: np.ndarray,
-) -> None:
-    """Puts the point of a row (d,) into (cells,); the arrays in between are `MeasuringSpace.for_kernels`."""
+def find_point(row: np.ndarray, space: SpaceArrays, point: np.ndarray) -> None:
+    """`MeasuringSpace.points` of a row (d,) into (cells,)."""
+    stated, states, scaled, codes = space.stated, space.states, space.scaled, space.codes
     for k in range(len(stated)):
-        cell, start, known = row[stated[k]], first[k], levels[k]
+        cell, start, known = row[stated[k]], space.first[k], space.levels[k]
         point[k] = 0.0
         if 0 <= cell < known and cell == np.floor(cell):
             point[k] = cell + 1.0
             continue
-        for state in range(start + known, first[k + 1]):
+        for state in range(start + known, space.first[k + 1]):
             if cell == states[state] or (cell != cell and states[state] != states[state]):
                 point[k] = state - start + 1
     for k in range(len(scaled)):
         cell = row[scaled[k]]
-        known = cell == cell
-        for c in range(code_starts[k], code_starts[k + 1]):
-            known = known and cell != codes[c]
-        point[len(stated) + k] = (cell - mean[k]) / scale[k] if known else 0.0
+        ordinary = cell == cell
+        for c in range(space.code_starts[k], space.code_starts[k + 1]):
+            ordinary = ordinary and cell != codes[c]
+        point[len(stated) + k] = (cell - space.mean[k]) / space.scale[k] if ordinary else 0.0
     missing = 0
-    for k in range(len(complete)):
-        missing += row[complete[k]] != row[complete[k]]
+    for k in range(len(space.complete)):
+        missing += row[space.complete[k]] != row[space.complete[k]]
     point[len(point) - 1] = np.sqrt(missing)
 
 
-@kernel(
-    "void(f8[:, ::1], i8[::1], i8[::1], i8[::1], f8[::1], i8[::1], f8[::1], f8[::1], i8[::1], f8[::1], i8[::1], "
-    "f8[:, ::1])"
-)
-def pointed(
-    rows: np.ndarray,
-    stated: np.ndarray,
-    levels: np.ndarray,
-    first: np.ndarray,
-    states: np.ndarray,
-    scaled: np.ndarray,
-    mean: np.ndarray,
-    scale: np.ndarray,
-    code_starts: np.ndarray,
-    codes: np.ndarray,
-    complete: np.ndarray,
-    points: np.ndarray,
-) -> None:
-    """Puts the points of rows (n, d) into (n, cells)."""
+@kernel((np.zeros((1, 1)), SPACE, np.zeros((1, 1))))
+def pointed(rows: np.ndarray, space: SpaceArrays, points: np.ndarray) -> None:
+    """`MeasuringSpace.points` of rows (n, d) into (n, cells)."""
     for i in range(len(rows)):
-        place(rows[i], stated, levels, first, states, scaled, mean, scale, code_starts, codes, complete, points[i])
+        find_point(rows[i], space, points[i])

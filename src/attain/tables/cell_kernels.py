@@ -159,8 +159,10 @@ def cell_kept(
 
 
 @lean
-def put_cells(row: np.ndarray, own: np.ndarray, may: np.ndarray, integers: np.ndarray, numbers: np.ndarray) -> None:
-    """`Region._cells`, in place."""
+def put_cells(
+    row: np.ndarray, like: np.ndarray, own: np.ndarray, may: np.ndarray, integers: np.ndarray, numbers: np.ndarray
+) -> None:
+    """`Region._cells`, in place; cells that are those of `like`, a row in final form, are not looked at."""
     d = len(row)
     free, end = integers[p.FREE], integers[p.FREE + 1]
     for j in range(d):
@@ -169,7 +171,9 @@ def put_cells(row: np.ndarray, own: np.ndarray, may: np.ndarray, integers: np.nd
         if free == end or integers[free] != j:
             continue
         free += 1
-        if not (may[j] or (cell == before and low <= cell <= high)):
+        if cell == like[j]:
+            row[j] = cell
+        elif not (may[j] or (cell == before and low <= cell <= high)):
             kept = cell_kept(cell, before, own[3 * d + 2 + j], j, low, high, integers, numbers, may)
             if kept == kept and kept != before:
                 row[j] = kept

@@ -100,6 +100,19 @@ class Program(NamedTuple):
     tables: np.ndarray
 
 
+class Scratch(NamedTuple):
+    """Room for the final form of a row: two rows (d,), a mark for each column and rule, and a stack for formulas.
+
+    `empty` is a row without any cells, (d,).
+    """
+
+    tried: np.ndarray
+    spare: np.ndarray
+    marks: np.ndarray
+    stack: np.ndarray
+    empty: np.ndarray
+
+
 class Limits(NamedTuple):
     """What n rows may reach, over d features.
 

@@ -318,11 +318,11 @@ class Region:
         guides = rows[:0] if guides is None else np.ascontiguousarray(guides, dtype=np.float64)
         admitted = np.empty(len(rows), dtype=bool)
         owners = np.ascontiguousarray(owners, dtype=np.int64)
-        self._kernel(rows, owners, guides, forms, judges, self.book.program, self._arrays, admitted)
+        self._kernel(rows, owners, guides, forms, judges, self.book.program, self.arrays, admitted)
         return rows, admitted
 
     @cached_property
-    def _arrays(self) -> Limits:
+    def arrays(self) -> Limits:
         """What kernels read."""
         states = [self.states[j] for j in sorted(self.states)]
         most = np.column_stack((self.max_changes, self.max_months))

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from attain.core.compiled import kernel, lean
+from attain.core.compiled import inlined, kernel, lean
 from attain.tables import program as p
 from attain.tables.cell_kernels import (
     FLAGS,
@@ -26,7 +26,7 @@ from attain.tables.cell_kernels import (
     same,
 )
 from attain.tables.clock_kernels import advance, asked_months, needed_months, number_of_changes
-from attain.tables.program import Limits, Program
+from attain.tables.program import Limits, Program, Scratch
 from attain.tables.rule_kernels import compute, keeps, repair, take_from_guide
 
 
@@ -90,18 +90,20 @@ def in_order(
 @lean
 def form(
     row: np.ndarray,
+    like: np.ndarray,
     guide: np.ndarray,
     guided: bool,
     own: np.ndarray,
     may: np.ndarray,
     program: Program,
-    tried: np.ndarray,
-    spare: np.ndarray,
-    marks: np.ndarray,
-    stack: np.ndarray,
+    scratch: Scratch,
 ) -> bool:
-    """Puts a row into `Region.final_form`, in place; says whether it keeps the rules."""
+    """Puts a row into `Region.final_form`, in place; says whether it keeps the rules.
+
+    `like` is a row in final form that it has most cells of, or one without any cells.
+    """
     integers, numbers, d = program.integers, program.numbers, len(row)
+    tried, spare, marks, stack = scratch.tried, scratch.spare, scratch.marks, scratch.stack
     copy(row, tried)
     way = 0
     while True:  # as it is; from its guide, twice: what is taken over for one rule may break another; two repairs
@@ -109,7 +111,7 @@ def form(
             repair(tried, own, may, way == 3, program, marks, stack)
         elif way > 0:
             take_from_guide(tried, guide, own, may, program, marks, stack)
-        put_cells(tried, own, may, integers, numbers)
+        put_cells(tried, like, own, may, integers, numbers)
         derive(tried, own, program, spare, stack)
         kept = len(marks) == d or keeps(tried, own, may, program, marks, stack)
         if kept or way == 0:
@@ -121,6 +123,23 @@ def form(
             return kept
         if way > 2:
             copy(row, tried)
+
+
+@lean
+def counts(row: np.ndarray, own: np.ndarray, may: np.ndarray, program: Program, scratch: Scratch) -> bool:
+    """Of a row that keeps the rules: whether it changes something, not too much, and whether all else is in order."""
+    integers, numbers, d = program.integers, program.numbers, len(row)
+    if not 0 < number_of_changes(row, own, integers, numbers) <= own[3 * d]:
+        return False
+    return integers[p.PLAIN] != 0 or in_order(row, own, may, program, scratch.tried, scratch.spare, scratch.stack)
+
+
+@inlined
+def scratch_for(d: int, program: Program, limits: Limits) -> Scratch:
+    """Room for the final form of a row."""
+    marks = d + limits.flags.shape[1] - program.integers[p.EXCUSED]
+    stack = np.empty(program.integers[p.DEPTH])
+    return Scratch(np.empty(d), np.empty(d), np.empty(marks, dtype=np.int64), stack, np.full(d, np.nan))
 
 
 @kernel((FLOATS, INTEGERS, FLOATS, True, True, PROGRAM, LIMITS, FLAGS[0]))
@@ -138,19 +157,12 @@ def settle(
 
     `guides` has as many rows, or none.
     """
-    d, integers, numbers = rows.shape[1], program.integers, program.numbers
-    values, flags = limits
-    tried, spare, stack = np.empty(d), np.empty(d), np.empty(integers[p.DEPTH])
-    marks = np.empty(d + flags.shape[1] - integers[p.EXCUSED], dtype=np.int64)
-    guided = len(guides) > 0
-    plain = integers[p.PLAIN]
+    d, guided, scratch = rows.shape[1], len(guides) > 0, scratch_for(rows.shape[1], program, limits)
     for i in range(len(rows)):
-        row, own, may, guide = rows[i], values[owners[i]], flags[owners[i]], guides[i] if guided else rows[i]
-        kept = True
+        row, own, may = rows[i], limits.values[owners[i]], limits.flags[owners[i]]
+        guide = guides[i] if guided else rows[i]
         if forms:
-            kept = form(row, guide, guided, own, may, program, tried, spare, marks, stack)
-        if judges:
-            good = kept and 0 < number_of_changes(row, own, integers, numbers) <= own[3 * d]
-            if good and not forms and len(marks) > d:
-                good = keeps(row, own, may, program, marks, stack)
-            admitted[i] = good and (plain or in_order(row, own, may, program, tried, spare, stack))
+            kept = form(row, scratch.empty, guide, guided, own, may, program, scratch)
+        else:
+            kept = len(scratch.marks) == d or keeps(row, own, may, program, scratch.marks, scratch.stack)
+        admitted[i] = kept and judges and counts(row, own, may, program, scratch)

@@ -16,6 +16,7 @@ from attain.methods.guarded.single_changes import SingleChanges
 from attain.methods.guarded.surrogate import Surrogate
 from attain.methods.search.pool import Pool, first_of_each, rank_within
 from attain.methods.search.problem import Problem
+from attain.models.structure.sweeps import LinearSweep
 from attain.population.guard import Guard, Limits
 from attain.population.space import MeasuringSpace
 
@@ -232,7 +233,20 @@ class CandidateEvaluator:
                 found.append((versions, part.start + better))
             return found[0][0].join(*(versions for versions, _ in found[1:])), np.concatenate([at for _, at in found])
         points = self._space.points(rows)
-        able = positions(self.surrogate.may_meet_goal(points))
+        able = positions(self._may_flip(rows, points))
         versions = self._candidates(rows[able], owners[able], points[able], cost[able], than[able])
         better = positions(versions.merit < than[able])
         return versions.take(better), able[better]
+
+    def _may_flip(self, rows: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """Which rows may flip the decision, (n,): by a linear model itself where it is compiled, else by the surrogate.
+
+        Of what trees decide, the surrogate knows less than they take to be asked.
+        """
+        if self.single_changes is None:
+            return self.surrogate.may_meet_goal(points)
+        sweep = self.single_changes.sweep
+        if not isinstance(sweep.along, LinearSweep):
+            return np.ones(len(rows), dtype=bool)
+        sums = sweep.along.sums(rows)
+        return np.isnan(sums) | sweep.meets(sums)

@@ -8,6 +8,7 @@ small. The final answers are put to the guard itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,52 @@ from attain.population.space import gap
 _KERNELS = "attain.methods.guarded.guard_kernels"
 _OUT_OF_REACH = 1e15
 """The coordinates of the second copy of a real row on a shortlist: beyond all others."""
-_ROUNDED = 5
+ROUNDED = 5
 """The digits of an excess: last bits must not decide between equals."""
+
+
+class Near(NamedTuple):
+    """What kernels read of the guard near n rows.
+
+    Attributes
+    ----------
+    states
+        How many of the first cells of points are states.
+    centre
+        The point of each row, which other points are relative to, (n, cells).
+    crowd, indices, known, known_indices
+        The points on the shortlists (n, cells, s), and which real rows they are (n, s): of the crowd, and of all real
+        rows. The second points are empty where these are the same.
+    facts
+        The distance of each row of the crowd to its k-th neighbour and its local density, (crowd, sizes, 2).
+    sizes
+        The numbers of neighbours k, (sizes,).
+    largest, farthest
+        The limits after each relaxation, (relaxations, sizes) and (relaxations,).
+    """
+
+    states: int
+    centre: np.ndarray
+    crowd: np.ndarray
+    indices: np.ndarray
+    known: np.ndarray
+    known_indices: np.ndarray
+    facts: np.ndarray
+    sizes: np.ndarray
+    largest: np.ndarray
+    farthest: np.ndarray
+
+
+class Room(NamedTuple):
+    """Room for a point's distances to a shortlist, and to put them in order."""
+
+    apart: np.ndarray
+    other: np.ndarray
+    ordered: np.ndarray
+    place: np.ndarray
+    distance: np.ndarray
+    bucket: np.ndarray
+    start: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -111,19 +156,24 @@ class LocalGuard:
         Σ_k log⁺(factor_k / limit_k) + 2 log⁺(distance / limit). The density is computed later, for the best only.
         Where it is larger than `most` (n,), any larger number will do.
         """
-        largest = np.array([limit.factors for limit in limits])
-        farthest = np.array([limit.distance for limit in limits])
-        compiled, relative = kernels(_KERNELS), self._crowd.relative(points, owners)
+        compiled, relative, near = kernels(_KERNELS), self._crowd.relative(points, owners), self.near(limits)
         if compiled is None:
-            product = self._overrun(relative, owners, largest[which], farthest[which])
+            product = self._overrun(relative, owners, near.largest[which], near.farthest[which])
         else:
-            enough = np.full(len(points), np.inf) if most is None else np.exp(np.minimum(most, 500.0) + 0.1**_ROUNDED)
-            known = np.empty((0, 0, 0), np.float32) if self._known is self._crowd else self._known.points
-            product = compiled.overrun(
-                relative, self._crowd.states, np.argsort(owners, kind="stable"), owners, self._crowd.points,
-                self._crowd.indices, known, self._facts, self._sizes, largest, farthest, which, enough,
-            )  # fmt: skip
-        return np.round(np.log(product), _ROUNDED)
+            enough = np.full(len(points), np.inf) if most is None else np.exp(np.minimum(most, 500.0) + 0.1**ROUNDED)
+            product = compiled.overrun(relative, np.argsort(owners, kind="stable"), owners, near, which, enough)
+        return np.round(np.log(product), ROUNDED)
+
+    def near(self, limits: list[Limits]) -> Near:
+        """What kernels read."""
+        crowd, known = self._crowd, self._known
+        return Near(
+            *(crowd.states, crowd.centre, crowd.points, crowd.indices),
+            *(crowd.points[:0, :0, :0].copy() if known is crowd else known.points, known.indices),
+            *(self._facts, self._sizes),
+            np.array([limit.factors for limit in limits]).reshape(len(limits), len(self._sizes)),
+            np.array([limit.distance for limit in limits]),
+        )
 
     def nearest(self, rows: np.ndarray, owners: np.ndarray, n: int) -> np.ndarray:
         """The n real rows nearest to each row, by the shortlists, (rows, n, d)."""
@@ -131,7 +181,7 @@ class LocalGuard:
         n, relative = min(n, known.indices.shape[1]), known.relative(self._reference.space.points(rows), owners)
         compiled = kernels(_KERNELS)
         if compiled is not None:
-            found = compiled.nearest(relative, known.states, owners, known.points, known.indices, n)
+            found = compiled.nearest(relative, owners, self.near([]), n)
         else:
             found = np.empty((len(rows), n), dtype=np.intp)
             for part in self._parts(len(rows)):

@@ -27,6 +27,7 @@ from typing import TypeAlias
 import numpy as np
 
 from attain.core.arrays import positions
+from attain.methods.guarded.compiled_round import CompiledRound
 from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates, slices
 from attain.methods.guarded.single_changes import SingleChanges
 from attain.methods.search.pool import marked, rank_within
@@ -38,29 +39,38 @@ Versions: TypeAlias = tuple[np.ndarray, np.ndarray]
 def local_search(candidates: Candidates, evaluator: CandidateEvaluator, rounds: int) -> Candidates:
     """The candidates after at most `rounds` rounds; sooner, where no version of any of them is better."""
     slope, step = _slopes(evaluator)
-    active = np.arange(len(candidates))
+    active, compiled = np.arange(len(candidates)), CompiledRound.of(evaluator)
     for _ in range(rounds):
         if not active.size or evaluator.problem.ledger.late.all():
             break
         now = _clocks_reset(candidates.take(active), evaluator)
-        single, single_of = _single_changes(now, evaluator)
-        stuck = positions(~marked(len(now), single_of))
-        versions = [_combinations(single, single_of, now, evaluator)]
-        if stuck.size:
-            versions.append(_exchanges(now, stuck, evaluator, slope, step))
-            versions.append(_crossovers(now, stuck, evaluator))
-            versions += _fine_reversions(now, stuck, evaluator)
-        other, other_of = evaluator.improvements(*_joined(versions, now), now)
-        better, of = single.join(other), np.concatenate((single_of, other_of))
-        order = np.lexsort((better.merit, of))
-        order = order[rank_within(of[order]) < evaluator.settings.n_measured]
-        better, of = evaluator.with_density_penalty(better.take(order)), of[order]
+        found = None if compiled is None else compiled.better(now)
+        better, of = _better(now, evaluator, slope, step) if found is None else found
+        better = evaluator.with_density_penalty(better)
         order = np.lexsort((better.merit, of))
         first = order[rank_within(of[order]) == 0]
         first = first[better.merit[first] < now.merit[of[first]]]
         active = active[of[first]]
         candidates = _replaced(candidates, active, better.take(first))
     return candidates
+
+
+def _better(
+    now: Candidates, evaluator: CandidateEvaluator, slope: np.ndarray, step: np.ndarray
+) -> tuple[Candidates, np.ndarray]:
+    """The best versions of candidates that are better, and whose version each is."""
+    single, single_of = _single_changes(now, evaluator)
+    stuck = positions(~marked(len(now), single_of))
+    versions = [_combinations(single, single_of, now, evaluator)]
+    if stuck.size:
+        versions.append(_exchanges(now, stuck, evaluator, slope, step))
+        versions.append(_crossovers(now, stuck, evaluator))
+        versions += _fine_reversions(now, stuck, evaluator)
+    other, other_of = evaluator.improvements(*_joined(versions, now), now)
+    better, of = single.join(other), np.concatenate((single_of, other_of))
+    order = np.lexsort((better.merit, of))
+    order = order[rank_within(of[order]) < evaluator.settings.n_measured]
+    return better.take(order), of[order]
 
 
 def _clocks_reset(now: Candidates, evaluator: CandidateEvaluator) -> Candidates:

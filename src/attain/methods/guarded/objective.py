@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attain.core.compiled import kernels
-from attain.population.percentiles import Percentiles
+from attain.population.percentiles import Curves, Percentiles
 from attain.tables import Region
 
 
@@ -26,6 +26,26 @@ def weighted(region: Region, month_weight: float | None) -> Region:
     cost = region.cost.copy()
     cost[:, list(region.schema.clocks)] = 0.0
     return replace(region, cost=cost)
+
+
+class Costs(NamedTuple):
+    """What kernels read to compute costs.
+
+    Attributes
+    ----------
+    factuals, ranks, weights
+        The rows, the midranks of their cells and the weights c_j of a change, (n, d) each.
+    month_weight
+        NaN instead of None.
+    """
+
+    factuals: np.ndarray
+    ranks: np.ndarray
+    weights: np.ndarray
+    curves: Curves
+    max_shift_weight: float
+    change_weight: float
+    month_weight: float
 
 
 @dataclass(frozen=True)
@@ -62,7 +82,7 @@ class Objective:
     def cost(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The cost of each row (n,), to ten digits: last bits must not decide between equals."""
         compiled = kernels("attain.methods.guarded.objective_kernels")
-        if compiled is not None and self.region.book.program is not None and self.percentiles.method == "midrank":
+        if compiled is not None and self.compilable:
             return self._compiled_cost(compiled, rows, owners)
         shifts = self.shifts(rows, owners)
         changes = self.region.changed(rows, owners).sum(axis=1)
@@ -75,19 +95,31 @@ class Objective:
             cost += self.month_weight * self.region.months(rows, owners)
         return np.round(cost, 10)
 
-    def _compiled_cost(self, compiled: Any, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        region, cost = self.region, np.empty(len(rows))
-        compiled.costs(
-            np.ascontiguousarray(rows, dtype=np.float64),
-            np.ascontiguousarray(owners, dtype=np.int64),
-            np.ascontiguousarray(region.factuals),
+    @property
+    def compilable(self) -> bool:
+        """Whether kernels can compute costs."""
+        return self.region.book.program is not None and self.percentiles.method == "midrank"
+
+    @cached_property
+    def arrays(self) -> Costs:
+        """What kernels read."""
+        return Costs(
+            np.ascontiguousarray(self.region.factuals),
             self._ranks,
-            np.ascontiguousarray(region.cost),
-            region.book.program,
+            np.ascontiguousarray(self.region.cost),
             self.percentiles.curves,
             self.max_shift_weight,
             self.change_weight,
             math.nan if self.month_weight is None else self.month_weight,
+        )
+
+    def _compiled_cost(self, compiled: Any, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        cost = np.empty(len(rows))
+        compiled.costs_of(
+            np.ascontiguousarray(rows, dtype=np.float64),
+            np.ascontiguousarray(owners, dtype=np.int64),
+            self.region.book.program,
+            self.arrays,
             cost,
         )
         return cost

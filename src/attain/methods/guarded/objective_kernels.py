@@ -5,72 +5,77 @@ from __future__ import annotations
 import numpy as np
 
 from attain.core.compiled import kernel, lean
+from attain.methods.guarded.objective import Costs
 from attain.population.percentile_kernels import EXAMPLE, midrank
-from attain.population.percentiles import Curves
 from attain.tables import program as p
 from attain.tables.cell_kernels import FLOATS, INTEGERS, PROGRAM, same
 from attain.tables.clock_kernels import asked_months, needed_months, number_of_changes
 from attain.tables.program import Program
 
+COSTS = Costs(FLOATS, FLOATS, FLOATS, EXAMPLE, 1.0, 1.0, 1.0)
+"""An example of an argument."""
+
 
 @lean
 def find_shifts(
     row: np.ndarray,
-    own: np.ndarray,
-    ranks: np.ndarray,
-    weights: np.ndarray,
+    like: np.ndarray,
+    like_shifts: np.ndarray,
+    owner: int,
     integers: np.ndarray,
-    curves: Curves,
+    costs: Costs,
     shifts: np.ndarray,
 ) -> None:
-    """The weighted shift of each free cell; NaN in a row without an answer."""
-    first, end = integers[p.FREE], integers[p.FREE + 1]
+    """The weighted shift of each free cell; NaN in a row without an answer.
+
+    Cells that are those of the row `like` have its shifts. It may be the owner's, whose shifts are all 0.
+    """
+    own, first, end = costs.factuals[owner], integers[p.FREE], integers[p.FREE + 1]
     missing, unmoved = True, True
     for at in range(first, end):
         j = integers[at]
-        shift = 0.0
         missing = missing and row[j] != row[j]
+        if same(row[j], like[j]):
+            shifts[at - first] = like_shifts[at - first]
+            unmoved = unmoved and same(row[j], own[j])
+            continue
+        shift = 0.0
         if not same(row[j], own[j]):
             unmoved = False
-            shift = abs(midrank(row[j], j, curves) - ranks[j])
+            shift = abs(midrank(row[j], j, costs.curves) - costs.ranks[owner, j])
             if shift != shift:
                 shift = 1.0
-        shifts[at - first] = shift * weights[j]
+        shifts[at - first] = shift * costs.weights[owner, j]
     if missing and not unmoved:
         for at in range(end - first):
             shifts[at] = np.nan
 
 
-@kernel((FLOATS, INTEGERS, FLOATS, FLOATS, FLOATS, PROGRAM, EXAMPLE, 1.0, 1.0, 1.0, FLOATS[0]))
-def costs(
-    rows: np.ndarray,
-    owners: np.ndarray,
-    factuals: np.ndarray,
-    ranks: np.ndarray,
-    weights: np.ndarray,
-    program: Program,
-    curves: Curves,
-    max_shift_weight: float,
-    change_weight: float,
-    month_weight: float,
-    result: np.ndarray,
-) -> None:
-    """`Objective.cost`, into `result`; a NaN as `month_weight` is None."""
-    integers, _, numbers, _ = program
-    shifts = np.empty(integers[p.FREE + 1] - integers[p.FREE])
+@lean
+def cost_of(row: np.ndarray, owner: int, program: Program, costs: Costs, shifts: np.ndarray) -> float:
+    """`Objective.cost` of a row with these shifts."""
+    integers, numbers, own = program.integers, program.numbers, costs.factuals[owner]
+    total, largest = 0.0, 0.0
+    for shift in shifts:
+        total += shift
+        largest = shift if shift > largest or shift != shift else largest
+    cost = total + costs.max_shift_weight * largest
+    cost += costs.change_weight * number_of_changes(row, own, integers, numbers)
+    if costs.month_weight == costs.month_weight:
+        asked, needed = asked_months(row, own, integers, numbers), needed_months(row, own, integers, numbers)
+        cost += costs.month_weight * max(asked, needed)
+    return np.rint(cost * 1e10) / 1e10
+
+
+@kernel((FLOATS, INTEGERS, PROGRAM, COSTS, FLOATS[0]))
+def costs_of(rows: np.ndarray, owners: np.ndarray, program: Program, costs: Costs, result: np.ndarray) -> None:
+    """`Objective.cost`, into `result`."""
+    integers = program.integers
+    none = np.zeros(integers[p.FREE + 1] - integers[p.FREE])
+    shifts = np.empty(len(none))
     for i in range(len(rows)):
-        row, own = rows[i], factuals[owners[i]]
-        find_shifts(row, own, ranks[owners[i]], weights[owners[i]], integers, curves, shifts)
-        total, largest = 0.0, 0.0
-        for shift in shifts:
-            total += shift
-            largest = shift if shift > largest or shift != shift else largest
-        changes = number_of_changes(row, own, integers, numbers)
-        cost = total + max_shift_weight * largest + change_weight * changes
-        if month_weight == month_weight:
-            asked, needed = asked_months(row, own, integers, numbers), needed_months(row, own, integers, numbers)
-            cost += month_weight * max(asked, needed)
-        result[i] = np.rint(cost * 1e10) / 1e10
+        find_shifts(rows[i], costs.factuals[owners[i]], none, owners[i], integers, costs, shifts)
+        result[i] = cost_of(rows[i], owners[i], program, costs, shifts)
 
 
 @kernel("void(b1[:, :, ::1], i8[::1], f8[:, :, ::1], i8[:, ::1], f8[:, ::1])")

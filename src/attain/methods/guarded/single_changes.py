@@ -63,20 +63,20 @@ class SingleChanges:
     """
 
     def __init__(self, sweep: Sweep, objective: Objective, settings: GuardedSettings) -> None:
-        self._sweep, self._objective, self._settings = sweep, objective, settings
-        self._prices = priced(objective, sweep.grid)
+        self.sweep, self._objective, self._settings = sweep, objective, settings
+        self.prices = priced(objective, sweep.grid)
 
     def steepest(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The rows (n, d), each with the one more feature changed that gains most of what is lacking for its price."""
-        region, grid = self._objective.region, self._sweep.grid
+        region, grid = self._objective.region, self.sweep.grid
         free, (f, g), every = grid.columns, grid.values.shape, np.arange(len(rows))
         steepest, place = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.intp)
         size = max(self._settings.cells_at_once // (8 * f * g), 1)
         for start in range(0, len(rows), size):
             part = slice(start, start + size)
-            prices = self._prices[owners[part]] + self._objective.change_weight
+            prices = self.prices[owners[part]] + self._objective.change_weight
             able = unchanged(rows[part][:, free], region.factuals[owners[part]][:, free])
-            worth = np.where(able[:, :, None], np.nan_to_num(self._sweep.gains(rows[part]) / prices), 0.0)
+            worth = np.where(able[:, :, None], np.nan_to_num(self.sweep.gains(rows[part]) / prices), 0.0)
             worth = np.round(worth.reshape(-1, f * g), 9)
             place[part], steepest[part] = worth.argmax(axis=1), worth.max(axis=1)
         chosen, rows = every[steepest > 0], rows.copy()
@@ -91,22 +91,22 @@ class SingleChanges:
 
         All of them, or the `most` of each row that promise the least.
         """
-        grid, (f, g) = self._sweep.grid, self._sweep.grid.values.shape
+        grid, (f, g) = self.sweep.grid, self.sweep.grid.values.shape
         value, price = np.empty((len(rows), f), dtype=np.intp), np.empty((len(rows), f))
         size = max(self._settings.cells_at_once // (8 * f * g), 1)
         compiled = kernels("attain.methods.guarded.objective_kernels")
         for start in range(0, len(rows), size):
             part = slice(start, start + size)
-            met = self._sweep.met(rows[part])
+            met = self.sweep.met(rows[part])
             if compiled is not None:
-                compiled.cheapest_values(met, owners[part].astype(np.int64), self._prices, value[part], price[part])
+                compiled.cheapest_values(met, owners[part].astype(np.int64), self.prices, value[part], price[part])
             else:
-                prices = np.where(met, self._prices[owners[part]], np.inf)
+                prices = np.where(met, self.prices[owners[part]], np.inf)
                 value[part] = prices.argmin(axis=2)
                 price[part] = prices.min(axis=2)
         cost = self._estimated(rows, owners, price)
         if most is not None and most < f:
-            cost[cost > np.partition(cost, most - 1, axis=1)[:, [most - 1]]] = np.inf
+            np.put_along_axis(cost, np.argsort(cost, axis=1, kind="stable")[:, most:], np.inf, axis=1)
         of, k = np.nonzero(cost < below[:, None])
         versions = rows[of]
         versions[np.arange(len(of)), grid.columns[k]] = grid.values[k, value[of, k]]
@@ -120,7 +120,7 @@ class SingleChanges:
         most, ordered = shifts.argmax(axis=1), np.sort(shifts, axis=1)
         others = np.repeat(ordered[:, -1:], shifts.shape[1], axis=1)
         others[every, most] = ordered[:, -2] if shifts.shape[1] > 1 else 0.0
-        total = shifts.sum(axis=1, keepdims=True) - shifts + price
+        total = np.add.accumulate(shifts, axis=1)[:, -1:] - shifts + price  # in this order, as kernels do
         changes = changed.sum(axis=1, keepdims=True) - changed + (price > 0)
         return np.asarray(
             total + objective.max_shift_weight * np.maximum(others, price) + objective.change_weight * changes

@@ -225,6 +225,15 @@ class Problem:
         """Which of these rows can still be asked about; `reserve` as in `evaluate`."""
         return self.ledger.affordable(owners, self._kept_back(reserve), self.price)
 
+    def questions_left(self, reserve: int) -> np.ndarray:
+        """How many more rows can be asked about for each owner, (n,); `reserve` as in `evaluate`."""
+        return np.maximum(self.ledger.left - self._kept_back(reserve), 0) // self.price
+
+    def charge_compiled(self, asked: np.ndarray) -> None:
+        """Charges rows that a compiled model was asked about elsewhere, (n,) for each owner."""
+        self.goal.reader.count_compiled(int(asked.sum()))
+        self.ledger.charge(np.arange(len(asked)), asked)
+
     @property
     def price(self) -> int:
         """The most questions that `ask` asks about a row."""

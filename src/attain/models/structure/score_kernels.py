@@ -18,7 +18,7 @@ _NAN, _STATE = 0x7FF8 << 48, (1 << 32) - 1
 
 
 @inlined
-def _state(cell: float, j: int, numeric: np.ndarray, first: np.ndarray, codes: np.ndarray) -> int:
+def state_of(cell: float, j: int, numeric: np.ndarray, first: np.ndarray, codes: np.ndarray) -> int:
     """As `States.of_cells`, of one cell."""
     last = first[j + 1] - 1
     if np.isnan(cell):
@@ -48,7 +48,7 @@ def sums(
     for i in range(len(rows)):
         total = constant
         for j in range(rows.shape[1]):
-            state = _state(rows[i, j], j, numeric, first, codes)
+            state = state_of(rows[i, j], j, numeric, first, codes)
             if state >= 0:
                 total += terms[state]
             elif state == NUMBER:
@@ -79,7 +79,7 @@ def tree_sums(rows: np.ndarray, states: Arrays, trees: Arrays, start: np.ndarray
             known = True
             for j in range(d):
                 cells[i, j] = rows[begin + i, j]
-                own = _state(rows[begin + i, j], j, numeric, first, codes)
+                own = state_of(rows[begin + i, j], j, numeric, first, codes)
                 if own == UNKNOWN or (own >= 0 and refused[own]):
                     known = False
                     own = first[j]
@@ -145,7 +145,7 @@ def tree_sweeps(
         known = True
         for j in range(d):
             cells[j] = rows[i, j]
-            own = _state(rows[i, j], j, numeric, first, codes)
+            own = state_of(rows[i, j], j, numeric, first, codes)
             known = known and own != UNKNOWN and not (own >= 0 and refused[own])
             if own >= 0:
                 state[j] = _NAN | own

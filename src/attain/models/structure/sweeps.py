@@ -233,5 +233,8 @@ class Sweep:
 
     def met(self, rows: np.ndarray) -> np.ndarray:
         """Whether each row meets the goal with each value of each column, (n, f, G)."""
-        sums = self.along(rows)
-        return np.ascontiguousarray(sums >= self.least if self.rising else sums <= self.least)
+        return np.ascontiguousarray(self.meets(self.along(rows)))
+
+    def meets(self, sums: np.ndarray) -> np.ndarray:
+        """Whether sums meet the goal."""
+        return np.asarray(sums >= self.least if self.rising else sums <= self.least)
