@@ -171,6 +171,14 @@ def candidates(region: Region, random: np.random.Generator, n: int) -> tuple[np.
 
 @settings(max_examples=60)
 @given(st.integers(0, 10**6))
+def test_computed_columns_are_the_same_bytes(seed: int) -> None:
+    region, random = case(seed)
+    rows, owners, _ = candidates(region, random, 40)
+    same_bytes(lambda: region.book.derive(rows, region.factuals[owners]))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6))
 def test_final_form_and_what_is_admitted_are_the_same_bytes(seed: int) -> None:
     region, random = case(seed)
     rows, owners, guides = candidates(region, random, 60)

@@ -499,7 +499,8 @@ class Region:
         differs = ~unchanged(own, rows)
         broken = {kind: np.zeros(len(rows), dtype=bool) for kind in NOT_A_RULE}
         broken["derived"] = self._derived_broken(rows, owners)
-        for j, feature in enumerate(self.schema):
+        for j in np.flatnonzero(differs.any(axis=0)).tolist():
+            feature = self.schema.features[j]
             if feature.derived is not None:
                 continue
             cells, moved = rows[:, j], differs[:, j]

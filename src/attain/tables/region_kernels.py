@@ -142,6 +142,14 @@ def scratch_for(d: int, program: Program, limits: Limits) -> Scratch:
     return Scratch(np.empty(d), np.empty(d), np.empty(marks, dtype=np.int64), stack, np.full(d, np.nan))
 
 
+@kernel((FLOATS, FLOATS, PROGRAM))
+def compute_all(rows: np.ndarray, factuals: np.ndarray, program: Program) -> None:
+    """`RuleBook.computed`, in place."""
+    stack = np.empty(program.integers[p.DEPTH])
+    for i in range(len(rows)):
+        compute(rows[i], factuals[i], program, stack)
+
+
 @kernel((FLOATS, INTEGERS, FLOATS, True, True, PROGRAM, LIMITS, FLAGS[0]))
 def settle(
     rows: np.ndarray,

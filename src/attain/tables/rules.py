@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from attain.core.compiled import kernels
 from attain.schema.expressions import Expression
 from attain.schema.formulas import All, Among, Comparison, Formula, Implication, View
 from attain.schema.law import Law
@@ -241,6 +242,26 @@ class RuleBook:
         """What kernels read; None where an expression has an operation that they do not have."""
         return assembled(self)
 
+    @cached_property
+    def sources(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The s columns that the k computed ones follow from, which of these each of them moves, and its batch.
+
+        These are (s,), (s, k) and (s,). No computed column follows from two sources of the same batch. Where there are
+        clocks, which stand where the slowest change puts them, every column follows from every source.
+        """
+        follows: dict[int, set[int]] = {}
+        for one in self.derivations:
+            follows[one.column] = set().union(*(follows.get(j, {j}) for j in one.inputs))
+        columns = sorted(set().union(*follows.values()) - set(follows))
+        moves = np.zeros((len(columns), len(self.derivations)), dtype=bool)
+        for k, one in enumerate(self.derivations):
+            moves[:, k] = np.isin(columns, list(follows[one.column])) | (self.timing is not None)
+        batch, taken = np.zeros(len(columns), dtype=np.intp), np.zeros_like(moves)
+        for s, moved in enumerate(moves):
+            batch[s] = np.flatnonzero(~(taken & moved).any(axis=1))[0]
+            taken[batch[s]] |= moved
+        return np.array(columns, dtype=np.intp), moves, batch
+
     def derive(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """The rows with clocks in step, and each computed column computed again where one of its inputs has changed."""
         if self.timing is not None:
@@ -256,10 +277,18 @@ class RuleBook:
 
     def computed(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """The rows with each computed column computed again where one of its inputs has changed."""
+        compiled = kernels("attain.tables.region_kernels")
+        if compiled is not None and self.program is not None:
+            rows = np.array(rows, dtype=np.float64, order="C")
+            compiled.compute_all(rows, np.ascontiguousarray(factuals, dtype=np.float64), self.program)
+            return rows
         rows = rows.copy()
         for one in self.derivations:
             inputs = list(one.inputs)
             changed = ~unchanged(rows[:, inputs], factuals[:, inputs]).all(axis=1)
+            if not changed.any():
+                rows[:, one.column] = factuals[:, one.column]
+                continue
             value = one.expression({self.schema.names[j]: rows[:, j] for j in inputs})
             if one.follows:
                 changed &= np.isfinite(value) & self._defined(one, rows, factuals)

@@ -26,13 +26,13 @@ SCHEMA = Schema(
 )
 
 
-def score_of(random: np.random.Generator) -> LinearScore:
+def score_of(random: np.random.Generator, schema: Schema = SCHEMA) -> LinearScore:
     """A linear score of each cell, with weights for levels and special codes."""
-    d = len(SCHEMA)
-    levels = tuple(random.normal(size=(len(feature.levels), 1)) for feature in SCHEMA)
-    special = tuple(random.normal(size=(len(feature.special), 1)) for feature in SCHEMA)
-    slopes = np.where([[feature.numeric] for feature in SCHEMA], random.normal(size=(d, 1)), 0.0)
-    encoding = Encoding(SCHEMA, np.zeros(1), slopes, levels, special, random.normal(size=(d, 1)))
+    d = len(schema)
+    levels = tuple(random.normal(size=(len(feature.levels), 1)) for feature in schema)
+    special = tuple(random.normal(size=(len(feature.special), 1)) for feature in schema)
+    slopes = np.where([[feature.numeric] for feature in schema], random.normal(size=(d, 1)), 0.0)
+    encoding = Encoding(schema, np.zeros(1), slopes, levels, special, random.normal(size=(d, 1)))
     return LinearScore(encoding, 1.0)
 
 
@@ -89,3 +89,38 @@ def test_a_thinned_program_keeps_staying_and_actions_of_all_costs() -> None:
         assert np.isin(few.cells, some.cells).all()
         np.testing.assert_array_equal(coefficients, few.gain)
         assert np.diff(np.sort(few.cost)).max(initial=0.0) < 0.1 or len(some.cost) < 50
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_program_for_another_score_is_that_of_new_actions(tied: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the rules' joint actions are written out, or the features stay apart."""
+    if not tied:
+        monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 1)
+    features = (
+        Feature("a", "count", bounds=(0, 12)),
+        Feature("b", "count", bounds=(0, 12)),
+        Feature("c", "real"),
+        Feature("share", "real", derived="a / (b + 1)"),
+        Feature("grade", "ordinal", levels=("a", "b", "c", "d")),
+        Feature("house", "categorical", levels=("rents", "owns", "parents")),
+    )
+    schema = Schema(features, ("if house = owns then c <= 2",))
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.poisson(4, 60), "b": random.poisson(4, 60), "c": random.normal(size=60).round(1)})
+    frame["share"] = frame["a"] / (frame["b"] + 1)
+    frame["grade"], frame["house"] = random.choice(features[4].levels, 60), random.choice(features[5].levels, 60)
+    values = Table.read(frame, schema).values
+    region = Region.of(Table.read(frame.iloc[:4], schema), Constraints.of(None))
+    given = (region, ActionGrid(schema, values, "observed"), Percentiles.fit(schema, values), "total")
+    again = Actions(*given, again=True)
+    for _ in range(3):
+        score = score_of(random, schema)
+        fresh = Actions(*given)
+        for i in range(len(region)):
+            one, other = (actions.program(i, score, 1.0) for actions in (again, fresh))
+            assert one.whole == other.whole == tied
+            for some, same in zip(one.choices, other.choices, strict=True):
+                for name in ("columns", "cells", "moved", "cost", "gain"):
+                    np.testing.assert_array_equal(getattr(some, name), getattr(same, name))
+    assert again._kept
+    assert not fresh._kept

@@ -141,9 +141,10 @@ class ActionableRecourse(Explainer):
             return None
 
     def _search(self, problem: Problem) -> Answers:
-        actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost)
+        locally = problem.inspected is None
+        actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost, again=locally)
         exact = ExactRecourse(self.cost, self.flip_set == "exclusive")
-        if problem.inspected is None:
+        if locally:
             return self._search_locally(problem, actions, exact)
         return exact.search(problem, actions, problem.inspected)
 

@@ -20,7 +20,7 @@ and gain of all clocks; that the changes need no more months is a row for the so
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -47,6 +47,8 @@ _MOST_ACTIONS: Final = 20_000
 """The most actions of a program with rules; where there are more, it has some of the best of each feature."""
 _ROUGH_ACTIONS: Final = 4_000
 """About how many it then has: HiGHS solves such a program in some tenths of a second."""
+_MOST_KEPT: Final = 10_000_000
+"""The most cells of actions that are kept for a row's next score."""
 _LONGEST: Final = 1200
 """The most months that are written out."""
 _PER_CHANGE: Final = 1e-9
@@ -84,9 +86,19 @@ def _points(known: np.ndarray, step: float | None, grid: str | int) -> np.ndarra
 
 
 class Actions:
-    """Writes the program of each row of a region, for one score."""
+    """Writes the program of each row of a region, for one score after the other.
 
-    def __init__(self, region: Region, grid: ActionGrid, percentiles: Percentiles, cost: RecourseCost) -> None:
+    With `again`, for several of each row: what does not depend on the score is kept, up to a limit of cells.
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        grid: ActionGrid,
+        percentiles: Percentiles,
+        cost: RecourseCost,
+        again: bool = False,
+    ) -> None:
         self._region = region
         self._grid = grid
         self._percentiles = percentiles
@@ -94,7 +106,9 @@ class Actions:
         self._standing = percentiles.of(region.factuals)
         self._ends = {j: self._ends_of(j) for j in region.schema.free_columns if region.schema.features[j].numeric}
         self._places = {j: on_grid(region.factuals[:, j], region.schema.features[j].step) for j in self._ends}
-        self._known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
+        self._kept: dict[Hashable, tuple[np.ndarray, ...]] = {}
+        self._room = _MOST_KEPT if again else 0
         self._scored_by: LinearScore | None = None
         self._pruned_already: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -189,14 +203,26 @@ class Actions:
     def _take(self, score: LinearScore) -> None:
         """Forgets what was found for another score."""
         if self._scored_by is not score:
-            self._known, self._pruned_already, self._scored_by = {}, {}, score
+            self._pruned_already, self._scored_by = {}, score
+
+    def _found(self, key: Hashable, find: Callable[[], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+        """What `find` finds, which no score changes; kept where there is room."""
+        if key not in self._kept:
+            found = find()
+            size = 1 + sum(part.size for part in found)
+            if size > self._room:
+                return found
+            self._room -= size
+            self._kept[key] = found
+        return self._kept[key]
 
     def _column(self, j: int, score: LinearScore) -> tuple[np.ndarray, ...]:
         """What the kernel needs to know about column j."""
         region, feature, n = self._region, self._region.schema.features[j], len(self._region)
 
         def placed(cells: np.ndarray) -> np.ndarray:
-            return np.stack(self._placed(j, cells.ravel(), score), axis=-1).reshape(*cells.shape, 3)
+            places = (*self._placed(j, cells.ravel()), score.weight(j, cells.ravel()))
+            return np.stack(places, axis=-1).reshape(*cells.shape, 3)
 
         own = np.column_stack((placed(region.factuals[:, j]), region.cost[:, j]))
         own[:, 1] = self._standing[:, j]
@@ -237,45 +263,49 @@ class Actions:
 
     def _single(self, i: int, j: int, score: LinearScore) -> Choices:
         """Staying, and every other cell that column j of row i may hold."""
-        region, feature = self._region, self._region.schema.features[j]
-        own = region.factuals[i, j]
-        if feature.numeric:
-            cells, standing, weights = self._numbers(i, j, score)
-        else:
-            cells = np.flatnonzero(region.levels(j)[i]).astype(np.float64)
-            cells, standing, weights = self._placed(j, cells[cells != own], score)
-        gain = np.append(0.0, weights - score.weight(j, region.factuals[[i], j]))
-        moved = np.arange(len(gain))[:, None] > 0
-        cost = np.append(0.0, self._cost(i, j, standing))
-        some = Choices(np.array([j]), np.append(own, cells)[:, None], moved, cost, gain)
+        cells, cost, moved = self._found((i, j), lambda: self._priced(i, j))
+        gain = score.weight(j, cells[:, 0]) - score.weight(j, cells[0])
+        gain[0] = 0.0
+        some = Choices(np.array([j]), cells, moved, cost, gain)
         known = ~np.isnan(gain)
         return some if known.all() else some.where(known)
 
-    def _placed(self, j: int, cells: np.ndarray, score: LinearScore) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Cells of column j, their percentiles, and what they add to the score."""
-        return cells, self._percentiles.of(cells[:, None], [j])[:, 0], score.weight(j, cells)
+    def _priced(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The own cell of column j of row i and every other that it may hold, (A, 1), their costs, and which move."""
+        region, own = self._region, self._region.factuals[i, j]
+        if region.schema.features[j].numeric:
+            cells, standing = self._numbers(i, j)
+        else:
+            cells = np.flatnonzero(region.levels(j)[i]).astype(np.float64)
+            cells, standing = self._placed(j, cells[cells != own])
+        moved = np.arange(len(cells) + 1)[:, None] > 0
+        return np.append(own, cells)[:, None], np.append(0.0, self._cost(i, j, standing)), moved
 
-    def _numbers(self, i: int, j: int, score: LinearScore) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _placed(self, j: int, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Cells of column j, and their percentiles."""
+        return cells, self._percentiles.of(cells[:, None], [j])[:, 0]
+
+    def _numbers(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         """The numbers and codes that column j of row i may hold; see `_placed`."""
         region, feature = self._region, self._region.schema.features[j]
         own, codes = region.factuals[i, j], list(feature.special)
         allowed = region.states[j][i] if codes else None
         parts = []
         if feature.clock is not None:
-            parts.append(self._placed(j, self._times(i, j), score))
+            parts.append(self._placed(j, self._times(i, j)))
         elif allowed is None or allowed[-1]:
-            known = self._within(i, j, score)
-            others = (known[0] != self._places[j][i]) & (known[0] != own)
+            known, standing = self._within(i, j)
+            others = (known != self._places[j][i]) & (known != own)
             if codes:
-                others &= ~np.isin(known[0], codes)
-            parts.append((known[0][others], known[1][others], known[2][others]))
+                others &= ~np.isin(known, codes)
+            parts.append((known[others], standing[others]))
         if allowed is not None:
             cells = [code for code, may in zip(codes, allowed, strict=False) if may and code != own]
-            parts.append(self._placed(j, np.array(cells, dtype=np.float64), score))
+            parts.append(self._placed(j, np.array(cells, dtype=np.float64)))
         if len(parts) == 1:
             return parts[0]
         every = [np.concatenate(same) for same in zip(*parts, strict=True)]
-        return (every[0], every[1], every[2]) if every else (np.empty(0), np.empty(0), np.empty(0))
+        return (every[0], every[1]) if every else (np.empty(0), np.empty(0))
 
     def _times(self, i: int, j: int) -> np.ndarray:
         """Where the clock of column j of row i may stand, month after month."""
@@ -286,7 +316,7 @@ class Actions:
         values = np.unique(cells[:, timing.clocks.index(j)])
         return values[values != self._region.factuals[i, j]]
 
-    def _within(self, i: int, j: int, score: LinearScore) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _within(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         """The grid within the limits of row i, and their ends; see `_placed`. Shared by rows with equal limits."""
         region = self._region
         key = (j, np.array([region.low[i, j], region.high[i, j], *self._ends[j][:, i]]).tobytes())
@@ -296,7 +326,7 @@ class Actions:
             last = np.searchsorted(points, region.high[i, j], side="right")
             ends = self._ends[j][:, i]
             values = np.unique(np.concatenate((points[first:last], ends[np.isfinite(ends)])))
-            self._known[key] = self._placed(j, values, score)
+            self._known[key] = self._placed(j, values)
         return self._known[key]
 
     def _cost(self, i: int, j: int, standing: np.ndarray) -> np.ndarray:
@@ -325,27 +355,41 @@ class Actions:
 
     def _joint(self, i: int, tie: Tie, members: list[Choices], score: LinearScore) -> Choices:
         """All joint actions of tied features that keep the rules between them; the derived columns' gain included."""
-        region = self._region
         columns = np.concatenate([some.columns for some in members])
+        key = (i, *(some.cells.tobytes() for some in members))
+        picks, cells, moved, cost, derived = self._found(key, lambda: self._allowed(i, tie, members, columns))
+        gain = np.sum([some.gain[pick] for some, pick in zip(members, picks, strict=True)], axis=0)
+        for k, j in enumerate(j for j in tie.derived if j not in columns):
+            gain = gain + score.weight(j, derived[:, k]) - score.weight(j, self._region.factuals[[i], j])
+        return Choices(columns, cells, moved, cost, gain).where(~np.isnan(gain))
+
+    def _allowed(
+        self, i: int, tie: Tie, members: list[Choices], columns: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The A joint actions that keep the rules: the action of each member, (m, A), cells and which change, (A, m).
+
+        Then their costs, (A,), and the cells of the tie's other derived columns.
+        """
+        region = self._region
         picks = np.indices([len(some.cost) for some in members]).reshape(len(members), -1)
         cells = np.column_stack([some.cells[pick, 0] for some, pick in zip(members, picks, strict=True)])
-        cost = np.column_stack([some.cost[pick] for some, pick in zip(members, picks, strict=True)])
-        gain = np.sum([some.gain[pick] for some, pick in zip(members, picks, strict=True)], axis=0)
         owners = np.full(len(cells), i)
         rows = region.factuals[owners]
         rows[:, columns] = cells
-        final = region.final_form(rows, owners)
+        final, admitted = region.settled(rows, owners)
         whole = unchanged(final[:, columns], cells).all(axis=1)
-        broken = region.violations(final, owners)
+        doubtful = np.flatnonzero(whole & ~admitted)  # staying is, and what breaks a rule of another tie
+        broken = region.violations(final[doubtful], owners[doubtful])
         for kind in (*NOT_A_RULE, *tie.rules):
-            whole &= ~broken[kind]
-        moved = region.changed(final, owners)[:, columns]
-        for j in (j for j in tie.derived if j not in columns):
-            gain = gain + score.weight(j, final[:, j]) - score.weight(j, region.factuals[[i], j])
+            whole[doubtful] &= ~broken[kind]
+        picks, cells, final, owners = picks[:, whole], cells[whole], final[whole], owners[whole]
+        cost = np.column_stack([some.cost[pick] for some, pick in zip(members, picks, strict=True)])
         followers = [j for j in tie.followers if j not in columns]
-        cost = np.column_stack((cost, self.costs(final, owners)[:, followers]))
+        if followers:
+            cost = np.column_stack((cost, self.costs(final, owners)[:, followers]))
         total = cost.max(axis=1) if self._kind == "max" else cost.sum(axis=1)
-        return Choices(columns, cells, moved, total, gain).where(whole & ~np.isnan(gain))
+        derived = final[:, [j for j in tie.derived if j not in columns]]
+        return picks, cells, region.changed(final, owners)[:, columns], total, derived
 
     def _with_derived(self, i: int, tie: Tie, single: Choices, score: LinearScore) -> Choices:
         """A tied feature by itself: the gain includes what derived columns do when nothing else moves.
@@ -354,16 +398,26 @@ class Actions:
         """
         if self._region.book.timing is None and int(single.columns[0]) not in self._inputs:
             return single
-        rows, own = self._written(i, single)
-        rows = self._region.book.derive(rows, own)
+        key = (i, "derived", single.cells.tobytes(), *single.columns)
+        columns, cells = self._found(key, lambda: self._moved_along(i, tie, single))
         gain, cost, clocks = single.gain.copy(), single.cost, self._region.schema.clocks
-        for j in (j for j in tie.derived if j not in single.columns and (self._tells_time(single) or j not in clocks)):
-            gain += score.weight(j, rows[:, j]) - score.weight(j, self._region.factuals[[i], j])
+        for k, j in enumerate(columns.tolist()):
+            gain += score.weight(j, cells[:, k]) - score.weight(j, self._region.factuals[[i], j])
         if self._tells_time(single):
+            rows = self._region.book.derive(*self._written(i, single))
             others = self.costs(rows, np.full(len(rows), i))[:, [j for j in clocks if j not in single.columns]]
             every = np.column_stack((cost, others))
             cost = every.max(axis=1) if self._kind == "max" else every.sum(axis=1)
         return Choices(single.columns, single.cells, single.moved, cost, gain).where(~np.isnan(gain))
+
+    def _moved_along(self, i: int, tie: Tie, single: Choices) -> tuple[np.ndarray, np.ndarray]:
+        """The derived columns of a tie that an action of one of its features moves, and their cells, (A, k)."""
+        rows, own = self._written(i, single)
+        rows = self._region.book.derive(rows, own)
+        clocks = () if self._tells_time(single) else self._region.schema.clocks
+        others = np.array([j for j in tie.derived if j not in (*single.columns, *clocks)], dtype=np.intp)
+        columns = others[~unchanged(rows[:, others], own[:, others]).all(axis=0)]
+        return columns, rows[:, columns]
 
     def _exhaustive(self, i: int, j: int, single: Choices) -> bool:
         """Whether the actions are all that the rules allow, not only those on the grid."""

@@ -48,8 +48,7 @@ class Relaxation:
         self._unit = unit
         self._followers = followers
         self._derived = [one.column for one in region.book.derivations]
-        inputs = {j for one in region.book.derivations for j in one.inputs}
-        self._sources = sorted(inputs - set(self._derived))
+        self._sources, self._moves, self._batch = region.book.sources
 
     def rows(self, moves: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The rows after the moves, with what follows from them; not yet in final form."""
@@ -73,18 +72,33 @@ class Relaxation:
     def _through_derived(self, rows: np.ndarray, gradient: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Σ_k ∂s/∂x_k · ∂x_k/∂x_j over derived columns k, (m, d), by central differences of their expressions."""
         extra = np.zeros(rows.shape)
-        at_once = max(_CELLS // max(2 * rows.size, 1), 1)
+        if not self._sources.size:
+            return extra
+        change = self._changes(rows, owners) * gradient[:, self._derived]
+        at_once = max(_CELLS // max(change[0].size, 1), 1)
         for start in range(0, len(self._sources), at_once):
-            columns = np.array(self._sources[start : start + at_once])
-            step = _DIFFERENCE * self._unit[columns]
-            moved = np.repeat(rows[None], 2 * len(columns), axis=0)
-            moved[np.arange(2 * len(columns)), :, np.tile(columns, 2)] += np.append(step, -step)[:, None]
-            whose = np.tile(owners, 2 * len(columns))
-            moved = self._region.book.derive(moved.reshape(-1, rows.shape[1]), self._region.factuals[whose])
-            above, below = moved[:, self._derived].reshape(2, len(columns), len(rows), len(self._derived))
-            change = ((above - below) * gradient[:, self._derived]).sum(axis=2) / (2 * step[:, None])
-            extra[:, columns] = np.where(np.isfinite(change), change, 0.0).T
+            some = slice(start, start + at_once)
+            columns = self._sources[some]
+            own = np.where(self._moves[some, None], change[self._batch[some]], 0.0).sum(axis=2)
+            own /= 2 * _DIFFERENCE * self._unit[columns, None]
+            extra[:, columns] = np.where(np.isfinite(own), own, 0.0).T
         return extra
+
+    def _changes(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """x_k with a step up of the sources of each batch, less x_k with a step down, (b, m, k)."""
+        batches = np.arange(self._batch.max() + 1)
+        step = np.zeros((len(batches), rows.shape[1]))
+        step[self._batch, self._sources] = _DIFFERENCE * self._unit[self._sources]
+        found = []
+        at_once = max(_CELLS // max(2 * rows.size, 1), 1)
+        for start in range(0, len(batches), at_once):
+            part = step[start : start + at_once, None]
+            moved = np.concatenate((rows + part, rows - part))
+            whose = np.tile(owners, len(moved))
+            moved = self._region.book.derive(moved.reshape(-1, rows.shape[1]), self._region.factuals[whose])
+            above, below = moved[:, self._derived].reshape(2, len(part), len(rows), len(self._derived))
+            found.append(above - below)
+        return np.concatenate(found)
 
 
 def roundings(rows: np.ndarray, owners: np.ndarray, region: Region) -> tuple[np.ndarray, np.ndarray]:

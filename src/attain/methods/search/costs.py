@@ -94,14 +94,17 @@ class Costs:
 
     def cells(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """What each cell's change costs, (m, d)."""
-        on_scale = self.slides[owners]
-        for j, feature in enumerate(self._region.schema):
+        result = np.zeros(rows.shape)
+        at, j = np.nonzero(self._region.differs(rows, owners))  # few cells of many change
+        whose, cells = owners[at], rows[at, j]
+        on_scale = self.slides[whose, j]
+        for column, feature in enumerate(self._region.schema):
             if feature.special:
-                on_scale[:, j] &= ordinary(feature, rows[:, j])
-        move = (rows - self._region.factuals[owners]) / self.unit
-        along = np.maximum(move, 0) * self.rise[owners] + np.maximum(-move, 0) * self.fall[owners]
-        changed = self._region.differs(rows, owners)
-        return np.where(changed, np.where(on_scale, along, self._switch[owners]), 0.0)
+                on_scale &= (j != column) | ordinary(feature, cells)
+        move = (cells - self._region.factuals[whose, j]) / self.unit[j]
+        along = np.maximum(move, 0) * self.rise[whose, j] + np.maximum(-move, 0) * self.fall[whose, j]
+        result[at, j] = np.where(on_scale, along, self._switch[whose, j])
+        return result
 
     def of(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """What each row costs, (m,)."""
