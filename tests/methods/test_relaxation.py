@@ -40,7 +40,7 @@ def test_slopes_go_through_chains_and_past_what_is_not_defined() -> None:
     region = Region.of(Table.read(frame, SCHEMA), Constraints.of(None))
     sources, moves, batch = region.book.sources
     assert sources.tolist() == [0, 1, 2, 3]
-    assert moves.astype(int).tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    assert moves.astype(int).tolist() == [[1, 0, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 0]]
     assert batch.tolist() == [0, 1, 2, 0]
     unit = np.array([1.0, 2.0, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0])
     owners = np.array([3, 1, 1, 4])

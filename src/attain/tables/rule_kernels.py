@@ -237,7 +237,7 @@ def compute(row: np.ndarray, own: np.ndarray, program: Program, stack: np.ndarra
         if changed and (defined or not follows):
             value = run(integers[one + p.START], integers[one + p.END], row, program, stack)
             if not follows or math.isfinite(value):
-                row[column] = value
+                row[column] = value if value == value else math.nan
 
 
 @lean

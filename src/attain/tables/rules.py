@@ -292,6 +292,7 @@ class RuleBook:
             value = one.expression({self.schema.names[j]: rows[:, j] for j in inputs})
             if one.follows:
                 changed &= np.isfinite(value) & self._defined(one, rows, factuals)
+            value = np.where(np.isnan(value), np.nan, value)  # the sign of NaN depends on the order of operands
             rows[:, one.column] = np.where(changed, value, factuals[:, one.column])
         return rows
 

@@ -377,7 +377,7 @@ class Actions:
         rows = region.factuals[owners]
         rows[:, columns] = cells
         final, admitted = region.settled(rows, owners)
-        whole = unchanged(final[:, columns], cells).all(axis=1)
+        whole = np.asarray(unchanged(final[:, columns], cells).all(axis=1))
         doubtful = np.flatnonzero(whole & ~admitted)  # staying is, and what breaks a rule of another tie
         broken = region.violations(final[doubtful], owners[doubtful])
         for kind in (*NOT_A_RULE, *tie.rules):

@@ -44,11 +44,11 @@ def cheapest(groups: list[Group], need: float, most: int, proving: bool = True) 
     if not groups:
         return [] if need <= 0 else None
     counted = most < sum(int(group.changes.max()) for group in groups)
-    compiled = None if counted or not proving else kernels("attain.methods.recourse.knapsack_kernels")
+    compiled = None if counted else kernels("attain.methods.recourse.knapsack_kernels")
     if compiled is not None:
         cost, gain = (np.concatenate(parts) for parts in zip(*((one.cost, one.gain) for one in groups), strict=True))
         start = np.cumsum([0, *(len(group.cost) for group in groups)])
-        found = compiled.cheapest(cost, gain, start, need, _may_stay(groups), _BEAM).tolist()
+        found = compiled.cheapest(cost, gain, start, need, _may_stay(groups), _BEAM, proving).tolist()
         return None if found[0] < 0 else found
     limit = _alone(groups, need, most)
     if limit == np.inf and most_gain(groups, np.inf, most) < need:

@@ -121,14 +121,14 @@ def one_pass(
     return part_cost[best]
 
 
-@kernel("i8[::1](f8[::1], f8[::1], i8[::1], f8, b1, i8)")
+@kernel("i8[::1](f8[::1], f8[::1], i8[::1], f8, b1, i8, b1)")
 def cheapest(
-    cost: np.ndarray, gain: np.ndarray, start: np.ndarray, need: float, may_stay: bool, beam: int
+    cost: np.ndarray, gain: np.ndarray, start: np.ndarray, need: float, may_stay: bool, beam: int, proving: bool
 ) -> np.ndarray:
     """The action of each group; −1 everywhere where no choice gains enough.
 
     The actions of group g are those from `start[g]` to `start[g + 1]`; `may_stay` says that the first of each is to
-    stay as it is.
+    stay as it is. Without `proving`, the choice is that of the first pass, by a beam.
     """
     groups, actions = len(start) - 1, len(cost)
     limit, most = np.inf, 0.0
@@ -206,7 +206,8 @@ def cheapest(
     chosen, again = np.empty(groups, np.int64), np.empty(groups, np.int64)
     bounds = bound_gain, bound_cost, bound_size
     known = one_pass(stage_cost, stage_gain, first, *bounds, need, np.inf, beam, chosen)
-    if one_pass(stage_cost, stage_gain, first, *bounds, need, known, 0, again) < np.inf:
+    more = proving or known == np.inf
+    if more and one_pass(stage_cost, stage_gain, first, *bounds, need, known, 0, again) < np.inf:
         chosen = again
     elif known == np.inf:
         return found

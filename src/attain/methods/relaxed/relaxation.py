@@ -75,13 +75,13 @@ class Relaxation:
         if not self._sources.size:
             return extra
         change = self._changes(rows, owners) * gradient[:, self._derived]
+        change = np.where(np.isfinite(change), change, 0.0)
         at_once = max(_CELLS // max(change[0].size, 1), 1)
         for start in range(0, len(self._sources), at_once):
             some = slice(start, start + at_once)
             columns = self._sources[some]
             own = np.where(self._moves[some, None], change[self._batch[some]], 0.0).sum(axis=2)
-            own /= 2 * _DIFFERENCE * self._unit[columns, None]
-            extra[:, columns] = np.where(np.isfinite(own), own, 0.0).T
+            extra[:, columns] = (own / (2 * _DIFFERENCE * self._unit[columns, None])).T
         return extra
 
     def _changes(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
