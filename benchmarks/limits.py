@@ -245,6 +245,8 @@ def cells(columns: int, levels: int, rules: int, wanted: list[str]) -> None:
     """Measures some lines on one table; prints a JSON object for each."""
     from functools import cache
 
+    from attain.models.watch import SlowModelError
+
     world = World(columns, levels, rules)
 
     @cache
@@ -259,8 +261,14 @@ def cells(columns: int, levels: int, rules: int, wanted: list[str]) -> None:
     models["function"] = models["linear"].predict_proba
     watch = classifier_stopwatch()
     for line in LINES:
-        if line.name in wanted:
-            print(json.dumps({"line": line.name, **measured(world, line, models, autoencoder, watch)}), flush=True)
+        if line.name not in wanted:
+            continue
+        try:
+            figures = measured(world, line, models, autoencoder, watch)
+        except SlowModelError as error:  # by the wall's clock: other programs were busy
+            print(f"{line.name} not measured: {error}", file=sys.stderr, flush=True)
+        else:
+            print(json.dumps({"line": line.name, **figures}), flush=True)
 
 
 def corners_first(table: tuple[int, int, int]) -> tuple[int, ...]:

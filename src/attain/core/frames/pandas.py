@@ -28,6 +28,9 @@ _DTYPE = re.compile(
     r"|datetime64\[(s|ms|us|ns), (?!dateutil|tzfile)[\w+:-]{1,30}(/[\w+-]{1,30}){0,2}\]"
 )
 """The dtypes that a file may name: none whose cells have a size of their own, none that opens a file."""
+_STRINGS: dict[tuple[int, pd.StringDtype], tuple[tuple[Any, ...], Any]] = {}
+_MOST_STRINGS = 4_096
+"""How many tuples of levels are kept as arrays of strings."""
 _MARKERS = {type(marker): marker for marker in (None, pd.NA, pd.NaT)}
 """Markers of a missing cell in a column of objects, besides NaN."""
 
@@ -125,6 +128,8 @@ class Pandas(Library):
 
     def _level_column(self, cells: np.ndarray, domain: Domain, dtype: Any) -> Any:
         positions = codes(cells)
+        if isinstance(dtype, pd.StringDtype):
+            return _strings(domain.levels, dtype).take(positions, allow_fill=True)
         levels = np.array([*domain.levels, self.missing(dtype)], dtype=object)
         if isinstance(dtype, Objects):  # pandas would turn a bare array of strings into its own string dtype
             return pd.Series(levels[positions], dtype=object)
@@ -228,6 +233,17 @@ class Pandas(Library):
 
     def series(self, name: str, values: Sequence[Any] | np.ndarray, like: Any) -> Any:
         return pd.Series(values, index=like.index, name=name)
+
+
+def _strings(levels: tuple[Any, ...], dtype: pd.StringDtype) -> Any:
+    """Levels as an array of strings, made once for the tuple of levels that a schema has for all its frames."""
+    key = (id(levels), dtype)
+    kept = _STRINGS.get(key)
+    if kept is None or kept[0] is not levels:
+        if len(_STRINGS) >= _MOST_STRINGS:
+            _STRINGS.clear()
+        kept = _STRINGS[key] = (levels, pd.array(list(levels), dtype=dtype))
+    return kept[1]
 
 
 def _plain(cells: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -106,9 +106,11 @@ class Categorical(LevelLikelihood):
         return self._chosen(jax.nn.log_softmax(parameters.logits, axis=-1), t)
 
     def typical(self, raw: Array) -> Array:
-        xp = namespace(raw)
-        likely = xp.where(self.seen > 0, self._logits(raw), 2 * IMPOSSIBLE)
-        return xp.argmax(likely, axis=-1).astype(raw.dtype)
+        xp, seen = namespace(raw), self.seen > 0
+        raw = raw.reshape(*raw.shape[:-1], self.columns, self.levels - 1)
+        others = xp.where(seen[:, 1:], raw, 2 * IMPOSSIBLE)
+        first = xp.where(seen[:, 0], 0.0, 2 * IMPOSSIBLE)
+        return xp.where(first >= others.max(axis=-1), 0, 1 + others.argmax(axis=-1)).astype(raw.dtype)
 
     def sample(self, key: jax.Array, parameters: Logits) -> jax.Array:
         return jax.random.categorical(key, parameters.logits, axis=-1).astype(parameters.logits.dtype)
