@@ -65,6 +65,7 @@ TEXTS = {
     "bsd license": "BSD-3-Clause",
     "mit license": "MIT",
     "the mit license": "MIT",
+    "the mit license (mit)": "MIT",
     "psf": "PSF-2.0",
 }
 """How the field License of older distributions is read, in lower case; SPDX names are read as they are."""

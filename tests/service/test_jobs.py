@@ -189,7 +189,7 @@ def test_uploads_do_not_stay() -> None:
     app = app_of(limits=MANY)
     with client_of(app) as client:
         ended(client, started(client, csv_of(1), index="who"))
-        folder = Path(app.state.jobs._folder.name)
+        folder = Path(app.state.jobs._folder)
         assert list(folder.iterdir()) == []
     assert not folder.exists()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextvars
 import os
 import secrets
+import shutil
 import tempfile
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -88,11 +90,12 @@ class Jobs:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="attain-jobs", initializer=one_thread_each)
-        self._folder = tempfile.TemporaryDirectory(prefix="attain-", ignore_cleanup_errors=True)
+        self._folder = tempfile.mkdtemp(prefix="attain-")
+        self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def new_path(self, ending: str) -> str:
         """A new file that only this user can read."""
-        path = os.path.join(self._folder.name, f"{secrets.token_hex(16)}.{ending}")
+        path = os.path.join(self._folder, f"{secrets.token_hex(16)}.{ending}")
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         return path
 
@@ -143,7 +146,7 @@ class Jobs:
             for job in self._jobs.values():
                 job.cancelled = True
         self._thread.shutdown(wait=False, cancel_futures=True)
-        self._folder.cleanup()
+        self._remove()
 
 
 def _work(job: Job, path: str, read: Callable[[str], Frame], explain: Callable[[Frame], Counterfactuals]) -> None:
