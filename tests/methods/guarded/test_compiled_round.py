@@ -49,7 +49,7 @@ def answers(kind: str, with_kernel: bool, **given: Any) -> tuple[Counterfactuals
         calls.append(found is not None)
         return found
 
-    settings = {name: given.pop(name) for name in ("budget", "guard") if name in given}
+    settings = {name: given.pop(name) for name in ("budget", "density", "guard") if name in given}
     explainer = Guarded(people.schema(), laws=people.LAWS, **settings).fit(X, Y)
     with patch.object(CompiledRound, "better", counted):
         found = by(True, lambda: explainer.explain(model(kind), OTHERS, target=people.DESIRED, **given))
@@ -63,6 +63,7 @@ def answers(kind: str, with_kernel: bool, **given: Any) -> tuple[Counterfactuals
         {},
         {"n": 3},
         {"budget": 40},
+        {"density": "trees"},
         {"constraints": {"max_changes": 2, "cost": {"debt": 3.0}}},
         {"guard": "connected", "constraints": {"immutable": ["income", "housing"]}},
     ],

@@ -167,6 +167,7 @@ def _combinations(single: Candidates, whose: np.ndarray, now: Candidates, evalua
         differs[:, clocks] &= ~others[:, None]
     column = differs.argmax(axis=1)
     order = np.lexsort((single.merit, column, whose))
+    order = order[differs.any(axis=1)[order]]  # a candidate itself looks better, while its density is not computed
     order = order[rank_within(whose[order] * now.rows.shape[1] + column[order]) == 0]  # the best of each feature
     order = order[np.lexsort((single.merit[order], whose[order]))]
     place, number = rank_within(whose[order]), np.bincount(whose[order], minlength=len(now))

@@ -289,8 +289,10 @@ def rank_changes(
         c = parents[kept[i]]
         row, version = rows[c], made[kept[i]]
         j = 0
-        while j < d - 1 and same(version[j], row[j]):
+        while j < d and same(version[j], row[j]):
             j += 1
+        if j == d:  # the candidate itself looks better, while its density is not computed
+            continue
         if best[c, 1 + j] < 0 or merits[i] < merits[best[c, 1 + j]]:
             best[c, 1 + j] = i
     for c in range(m):
