@@ -40,3 +40,18 @@ def test_the_cache_knows_all_files_that_a_kernel_is_made_of() -> None:
     assert constants in of  # by way of the kernels of final form, too
     assert package / "tables" / "clock_kernels.py" in of
     assert package / "methods" / "guarded" / "search.py" not in of
+
+
+def test_kernels_are_cached_only_if_all_are_there_as_they_are_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert not compiled._cached()
+    made = [(module, file) for module, file in compiled._modules() if "@kernel(" in file.read_text("utf-8")]
+    assert len(made) > 10
+    for module, file in made:
+        assert not compiled._cached()
+        (tmp_path / f"{file.stem}.function-{compiled._digest(module)}-12.py311.nbi").touch()
+    assert compiled._cached()
+    next(tmp_path.glob("region_kernels*")).rename(tmp_path / "region_kernels.settle-0123456789ab-12.py311.nbi")
+    assert not compiled._cached()

@@ -57,8 +57,8 @@ def load() -> bool:
 def load_all() -> bool:
     """Puts kernels to use, all of them compiled or read from the cache now; says whether they are in use."""
     if load():
-        for file in sorted(_PACKAGE.rglob("*_kernels.py")):
-            kernels(".".join((_PACKAGE.name, *file.relative_to(_PACKAGE).with_suffix("").parts)))
+        for module, _ in _modules():
+            kernels(module)
     return _in_use
 
 
@@ -77,10 +77,22 @@ def load_for(rows: int, parts: int = 0) -> None:
 
 
 def _cached() -> bool:
-    """Whether the cache on disk has compiled kernels, perhaps of another version."""
+    """Whether the cache on disk has kernels of all modules, as they are now."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     folders = [Path(named)] if named else [_PACKAGE, Path(os.path.expanduser("~/.cache/numba"))]
-    return any(next(folder.rglob("*_kernels.*.nbi"), None) is not None for folder in folders)
+    found = {tuple(file.name.split("-")[:2]) for folder in folders for file in folder.rglob("*_kernels.*.nbi")}
+    known = {(name.partition(".")[0], digest) for name, digest in (one for one in found if len(one) == 2)}
+    return all(
+        (file.stem, _digest(module)) in known for module, file in _modules() if "@kernel(" in file.read_text("utf-8")
+    )
+
+
+def _modules() -> list[tuple[str, Path]]:
+    """All kernel modules, by name, and their files."""
+    return [
+        (".".join((_PACKAGE.name, *file.relative_to(_PACKAGE).with_suffix("").parts)), file)
+        for file in sorted(_PACKAGE.rglob("*_kernels.py"))
+    ]
 
 
 def kernels(module: str) -> Any:
