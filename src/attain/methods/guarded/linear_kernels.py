@@ -6,16 +6,14 @@ import numpy as np
 
 from attain.core.compiled import lean
 from attain.methods.guarded.compiled_round import Score
-from attain.models.structure.score_kernels import state_of
-from attain.models.structure.states import NUMBER
+from attain.models.structure.score_kernels import term_of
 
 
 @lean
 def linear_term(cell: float, j: int, score: Score) -> float:
     """What a cell adds to the sum of a linear model; NaN where only the model itself knows."""
     numeric, first, codes, _ = score.states
-    state = state_of(cell, j, numeric, first, codes)
-    return score.terms[state] if state >= 0 else cell * score.slopes[j] if state == NUMBER else np.nan
+    return term_of(cell, j, score.slopes, score.terms, numeric, first, codes)
 
 
 @lean

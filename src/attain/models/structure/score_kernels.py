@@ -33,6 +33,21 @@ def state_of(cell: float, j: int, numeric: np.ndarray, first: np.ndarray, codes:
     return UNKNOWN
 
 
+@lean
+def term_of(
+    cell: float,
+    j: int,
+    slopes: np.ndarray,
+    terms: np.ndarray,
+    numeric: np.ndarray,
+    first: np.ndarray,
+    codes: np.ndarray,
+) -> float:
+    """What a cell adds to a `CellSum`; NaN where its state is unknown or not taken."""
+    state = state_of(cell, j, numeric, first, codes)
+    return terms[state] if state >= 0 else cell * slopes[j] if state == NUMBER else np.nan
+
+
 @kernel("f8[::1](f8[:, ::1], f8, f8[::1], f8[::1], b1[::1], i8[::1], f8[::1])")
 def sums(
     rows: np.ndarray,
@@ -48,13 +63,7 @@ def sums(
     for i in range(len(rows)):
         total = constant
         for j in range(rows.shape[1]):
-            state = state_of(rows[i, j], j, numeric, first, codes)
-            if state >= 0:
-                total += terms[state]
-            elif state == NUMBER:
-                total += rows[i, j] * slopes[j]
-            else:
-                total = np.nan
+            total += term_of(rows[i, j], j, slopes, terms, numeric, first, codes)
         result[i] = total
     return result
 
