@@ -171,13 +171,12 @@ class CompiledRound:
         problem, compiled, changes = evaluator.problem, kernels(_KERNELS), evaluator.single_changes
         region, reference, objective = problem.region, evaluator.guard.reference, evaluator.objective
         program = region.book.program
-        if compiled is None or changes is None or program is None or region.schema.clocks:
-            return None
-        if not objective.compilable:
+        if compiled is None or changes is None or region.schema.clocks or not objective.compilable:
             return None
         if not isinstance(problem.goal, Goal) or problem.slack is not None or problem.price != 1:
             return None
         assert evaluator.local_guard is not None
+        assert program is not None
         near = evaluator.local_guard.near(evaluator.limits)
         batch = Batch(
             *(program, region.arrays, objective.arrays, reference.space.for_kernels, near, reference.values),
