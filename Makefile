@@ -4,8 +4,23 @@ PYTHON ?= python3
 VENV   ?= .venv
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
-RECIPE := pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
+RECIPE := pyproject.toml constraints.txt setup.py build_backend.py $(wildcard src/attain/engine/*.p[xy]*)
+
+# Pip keeps to the pinned versions where it installs and where it builds; it reads the second name from version 25.3 on.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+
+comma := ,
+# $(call install,requirement): what pip says is kept in install.log, and shown where it fails.
+define install
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
+	@echo 'Installing $(1) into $(VENV)'
+	@$(PIP) --editable '$(1)' >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; \
+		! grep -q 'ERROR.*ziglang' $(VENV)/install.log || echo 'attain is compiled: install a C compiler, gcc or clang.' >&2; \
+		exit 1; }
+	@touch $@
+endef
 
 CORE  := $(VENV)/.installed-core
 DEV   := $(VENV)/.installed-dev
@@ -19,7 +34,7 @@ LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test test-slow test-all test-lowest test-pythons licences test-browser test-cluster fuzz kill chromium coverage docs rooms schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz kill chromium coverage docs rooms schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -38,28 +53,36 @@ paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets,
 
 # Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
 # fit, so a worker starts with half of them in order and takes over from the other when it is done.
-TESTS := test test-slow test-all test-lowest test-pythons test-browser test-cluster fuzz kill coverage
+TESTS := test check test-sanitized test-lowest test-pythons test-browser test-cluster fuzz kill coverage
 $(TESTS) docs: export JAX_PLATFORMS = cpu
 $(TESTS) docs: export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
 
-# Half of the time of the fast tests is compiling programs that run for milliseconds: they are compiled without
-# optimisation. `make test-slow` and `make test-all` optimise them as users do.
+# Programs that run for milliseconds are compiled without optimisation; `make check` optimises them as users do.
 test coverage: export XLA_FLAGS = --xla_backend_optimization_level=0
-test-slow test-all: export ATTAIN_THOROUGH = 1
 test: $(DEV) ## format, lint, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	@$(BIN)/mypy & types=$$!; $(BIN)/$(PYTEST) -m "not slow"; tests=$$?; wait $$types && exit $$tests
 
-test-slow: $(DEV) ## the slow tests only
-	$(BIN)/$(PYTEST) -m slow
+# The tests of `make test` that draw examples are run again, with many more of them.
+check: export ATTAIN_THOROUGH = 1
+check: $(TORCH) ## all that `make test` leaves out, in at most an hour: what a release must pass besides
+	$(BIN)/$(PYTEST) -m "slow or hypothesis"
+	$(BIN)/$(PYTEST) tests/models/test_torch.py experiments/tests
+	$(MAKE) test-sanitized
+	$(MAKE) test-cluster
+	$(MAKE) fuzz FUZZ="--files 1000"
 
-test-all: $(DEV) $(TORCH) ## every test, with PyTorch installed
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/$(PYTEST)
+# Reads and writes outside of an array, and whatever C leaves undefined, end the run. Only gcc names its libasan so.
+SANITIZED := build/sanitized
+test-sanitized: $(DEV) ## the tests of the engine and of the guarded search, with every access to memory checked (gcc)
+	@command -v gcc >/dev/null || { echo 'gcc is not installed, so the engine is not tested under a sanitizer.'; exit 0; }; set -ex; \
+	rm -rf $(SANITIZED); CC=gcc CFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=all' \
+		$(BIN)/python -m build --outdir $(SANITIZED) .; \
+	$(PIP) --quiet --no-deps --target $(SANITIZED)/lib $(SANITIZED)/*.whl; \
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONPATH=$(SANITIZED)/lib $(BIN)/pytest -p no:faulthandler --capture=sys -m "not slow" tests/engine tests/methods/guarded
 
 test-lowest: $(DEV) ## the fast tests with the lowest versions that pyproject.toml allows
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(LOWEST)
@@ -75,7 +98,7 @@ test-pythons: $(DEV) ## the fast tests with each Python that is supported and in
 		if [ -z "$$found" ]; then echo "Python $$version is not installed, so it is not tested."; missing=1; continue; fi; \
 		echo "Python $$version: $$found"; \
 		$(BIN)/uv venv --quiet --clear --python "$$found" $(VENV)-$$version && \
-		$(BIN)/uv pip install --quiet --python $(VENV)-$$version/bin/python --constraint constraints.txt --editable ".[test]" && \
+		$(BIN)/uv pip install --quiet --python $(VENV)-$$version/bin/python --constraint constraints.txt --build-constraint constraints.txt --editable ".[test]" && \
 		$(VENV)-$$version/bin/$(PYTEST) $(PYTESTARGS) -m "not slow" || exit 1; \
 	done; [ -z "$(STRICT)" ] || exit $$missing
 
@@ -104,6 +127,7 @@ chromium:
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y chromium; \
 		else echo "Chromium is not installed. Install it, or name its program in the environment variable CHROMIUM." >&2; exit 1; fi; }
 
+coverage test-browser test-cluster test-sanitized: export ATTAIN_TEST_SECONDS = inf
 coverage: $(DEV) ## which lines the fast tests do not reach, into htmlcov/
 	$(BIN)/$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
 
@@ -123,8 +147,7 @@ build: $(DEV) ## the wheel and its bill of materials, installed into an empty en
 	@set -e; place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; wheel=$$(ls "$(CURDIR)"/dist/*.whl); \
 	$(PYTHON) -m venv "$$place/venv"; \
 	for extra in "" "[autoencoders]"; do \
-		"$$place/venv/bin/python" -m pip install --disable-pip-version-check --quiet \
-			--constraint constraints.txt "$$wheel$$extra"; \
+		"$$place/venv/bin/python" -m pip install --disable-pip-version-check --quiet "$$wheel$$extra"; \
 		(cd "$$place" && JAX_COMPILATION_CACHE_DIR="$$place/jax" "$$place/venv/bin/python" "$(CURDIR)/.ci/smoke.py"); \
 	done
 
@@ -137,11 +160,12 @@ BENCH ?= --quick --out bench-quick
 bench: $(EXPERIMENTS) ## every method on German credit, into bench-quick/ (BENCH= for other arguments)
 	$(BIN)/python -m experiments bench $(BENCH)
 
-benchmarks: $(DEV) $(TORCH) ## speed and quality of single parts, into benchmarks/results/
+benchmarks: $(DEV) ## speed and quality of single parts, into benchmarks/results/
 	$(BIN)/python -m benchmarks
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=$(VENV)-%) build dist site htmlcov .coverage paper paper-quick bench-quick .benchmarks .hypothesis
+	rm -f src/attain/engine/*.so
 	rm -rf .jax_cache .docs_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -150,33 +174,25 @@ $(BIN)/python:
 	$(PYTHON) -m venv --clear $(VENV)
 
 $(CORE): $(RECIPE) | $(BIN)/python
-	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
-	$(PIP) --editable .
-	@touch $@
+	$(call install,.)
 
 $(SERVE): $(RECIPE) | $(BIN)/python
-	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
-	$(PIP) --editable ".[serve,report]"
-	@touch $(CORE) $@
-
-$(DEV): $(RECIPE) | $(BIN)/python
-	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
-	$(PIP) --editable ".[dev]"
-	@touch $(CORE) $(EXPERIMENTS) $(SERVE) $@
+	$(call install,.[serve$(comma)report])
+	@touch $(CORE)
 
 $(EXPERIMENTS): $(RECIPE) | $(BIN)/python
-	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
-	$(PIP) --editable ".[experiments]"
-	@touch $(CORE) $@
+	$(call install,.[experiments])
+	@touch $(CORE)
+
+$(DEV): $(RECIPE) | $(BIN)/python
+	$(call install,.[dev])
+	@touch $(CORE) $(EXPERIMENTS) $(SERVE)
 
 $(BROWSER): $(DEV)
-	$(PIP) --editable ".[dev,browser]"
-	@touch $@
+	$(call install,.[dev$(comma)browser])
 
 $(CLUSTER): $(DEV)
-	$(PIP) --editable ".[dev,cluster]"
-	@touch $@
+	$(call install,.[dev$(comma)cluster])
 
 $(TORCH): $(DEV)
-	$(PIP) --editable ".[dev,torch]"
-	@touch $@
+	$(call install,.[dev$(comma)torch])

@@ -7,6 +7,7 @@ import importlib.util
 import subprocess
 import sys
 import sysconfig
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
@@ -19,17 +20,23 @@ from sklearn.preprocessing import OneHotEncoder
 
 import attain
 
-SCHEMAS = [f"attain/datasets/{name}.toml" for name in ("adult", "compas", "german", "gmsc", "heloc")]
-NEEDED = {"attain/py.typed", "attain/methods/citations.bib", "attain/datasets/german.csv", *SCHEMAS}
+NEEDED = {
+    "attain/py.typed",
+    "attain/methods/citations.bib",
+    "attain/datasets/german.csv",
+    "attain/datasets/german.toml",
+}
 
 
 def check_files() -> None:
     """The wheel has the files that the package reads, and nothing but the package."""
     shipped = {str(path) for path in files("attain") or ()}
     assert shipped >= NEEDED, f"the wheel lacks {sorted(NEEDED - shipped)}"
+    suffixes = tuple(EXTENSION_SUFFIXES)
     strange = {name for name in shipped if not name.startswith(("attain/", "attain-", "../"))}
     assert not strange, f"the wheel has files outside the package: {sorted(strange)}"
-    assert Path(attain.__file__).is_relative_to(sysconfig.get_path("purelib")), attain.__file__
+    assert any(name.startswith("attain/engine/") and name.endswith(suffixes) for name in shipped), "no compiled engine"
+    assert Path(attain.__file__).is_relative_to(sysconfig.get_path("platlib")), attain.__file__
     assert importlib.util.find_spec("experiments") is None
 
 

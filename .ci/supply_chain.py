@@ -1,7 +1,7 @@
 """What an installed attain brings with it: `licences` checks them, `sbom` writes them as a CycloneDX file.
 
     python .ci/supply_chain.py licences
-    python .ci/supply_chain.py sbom dist/attain-0.1.0-py3-none-any.whl
+    python .ci/supply_chain.py sbom dist/attain-0.1.0-cp311-cp311-linux_x86_64.whl
 
 Both read the metadata of installed distributions, from attain along its requirements, extras for users included. What
 is not installed is named, and is not in the file. The same environment and wheel give the same bytes.

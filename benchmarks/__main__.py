@@ -1,4 +1,7 @@
-"""All benchmarks, one after the other: `python -m benchmarks`."""
+"""The benchmarks that take less than an hour, one after the other: `python -m benchmarks`.
+
+`guarded`, `guarded_peers` and `possible` take longer, `quality` and `ablation` too, and they compare versions.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,17 @@ import subprocess
 import sys
 
 MODULES = (
-    "training",
-    "training_bounds",
-    "density",
-    "densities",
+    "person",
+    "scale",
+    "limits",
+    "service",
+    "laws",
+    "latent_rules",
     "family",
     "capacity",
-    "recovery",
-    "scaling",
-    "growth",
-    "scale",
-    "first_answers",
-    "laws",
-    "faithfulness",
-    "search",
-    "latent_rules",
-    "methods",
-    "limits",
-    "knapsack",
-    "months",
-    "advice",
-    "person",
-    "locking",
-    "classifiers",
-    "kernels",
-    "fixed_costs",
-    "slack",
-    "importance",
-    "reports",
-    "service",
-    "recorded_answers",
     "privacy",
     "promises",
+    "recorded_answers",
 )
 
 

@@ -1,7 +1,7 @@
-"""How large an autoencoder to search: `python -m benchmarks.capacity`.
+"""The capacity card: `python -m benchmarks.capacity`.
 
-The whole capacity card of `attain.metrics.capacity`, on German credit and HELOC (the paper's version): 80 % of the rows
-train each network, the others give the bound, the judge and the laws, and the first 40 people whom a logistic
+The whole capacity card of `experiments.research.capacity`, on German credit and HELOC (the paper's version): 80 % of
+the rows train each network, the others give the bound, the judge and the laws, and the first 40 people whom a logistic
 regression refuses are explained.
 """
 
@@ -17,11 +17,13 @@ from threadpoolctl import threadpool_limits
 from attain.core.drawing import written
 from attain.density import CHVAE
 from attain.methods import CCHVAE
-from attain.metrics import Capacity, capacity, certified_distance, nearest_distance
+from attain.metrics import nearest_distance
 from attain.population.reference import Reference
 from attain.tables import Table
 from benchmarks import report
 from benchmarks.tasks import paper_task
+from experiments.research.autoencoder_certificate import certified_distance
+from experiments.research.capacity import Capacity, capacity
 
 SPLIT, PEOPLE = 7, 40
 DATA = ("German", "HELOC")
@@ -80,8 +82,7 @@ def main() -> None:
     given = parser.parse_args()
     with threadpool_limits(1):
         parts = [*(section(name) for name in given.data), certificate()]
-    text = "\n\n".join([(__doc__ or "").split("\n", 2)[2].strip(), *parts])
-    report.write("capacity", "The capacity card", "python -m benchmarks.capacity", text)
+    report.write(__doc__, *parts)
 
 
 if __name__ == "__main__":

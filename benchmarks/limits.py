@@ -1,23 +1,23 @@
-"""CPU seconds a person of every method as tables grow: `python -m benchmarks.limits`.
+"""CPU time of every method as tables grow: `python -m benchmarks.limits`.
 
 All methods on made-up tables of 5 to 500 columns, 2 to 1,000 levels a column, and 0 to 200 rules: numbers with steps,
 special codes and missing cells, levels with transitions, derived columns, and rules of five kinds. 1,000 training rows,
 a logistic regression or, for Feature Tweaking, a forest of 30 trees; “function” is the same classifier as a function,
-which no method can look into. One thread; kernels are in use where `explain` puts them to use, and are compiled before.
-What is learned from the training rows (`fit`) and about the model (the first call) is counted apart, and so are the
-seconds that the classifier itself takes to answer: a call to scikit-learn's encoders of 300 columns with 1,000 levels
-takes a third of a second. Laws and the autoencoder, with 64 hidden units, are found once for all methods of a table:
-they are not part of `fit`; what rests on the autoencoder learns from 200 rows. Each person has two seconds, by a clock
-that shows CPU time; solvers stop by the wall's.
+which no method can look into. One thread. What is learned from the training rows (`fit`) and about the model (the first
+call) is counted apart, and so are the seconds that the classifier itself takes to answer: a call to scikit-learn's
+encoders of 300 columns with 1,000 levels takes a third of a second. Laws and the autoencoder, with 64 hidden units, are
+found once for all methods of a table: they are not part of `fit`; what rests on the autoencoder learns from 200 rows.
+Each person has two seconds, by a clock that shows CPU time; solvers stop by the wall's.
+
+CPU seconds a person, the mean of 2 in one call. In brackets, where it is more than 1: without the seconds of the
+classifier itself. Bold: more than 1 even so. T: somebody's 2 seconds were spent. –: not measured. Columns are levels /
+rules.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -26,8 +26,6 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-
-from benchmarks.fixed_costs import ROOT, THREADS
 
 COLUMNS, LEVELS, RULES = (5, 20, 100, 500), (2, 50, 1_000), (0, 20, 200)
 ROWS, PEOPLE = 1_000, 2
@@ -194,15 +192,13 @@ class Stopwatch:
 
 def classifier_stopwatch() -> Stopwatch:
     """Counts the seconds that models take to answer or encode, without those of writing rows in the form they take."""
-    from attain.methods.search import clock
-    from attain.models import Goal, Model
+    from attain.methods.search import deadline
     from attain.models.reader import Reader
     from attain.models.structure.encoding import Preprocessing
 
-    clock.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
-    Goal.allow = lambda self, seconds: None  # type: ignore[method-assign]
+    deadline.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
     watch = Stopwatch()
-    Model.ask = watch.around(Model.ask)  # type: ignore[method-assign]
+    Reader.read = watch.around(Reader.read)  # type: ignore[method-assign]
     Reader.batch = watch.around(Reader.batch, -1.0)  # type: ignore[method-assign]
     Preprocessing.inputs = watch.around(Preprocessing.inputs)  # type: ignore[method-assign]
     return watch
@@ -241,11 +237,9 @@ def measured(world: World, line: Line, models: dict[str, Any], autoencoder: Any,
     }
 
 
-def cells(columns: int, levels: int, rules: int, wanted: list[str]) -> None:
-    """Measures some lines on one table; prints a JSON object for each."""
+def cells(columns: int, levels: int, rules: int, wanted: list[str]) -> dict[str, dict[str, float]]:
+    """The figures of some lines on one table."""
     from functools import cache
-
-    from attain.models.watch import SlowModelError
 
     world = World(columns, levels, rules)
 
@@ -259,22 +253,11 @@ def cells(columns: int, levels: int, rules: int, wanted: list[str]) -> None:
 
     models = {"linear": world.model("linear")}
     models["function"] = models["linear"].predict_proba
-    watch = classifier_stopwatch()
+    watch, found = classifier_stopwatch(), {}
     for line in LINES:
-        if line.name not in wanted:
-            continue
-        try:
-            figures = measured(world, line, models, autoencoder, watch)
-        except SlowModelError as error:  # by the wall's clock: other programs were busy
-            print(f"{line.name} not measured: {error}", file=sys.stderr, flush=True)
-        else:
-            print(json.dumps({"line": line.name, **figures}), flush=True)
-
-
-def corners_first(table: tuple[int, int, int]) -> tuple[int, ...]:
-    """Corners of the grid, then its edges, faces and inside; of each, small tables first."""
-    inside = sum(number not in (of[0], of[-1]) for number, of in zip(table, (COLUMNS, LEVELS, RULES), strict=True))
-    return (inside, *table)
+        if line.name in wanted:
+            found[line.name] = measured(world, line, models, autoencoder, watch)
+    return found
 
 
 def shown(figures: dict[str, float] | None) -> str:
@@ -302,19 +285,14 @@ def write(found: dict[str, dict[str, float]]) -> None:
     """The table of what was measured."""
     from benchmarks import report
 
-    parts = [
-        f"CPU seconds a person, the mean of {PEOPLE} in one call; one thread, {ROWS:,} training rows. In brackets, "
-        f"where it is more than {LIMIT:g}: without the seconds of the classifier itself. Bold: more than {LIMIT:g} "
-        f"even so. T: somebody's {TIMEOUT:g} seconds were spent. –: not measured. Columns are levels / rules."
-    ]
     over = sum(figures["person"] > LIMIT for figures in found.values())
     own = sum(figures["person"] - figures["classifier"] > LIMIT for figures in found.values())
     late = sum(figures["late"] > 0 for figures in found.values())
     cases = len(LINES) * len(COLUMNS) * len(LEVELS) * len(RULES)
-    parts.append(
+    parts = [
         f"{len(found)} of {cases} cells measured: {over} above a second, {own} without the classifier; {late} with "
         "somebody without time."
-    )
+    ]
     for columns in (number for number in COLUMNS if any(key.startswith(f"({number},") for key in found)):
         kinds = list(product(LEVELS, RULES))
         lines = [
@@ -324,8 +302,7 @@ def write(found: dict[str, dict[str, float]]) -> None:
         parts.append(f"## {columns} columns\n\n{report.table(header, lines)}")
         fixed = [(line.name, *(once(found.get(f"{(columns, *kind)} {line.name}")) for kind in kinds)) for line in LINES]
         parts.append(f"Seconds of `fit` + the first call + the classifier in it:\n\n{report.table(header, fixed)}")
-    title = "CPU time of every method as tables grow"
-    report.write("limits", title, "python -m benchmarks.limits", "\n\n".join(parts))
+    report.write(__doc__, *parts)
 
 
 def main() -> None:
@@ -337,33 +314,20 @@ def main() -> None:
     parser.add_argument("--columns", type=int, nargs="*", default=COLUMNS)
     parser.add_argument("--levels", type=int, nargs="*", default=LEVELS)
     parser.add_argument("--rules", type=int, nargs="*", default=RULES)
-    parser.add_argument("--most", type=int, help="how many tables to measure, corners of the grid first")
     parser.add_argument("--cells", type=int, nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    from attain.core.compiled import compile_beside
-
     if given.cells:
-        cells(*given.cells, given.lines)
+        print(json.dumps(cells(*given.cells, given.lines)))
         return
+    from benchmarks.harness import alone
+
     found: dict[str, dict[str, float]] = json.loads(given.keep.read_text()) if given.keep.exists() else {}
-    compile_beside()
-    here = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore", **dict.fromkeys(THREADS, "1")}
-    tables = sorted(product(given.columns, given.levels, given.rules), key=corners_first)
-    for table in tables[: given.most]:
+    for table in product(given.columns, given.levels, given.rules):
         names = [name for name in given.lines if f"{table} {name}" not in found]
-        if not names:
-            continue
-        command = [sys.executable, "-m", "benchmarks.limits", "--cells", *map(str, table), "--lines", *names]
-        with subprocess.Popen(command, env=here, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for text in filter(lambda text: text.startswith("{"), process.stdout):  # HiGHS may print lines of its own
-                figures = json.loads(text)
-                name = figures.pop("line")
-                found[f"{table} {name}"] = figures
-                given.keep.write_text(json.dumps(found, indent=1))
-                print(table, name, figures, flush=True)
-        if process.returncode:
-            print(f"{' '.join(command)} ended with {process.returncode}", flush=True)
+        if names:
+            figures = alone("limits", "--cells", *table, "--lines", *names)
+            found |= {f"{table} {name}": each for name, each in figures.items()}
+            given.keep.write_text(json.dumps(found, indent=1))
     write(found)
 
 

@@ -1,198 +1,165 @@
-"""CPU milliseconds a person of the guarded search: `python -m benchmarks.person`.
+"""CPU time of the guarded search beside other versions: `python -m benchmarks.person`.
 
-Many people in one call, and one person in a call, after a first call; beside an earlier commit, whose files the command
-checks out into a temporary folder. Every cell is measured in a process of its own, first the earlier commit's, then
-this one's, with kernels in use. One thread. The earlier commit has no `Guarded`: there it is
-`CCHVAE(schema, refine="guarded")`, with an autoencoder, as its default was.
+CPU time on one thread, children included, of processes that have just started, with nothing warmed up: a saved
+explainer and a model are loaded, and asked. The model is fitted once, and the same for every version; fitting is not
+counted. People are refused ones.
+
+- 200 people in a call: milliseconds of each in the first call of a process, with all that is learned about the model,
+  and in brackets in the same call again.
+- One person alone: the median of 15 people after a first one, without the time of the model itself, and in brackets
+  with it.
+- The first answer: seconds from importing the package to the answer about one person, beyond loading pandas, people and
+  model.
+- The service is the demonstration's, client and server on two cores. New options are what the page asks for after a
+  feature was locked: five cards, then their details.
+- Threads: how many times as many people two threads answer as one, in calls of ten. This is wall time, so that it needs
+  a quiet machine.
+
+✗ marks a target that is missed. Memory may be 5 % above that of the version named last.
+
+    python -m benchmarks.person --beside ef07078 --beside COMMIT
+    python -m benchmarks.person --beside FOLDER --cells "HELOC/*" service --people 20      # writes nothing
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
+import math
 import tempfile
-import time
-from itertools import product
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.fixed_costs import ROOT, THREADS
+import numpy as np
 
-COMMIT = "5a0a298"
-PEOPLE, CALLS, REPEATS = 100, 15, 4
-CASES = (
-    ("HELOC", None),
-    ("GMSC", 6_000),
-    ("GMSC", None),
-    ("Adult", 20_000),
-    ("80 columns", 10_000),
-)
-"""Data sets, and how many of their rows are for training."""
-NOT_BEFORE = (("GMSC", None), ("80 columns", 10_000))
-"""Cases that the earlier commit would take most of an hour for, to train its autoencoder and to search."""
-TARGETS = {"linear": (1, 3), "boosting": (5, 8)}
-"""Milliseconds a person in one call of many: at up to some 5,000 real people, and at 10⁵."""
-WIDE, ALONE = 10, 20
-"""Milliseconds a person at 80 columns, and of one person in a call."""
-MODELS = {"linear": "logistic regression", "boosting": "100 boosted trees"}
+from benchmarks import harness, report
+from benchmarks.tasks import ALL, hand_over
+from experiments.bench.classifiers import CLASSIFIERS
+
+EARLIER = "ef07078"
+PEOPLE = 200
+LINEAR, BOOSTING, FOREST = "logistic regression", "gradient boosting", "random forest"
+ALONE, FIRST, CARDS, PER_SECOND, THREADS = 8, 1.2, 0.2, 20, 1.7
+SERVICE, THREADED = "service", "HELOC"
 
 
-def wide(rows: int) -> Any:
-    """Made-up data: 60 numbers and 20 levels with few common causes, five of them immutable, and a label."""
-    from types import SimpleNamespace
+class Case(NamedTuple):
+    """A data set, how many of its rows train, and by classifier the most milliseconds a person in a call of 200."""
 
-    import numpy as np
-    import pandas as pd
-
-    from attain import Schema
-
-    random = np.random.default_rng(0)
-    causes = random.normal(size=(rows, 8))
-    numbers = causes @ random.normal(size=(8, 80)) + random.normal(size=(rows, 80))
-    X = pd.DataFrame({f"x{j}": numbers[:, j].round(2) for j in range(60)})
-    for j in range(60, 80):
-        X[f"x{j}"] = pd.cut(numbers[:, j], [-np.inf, -2, 0, 2, np.inf], labels=["a", "b", "c", "d"]).astype(str)
-    score = numbers[:, :20] @ random.normal(size=20) + 2 * random.normal(size=rows)
-    y = pd.Series(np.where(score > np.quantile(score, 0.6), "yes", "no"))
-    immutable = [f"x{j}" for j in (0, 1, 2, 60, 61)]
-    return SimpleNamespace(X=X, y=y, schema=Schema.infer(X, immutable=immutable), desired="yes")
+    data: str
+    rows: int | None
+    targets: Mapping[str, float]
 
 
-def task(name: str, rows: int | None, kind: str) -> tuple[Any, Any, Any]:
-    """A data set, its training rows, and a classifier fitted on them."""
-    from sklearn.compose import make_column_selector, make_column_transformer
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+CASES = {
+    "HELOC": Case("HELOC", 5_700, {LINEAR: 2, BOOSTING: 3.5}),
+    "GMSC": Case("GMSC", 2_160, {LINEAR: 2, BOOSTING: 3.5}),
+    "Adult": Case("Adult", 15_100, {LINEAR: 2, BOOSTING: 3.5}),
+    "GMSC, all rows": Case("GMSC", None, {LINEAR: 4, BOOSTING: 7}),
+    "breast cancer": Case("breast cancer", None, {BOOSTING: 10, FOREST: 15}),
+    "80 columns": Case("80 columns", 5_800, {LINEAR: 12, BOOSTING: 12}),
+}
+"""The first three and the last have some 2,000 real people of the desired class, the fourth has 10⁵."""
+CELLS = {f"{name}/{kind}": (case, kind) for name, case in CASES.items() for kind in case.targets}
 
-    from attain import datasets
 
-    loaders = {
-        "HELOC": lambda: datasets.load_heloc(version="paper"),
-        "GMSC": lambda: datasets.load_gmsc(version="paper"),
-        "Adult": datasets.load_adult,
-        "80 columns": lambda: wide(10_000),
+def measured(cell: str, people: int, sources: Sequence[Path]) -> tuple[int, list[dict[str, float]]]:
+    """How many real people of the desired class there are, and the figures of each version."""
+    case, kind = CELLS[cell]
+    data = ALL[case.data]()
+    X = data.X if case.rows is None else data.X.sample(case.rows, random_state=0)
+    labels = (data.y.loc[X.index] == data.desired).to_numpy(dtype=np.int64)
+    model = CLASSIFIERS[kind](data.schema, 0)
+    if kind == FOREST:
+        model.set_params(randomforestclassifier__max_depth=None)
+    model.fit(X, labels)
+    real = len(X[(model.predict(X) == 1) & (labels == 1)].drop_duplicates())
+    refused = data.X[model.predict(data.X) != 1].iloc[:people]
+    asked = ("fit", "first", "together", *(["threads"] if cell.split("/")[0] == THREADED else []))
+    with tempfile.TemporaryDirectory() as place:
+        hand_over(Path(place), data.schema, X, labels, refused, model)
+        figures = []
+        for number, source in enumerate(sources):
+            found: dict[str, float] = {}
+            for what in asked:
+                found |= harness.alone("versions", what, place, number, source=source)
+            figures.append(found)
+    return real, figures
+
+
+def line(figures: Sequence[Mapping[str, float]], name: str, target: float, digits: int, beside: str = "") -> list[str]:
+    """The target and a figure of each version; a larger one is better of those that are counted per second or core."""
+    more = name in ("per_second", "threads")
+    shown = [f"{one[name]:.{digits}f}" + (f" ({one[beside]:.{digits}f})" if beside else "") for one in figures]
+    now = figures[-1][name]
+    if now < target if more else now > target:
+        shown[-1] += " ✗"
+    aim = "" if math.isinf(target) else f"{'≥' if more else '≤'} {target:g}"
+    return [aim, *shown]
+
+
+def tables(found: Mapping[str, tuple[int, list[dict[str, float]]]], names: Sequence[str]) -> list[str]:
+    """A table for each question that all cells are asked, and one of threads."""
+
+    def rows(name: str, targets: Mapping[str, float], digits: int, beside: str = "") -> list[list[str]]:
+        return [
+            [*cell.split("/"), f"{real:,}", *line(figures, name, targets[cell], digits, beside)]
+            for cell, (real, figures) in found.items()
+            if all(name in one for one in figures)
+        ]
+
+    def same(value: float) -> dict[str, float]:
+        return dict.fromkeys(found, value)
+
+    together = {cell: CELLS[cell][0].targets[CELLS[cell][1]] for cell in found}
+    before = {cell: round(1.05 * figures[-2]["memory"]) for cell, (_, figures) in found.items()}
+    header = ("data", "classifier", "real people", "target", *names)
+    parts = {
+        f"{PEOPLE} people in a call, ms each (again)": rows("together", together, 1, "again"),
+        "One person alone, ms (with the model)": rows("alone", same(ALONE), 1, "whole"),
+        "Import and first answer, s": rows("first", same(FIRST), 2),
+        "Peak memory, MB": rows("memory", before, 0),
+        "Answered, share": rows("found", same(math.inf), 3),
+        "Two threads to one": rows("threads", same(THREADS), 2),
+        "Fitting, s": rows("fit", same(math.inf), 1),
     }
-    data = loaders[name]()
-    X = data.X if rows is None or rows >= len(data.X) else data.X.sample(rows, random_state=0)
-    numbers, others = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
-    levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    if kind == "linear":
-        classifier, scaler = LogisticRegression(max_iter=1000), make_pipeline(SimpleImputer(), StandardScaler())
-    else:
-        classifier, scaler = HistGradientBoostingClassifier(max_iter=100, random_state=0), "passthrough"
-    encoder = make_column_transformer((scaler, numbers), (levels, others))
-    return data, X, make_pipeline(encoder, classifier).fit(X, data.y.loc[X.index])
+    return [f"## {title}\n\n{report.table(header, lines)}" for title, lines in parts.items() if lines]
 
 
-def guarded(schema: Any) -> Any:
-    """The guarded search with its defaults."""
-    import attain
-
-    if hasattr(attain, "Guarded"):
-        return attain.Guarded(schema, figures=False)
-    return attain.CCHVAE(schema, refine="guarded", figures=False)
-
-
-def cell(name: str, rows: int | None, kind: str) -> dict[str, float]:
-    """The milliseconds of a person, in one call of many and alone; how many real people there are, and answers."""
-    import numpy as np
-
-    data, X, model = task(name, rows, kind)
-    people = data.X[model.predict(data.X) != data.desired].iloc[: PEOPLE + CALLS]
-    explainer = guarded(data.schema).fit(X, data.y.loc[X.index])
-    if hasattr(explainer, "warm_up"):
-        explainer.warm_up()
-    explainer.explain(model, people.iloc[:2], target=data.desired)
-    result = explainer.explain(model, people.iloc[:PEOPLE], target=data.desired)
-
-    def least(some: Any) -> float:
-        taken = []
-        for _ in range(REPEATS):
-            started = time.process_time()
-            explainer.explain(model, some, target=data.desired)
-            taken.append(time.process_time() - started)
-        return min(taken)
-
-    together = least(people.iloc[:PEOPLE])
-    alone = [least(people.iloc[[i]]) for i in range(PEOPLE, len(people))]
-    return {
-        "together": 1000 * together / len(result),
-        "alone": 1000 * float(np.median(alone)),
-        "found": float(result.found.mean()),
-        "real": len(explainer.reference(model, data.desired)),
-    }
-
-
-def measured(source: Path, name: str, rows: int | None, kind: str) -> dict[str, float]:
-    """What a process prints that imports the package from this folder."""
-    here = {**os.environ, "PYTHONPATH": str(source), "JAX_PLATFORMS": "cpu", **dict.fromkeys(THREADS, "1")}
-    command = [sys.executable, "-m", "benchmarks.person", "--cell", name, str(rows or 0), kind]
-    done = subprocess.run(command, env=here, cwd=ROOT, check=True, stdout=subprocess.PIPE)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def line(case: tuple[str, int | None], kind: str, old: dict[str, float] | None, new: dict[str, float]) -> list[str]:
-    """A line of the table; `old` is None where the earlier commit was not measured."""
-    name = case[0]
-    target = WIDE if name == "80 columns" else TARGETS[kind][new["real"] > 50_000]
-    cells = [name, MODELS[kind], f"{new['real']:,.0f}"]
-    cells += ["–" if old is None else f"{old['found']:.0%}", f"{new['found']:.0%}"]
-    for part, aim in (("together", target), ("alone", ALONE)):
-        before, factor = ("–", "–") if old is None else (f"{old[part]:.1f}", f"{old[part] / new[part]:.0f}")
-        cells += [before, f"{new[part]:.1f}", factor, str(aim), "yes" if new[part] <= aim else "no"]
-    return cells
-
-
-def compare(commit: str, keep: Path) -> None:
-    """Measures everything, but for what was kept by a run that was interrupted, and writes the table."""
-    from benchmarks import report
-    from benchmarks.earlier import checked_out
-
-    kept, lines = json.loads(keep.read_text()) if keep.exists() else {}, []
-    with checked_out(commit) as tree:
-        for case, kind in product(CASES, MODELS):
-            for when, source in ((commit, tree / "src"), ("now", ROOT / "src")):
-                name = f"{when} {case[0]} {case[1]} {kind}"
-                if when == "now" or commit != COMMIT or case not in NOT_BEFORE:
-                    kept[name] = kept.get(name) or measured(source, *case, kind)
-                    keep.write_text(json.dumps(kept, indent=1))
-            cell_name = f"{case[0]} {case[1]} {kind}"
-            lines.append(line(case, kind, kept.get(f"{commit} {cell_name}"), kept[f"now {cell_name}"]))
-            print(lines[-1], flush=True)
-    keep.unlink()
-    header = (
-        "data", "classifier", "real people", "found before", "found now",
-        *(f"{part} {what}" for part in ("together", "alone") for what in ("before", "now", "factor", "target", "met")),
-    )  # fmt: skip
-    body = (
-        f"Before: commit {commit}. CPU milliseconds a person, one thread: {PEOPLE} people together in one call, and "
-        f"the median of {CALLS} people alone in a call each, after `warm_up`. Of {REPEATS} calls each the least: the "
-        "machine is shared. Fitting is not counted. A dash: not measured.\n\n"
-    )
-    command = "python -m benchmarks.person"
-    report.write("person", "CPU time of the guarded search", command, body + report.table(header, lines))
+def service(sources: Sequence[Path], names: Sequence[str]) -> str:
+    """What the service takes for new options, and how many new questions it answers a second."""
+    figures: list[dict[str, Any]] = [harness.alone("service", "--brief", source=source) for source in sources]
+    lines = [
+        ["new options on the page, CPU s", *line(figures, "page", CARDS, 3)],
+        ["of these the five cards, CPU s", *line(figures, "cards", math.inf, 3)],
+        ["new questions a second", *line(figures, "per_second", PER_SECOND, 1)],
+        ["questions without an answer", *line(figures, "lost", 0, 0)],
+    ]
+    return f"## The service\n\n{report.table(('question', 'target', *names), lines)}"
 
 
 def main() -> None:
-    """Measures one cell, or all of them beside the earlier commit."""
+    """Measures every cell beside other versions, and writes the tables if all were measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--commit", default=COMMIT, help="the commit to compare with")
-    kept = Path(tempfile.gettempdir()) / "attain-person.json"
-    parser.add_argument("--keep", type=Path, default=kept, help="where cells are kept until all are measured")
-    parser.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--beside", action="append", help="a commit, or the folder of a checkout; repeatable")
+    parser.add_argument("--cells", nargs="+", default=["*"], help="patterns of DATA/CLASSIFIER, or service")
+    parser.add_argument("--people", type=int, default=PEOPLE, help="people in a call")
     given = parser.parse_args()
-    if given.cell:
-        name, rows, kind = given.cell
-        print(json.dumps(cell(name, int(rows) or None, kind)))
+    warnings.simplefilter("ignore")
+    beside = given.beside or [EARLIER]
+    names = [*(Path(commit).name for commit in beside), "now"]
+    chosen = [cell for cell in (*CELLS, SERVICE) if any(fnmatch(cell, pattern) for pattern in given.cells)]
+    with ExitStack() as stack:
+        sources = [*(stack.enter_context(harness.checked_out(commit)) for commit in beside), report.ROOT]
+        found = {cell: measured(cell, given.people, sources) for cell in chosen if cell != SERVICE}
+        parts = tables(found, names) + ([service(sources, names)] if SERVICE in chosen else [])
+    if given.cells == ["*"] and given.people == PEOPLE:
+        report.write(__doc__, *parts)
     else:
-        compare(given.commit, given.keep)
+        print(*parts, sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -1,42 +1,40 @@
-"""Whether answers are possible, not only typical: `python -m benchmarks.possible`.
+"""Answers that break laws of the data: `python -m benchmarks.possible`.
 
-Five data sets, three classifiers and two schemas: `inferred`, the one that `Schema.infer` gives with only the protected
-columns immutable, and `own`, the data set's. Rows are split into three: half of them train the classifier and the
-methods; three tenths are held out, and neither a method nor its laws have seen them: the laws that answers are held
-against, the inliers and ε are theirs; among the last fifth are the rows explained, refused ones, and all of the fifth
-are the real people whose own share of broken laws stands beside that of the answers. German credit is split three
+Five data sets, three classifiers and two schemas: `inferred` from the data with only the protected columns immutable,
+and `own`, the data set's. Half of the rows train the classifier and the methods. Three tenths are held out, and neither
+a method nor its laws have seen them: their laws, their inliers (local outlier factor with 20 neighbours) and their ε.9
+are what answers are measured by. Rows explained are up to 200 refused ones of the last fifth; `real people` are all of
+that fifth, up to 5,000. `breaks a law`: the share of answers that break at least one law found on held-out people;
+`difference`: to real people, in points. `typical` is the guard's own verdict. TS and MS are by the empirical
+distribution function, `midrank TS` by that of the cost, all means over the answers. `laws`: the number that the method
+found on its training rows; `held-out laws`: the number that answers are held against. German credit is split three
 times, and pooled.
 
-The guarded search takes part in three variants: `before` (no laws, cost by the empirical distribution function), `cost`
-(no laws, cost by midranks) and `laws` (its default: both). With boosted trees and the inferred schema there are other
-methods of the package, with and without laws, and other packages where they are installed, with 5,000 training rows
-and 10 seconds of wall time for a row, after which it counts as one without an answer:
+Variants of the guarded search: `before` has no laws, and a cost by the empirical distribution function; `cost` has no
+laws, and a cost by midranks; `laws`, the default, has both. Its targets: at most 0.5 points more answers break a law
+than real people; success, inliers and connectedness at most 1 point below `before`; TS at most 1.15 times that of
+`before`. ✗ marks a target that was missed.
+
+With boosted trees and the inferred schema there are other methods of the package, with and without laws, and other
+packages where they are installed, for 50 rows, with 5,000 training rows and 10 seconds of wall time for a row, after
+which it counts as one without an answer:
 
     pip install dice-ml==0.12 treecf==0.3.2
     pip install --no-deps NICEx==0.2.3
 
-Answers and figures are kept in a file, so that cells can be measured again; `--write` makes the table from it, and
-`--read` prints answers as text. A cell takes one to three CPU minutes.
-
-    python -m benchmarks.possible --jobs 2 --figures possible.npz
-    python -m benchmarks.possible --jobs 2 --figures possible.npz --cells 'HELOC/*' --again
-    python -m benchmarks.possible --jobs 2 --figures possible.npz --measure
-    python -m benchmarks.possible --figures possible.npz --write
-    python -m benchmarks.possible --figures possible.npz --read laws --people 20
+A cell, DATA/SEED/SCHEMA/CLASSIFIER/GROUP, takes one to three CPU minutes; answers and figures are kept in a file.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from multiprocessing import get_context
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -49,7 +47,7 @@ from sklearn.pipeline import make_pipeline
 from attain import Guarded
 from attain import methods as explainers
 from attain.core.errors import MissingExtraError
-from attain.datasets import Dataset, load_adult, load_compas, load_german, load_gmsc, load_heloc
+from attain.datasets import Dataset, load_german
 from attain.density import CHVAE
 from attain.methods.guarded.settings import GuardedSettings
 from attain.metrics import AnswerMatrix, Background, EvaluationContext
@@ -59,10 +57,12 @@ from attain.population.percentiles import total_shift
 from attain.results.status import Typicality
 from attain.schema import Schema
 from attain.tables import Table, unchanged
+from benchmarks import report
 from benchmarks.guarded_peers import cells_of
-from benchmarks.methods import ONE_THREAD
-from experiments import CLASSIFIERS
+from benchmarks.harness import Figures, Kept
+from experiments.bench.classifiers import CLASSIFIERS
 from experiments.bench.methods import OUTSIDE
+from experiments.data import load_adult, load_compas, load_gmsc, load_heloc
 
 
 def midrank_shift(c: EvaluationContext) -> np.ndarray:
@@ -99,12 +99,18 @@ PEOPLE, FEW = 200, 50
 """Rows explained in a cell: by methods of the package, and by other packages."""
 PACKAGE_ROWS, PACKAGE_SECONDS = 5000, 10
 """Training rows of other packages, and their wall time for a row: one of them may draw random rows for ever."""
-SAID = ("ms", "typical", "laws")
-"""What is known about answers without measuring them."""
-MOST_BROKEN = 10
-"""The laws kept for reading that most answers break."""
-MOST_REAL = 5000
-"""The most real people whose own share is measured."""
+MOST_REAL, MOST_MOVED = 5000, 5
+"""The most real people whose own share is measured; the features listed that most answers move."""
+DIFFERENCE, LOST, DEARER = 0.5, 1.0, 1.15
+"""The targets: points above real people's own share, points lost, and the ratio of TS."""
+FURTHER = (
+    *(f"{name}{end}" for name in ("CCHVAE", "GrowingSpheres", "NearestUnlike") for end in (", no laws", "")),
+    *PEERS,
+)
+HEADER = (
+    "variant", "success %", "breaks a law %", "real people %", "difference", "inliers %", "connected %", "typical %",
+    "TS", "midrank TS", "MS", "changes", "CPU ms", "laws", "held-out laws",
+)  # fmt: skip
 
 
 Arrays: TypeAlias = Mapping[str, np.ndarray]
@@ -122,6 +128,11 @@ class Cell(NamedTuple):
     @property
     def key(self) -> str:
         return "/".join(map(str, self))
+
+    @classmethod
+    def of(cls, key: str) -> Cell:
+        data, seed, *others = key.split("/")
+        return cls(data, int(seed), *others)
 
 
 class EcdfCost(Guarded):
@@ -203,12 +214,10 @@ def methods(part: Part, group: str) -> Iterator[tuple[str, Any]]:
             yield f"{method.__name__}{suffix}", method(schema, figures=False, laws=laws)
 
 
-def measured(cell: Cell, people: int, known: Arrays | None = None) -> Arrays:
-    """The figures of one cell: by `METHOD/MEASURE`, one number per explained row; and the answers themselves.
-
-    `known` are figures whose answers are measured again, without a search.
-    """
+def measured(key: str, people: int = PEOPLE) -> Arrays:
+    """The figures of one cell: by `METHOD/MEASURE`, one number per explained row; and the answers themselves."""
     warnings.simplefilter("ignore")
+    cell = Cell.of(key)
     part = Part.of(cell)
     model = part.classifier(cell.model)
     background = Background(
@@ -216,35 +225,18 @@ def measured(cell: Cell, people: int, known: Arrays | None = None) -> Arrays:
         target=part.desired, X_test=part.held_out, y_test=part.y_held_out,
     )  # fmt: skip
     refused = part.asked[model.predict(part.asked) != part.desired]
-    most = len(known["factuals"]) if known else min(people, FEW) if cell.group == PACKAGES else people
-    refused = refused.iloc[:most]
-    own = Table.read(refused, part.schema)
-    assert known is None or unchanged(known["factuals"], own.values).all(), "the answers are for other rows"
-    real = Table.read(part.asked.iloc[:MOST_REAL], part.schema)
-    result: dict[str, np.ndarray] = {
-        "factuals": own.values,
-        **_evaluated(background, real, real.values, "real", (POSSIBLE,)),
-    }
-    result["real/laws"] = np.array([len(background.laws or ())])
-    for name, rows, figures in _searched(cell, part, model, refused) if known is None else _stored(known):
+    refused = refused.iloc[: min(people, FEW) if cell.group == PACKAGES else people]
+    own, real = (Table.read(frame, part.schema) for frame in (refused, part.asked.iloc[:MOST_REAL]))
+    result = {"real/factuals": own.values, "real/laws": np.array([len(background.laws or ())])}
+    result |= _evaluated(background, real, real.values, "real", (POSSIBLE,))
+    for name, explainer in methods(part, cell.group):
+        started = time.perf_counter()
+        rows, figures = (_package_answers if cell.group == PACKAGES else _answers)(explainer, part, model, refused)
+        print(f"{key}, {name}: {time.perf_counter() - started:.0f} s", flush=True)
         usable = _usable(rows, own, model, background.train.layout, part.desired)
         result |= {f"{name}/{key}": values for key, values in {**figures, "answers": usable}.items()}
         result |= _evaluated(background, own, usable, name)
     return result
-
-
-def _searched(cell: Cell, part: Part, model: Any, refused: pd.DataFrame) -> Iterator[tuple[str, np.ndarray, Arrays]]:
-    """Each method's name, its answers (n, d), and what it says about them."""
-    for name, explainer in methods(part, cell.group):
-        started = time.perf_counter()
-        yield name, *(_package_answers if cell.group == PACKAGES else _answers)(explainer, part, model, refused)
-        print(f"{cell.key}, {name}: {time.perf_counter() - started:.0f} s", flush=True)
-
-
-def _stored(known: Arrays) -> Iterator[tuple[str, np.ndarray, Arrays]]:
-    """The same from the file."""
-    for name in [key.removesuffix("/answers") for key in known if key.endswith("/answers")]:
-        yield name, known[f"{name}/answers"], {key: known[f"{name}/{key}"] for key in SAID if f"{name}/{key}" in known}
 
 
 def _answers(explainer: Any, part: Part, model: Any, refused: pd.DataFrame) -> tuple[np.ndarray, Arrays]:
@@ -303,61 +295,86 @@ def _evaluated(background: Background, table: Table, rows: np.ndarray, name: str
     found = unchanged(table.values, rows).all(axis=1) | ~np.isnan(rows).all(axis=1)
     given = AnswerMatrix(table, rows, found, background.goal.target)
     evaluation = background.evaluate(given, measures=measures, resamples=1)
-    broken = evaluation.broken_laws.head(MOST_BROKEN).to_dict("records") if background.laws else []
-    lines = [f"{100 * law['share']:.1f} % ({100 * law['real_share']:.2f} %) {law['law']}" for law in broken]
-    figures = {measure: column.to_numpy(dtype=np.float64) for measure, column in evaluation.frame.items()}
-    return {f"{name}/{key}": values for key, values in {**figures, "broken_laws": np.array(lines)}.items()}
+    return {f"{name}/{measure}": column.to_numpy(np.float64) for measure, column in evaluation.frame.items()}
 
 
-def part_of(known: Arrays, cell: Cell) -> Arrays:
-    """The figures of one cell, by `METHOD/MEASURE`."""
-    head = f"{cell.key}/"
-    return {name.removeprefix(head): values for name, values in known.items() if name.startswith(head)}
+def pooled(kept: Kept, data: str, schema: str, model: str, group: str) -> Figures | None:
+    """The figures of all splits; None where one was not measured."""
+    return kept.of(*(Cell(data, seed, schema, model, group).key for seed in range(SEEDS.get(data, 1))))
 
 
-def _performed(cell: Cell, people: int, known: Arrays | None) -> tuple[Cell, Arrays, float]:
-    started = time.perf_counter()
-    return cell, measured(cell, people, known), time.perf_counter() - started
+def line(figures: Figures, method: str, judged: bool) -> tuple[str, ...]:
+    """A line of the table, with the targets that were missed marked if it is judged."""
+    broken, real = (100 - 100 * figures.mean(whose, "possible") for whose in (method, "real"))
+    shares = ("held_out_inlier_20", "connected_90", "typical")
+    texts = [
+        report.percent(figures.mean(method, "found")),
+        *(report.number(value, 1) for value in (broken, real, broken - real)),
+        *(report.percent(figures.mean(method, measure)) for measure in shares),
+        *(report.number(figures.mean(method, m), 3) for m in ("total_shift", "midrank_shift", "max_shift")),
+        report.number(figures.mean(method, "changed")),
+        *(report.number(figures.mean(*of), 0) for of in ((method, "ms"), (method, "laws"), ("real", "laws"))),
+    ]
+    if judged:
+        lost = {
+            place: 100 * figures.mean(method, measure) < 100 * figures.mean(BEFORE, measure) - LOST
+            for place, measure in ((0, "found"), (4, "held_out_inlier_20"), (5, "connected_90"))
+        }
+        dearer = figures.mean(method, "total_shift") > DEARER * figures.mean(BEFORE, "total_shift")
+        for place, missed in {**lost, 3: broken - real > DIFFERENCE, 7: dearer}.items():
+            texts[place] += " ✗" if missed else ""
+    return method, *texts
+
+
+def moved(figures: Figures, method: str, names: Iterable[str]) -> str:
+    """The features that most answers move, with the percentage of answers that do."""
+    found = figures.get(method, "found") == 1
+    share = (~unchanged(figures.get("real", "factuals")[found], figures.get(method, "answers")[found])).mean(axis=0)
+    most = sorted(zip(-share, names, strict=True), key=lambda pair: pair[0])[:MOST_MOVED]
+    return ", ".join(f"{name} {-100 * less:.0f}" for less, name in most)
+
+
+def tables(kept: Kept) -> Iterator[str]:
+    """A table for each data set and schema, one of other methods and packages, and one of what answers move."""
+    moves: list[tuple[str, ...]] = []
+    for data, schema in product(DATA, (INFERRED, OWN)):
+        lines = []
+        for model in MODELS:
+            figures = pooled(kept, data, schema, model, GUARDED)
+            if figures is None:
+                continue
+            names = Part.of(Cell(data, 0, schema, model, GUARDED)).schema.names
+            for variant in filter(figures.has, (BEFORE, COST, LAWS)):
+                lines.append((model, *line(figures, variant, variant == LAWS)))
+                if schema == INFERRED:
+                    moves.append((data, model, variant, moved(figures, variant, names)))
+        if lines:
+            yield f"## {data}, {schema} schema\n\n" + report.table(("classifier", *HEADER), lines)
+    others = [
+        (data, *line(figures, method, False))
+        for data, group in product(DATA, (OTHERS, PACKAGES))
+        if (figures := pooled(kept, data, INFERRED, MODELS[1], group)) is not None
+        for method in filter(figures.has, FURTHER)
+    ]
+    if others:
+        title = f"## Other methods and packages, inferred schema, {MODELS[1]}"
+        yield f"{title}\n\n{report.table(('data', 'method', *HEADER[1:]), others)}"
+    said = f"The {MOST_MOVED} features that most answers move, inferred schema, with the percentage that move each."
+    shown = report.table(("data", "classifier", "variant", "features"), moves)
+    yield f"## What answers move\n\n{said}\n\n{shown}"
 
 
 def main() -> None:
-    """Measures every cell that the file of figures lacks; writes the table, or prints answers, on request."""
+    """Measures every cell that the file of figures lacks, and writes the tables of all that it has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=1, help="processes, one thread each")
-    parser.add_argument("--people", type=int, default=PEOPLE, help="rows explained in a cell")
-    parser.add_argument("--cells", nargs="*", default=["*"], help="patterns of DATA/SEED/SCHEMA/CLASSIFIER/GROUP")
-    parser.add_argument("--again", action="store_true", help="measure cells again that the file has")
-    parser.add_argument("--measure", action="store_true", help="measure answers that the file has, without a search")
+    parser.add_argument("--cells", nargs="*", default=["*"], help="patterns of cells; none writes the tables only")
     parser.add_argument("--figures", type=Path, default=Path("possible.npz"))
-    parser.add_argument("--write", action="store_true", help="measure nothing, write the table from the figures")
-    parser.add_argument("--read", metavar="METHOD", help="measure nothing, print answers of a method as text")
     given = parser.parse_args()
-    known = dict(np.load(given.figures)) if given.figures.exists() else {}
-    cells = [cell for cell in all_cells() if any(fnmatch(cell.key, pattern) for pattern in given.cells)]
-    if given.write or given.read:
-        from benchmarks import possible_table
-
-        if given.read:
-            possible_table.read(known, cells, given.read, given.people)
-        else:
-            possible_table.write(known)
-        return
-    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "XLA_FLAGS": ONE_THREAD}
-    parts = {cell: part_of(known, cell) for cell in cells}
-    answered = [cell for cell, part in parts.items() if any(key.endswith("/answers") for key in part)]
-    chosen = answered if given.measure else [cell for cell in cells if given.again or cell not in answered]
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        tasks = [pool.submit(_performed, cell, given.people, parts[cell] if given.measure else None) for cell in chosen]
-        for done in as_completed(tasks):
-            try:
-                cell, figures, seconds = done.result()
-            except Exception as error:  # the other cells go on
-                print(f"a cell failed: {type(error).__name__}: {error}", flush=True)
-                continue
-            known = {name: values for name, values in known.items() if not name.startswith(f"{cell.key}/")}
-            known |= {f"{cell.key}/{name}": values for name, values in figures.items()}
-            np.savez_compressed(given.figures, **known)
-            print(f"{cell.key}: {seconds:.0f} s", flush=True)
+    kept = Kept(given.figures)
+    chosen = [cell.key for cell in all_cells() if any(fnmatch(cell.key, pattern) for pattern in given.cells)]
+    kept.measure(chosen, measured, given.jobs)
+    report.write(__doc__, *tables(kept))
 
 
 if __name__ == "__main__":

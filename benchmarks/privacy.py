@@ -1,6 +1,6 @@
-"""What answers reveal about training rows, and what it costs to save an explainer without them.
+"""What answers reveal about training rows: `python -m benchmarks.privacy`.
 
-`python -m benchmarks.privacy`: German credit, HELOC and Give Me Some Credit, up to 6,000 rows of each, half of them for
+German credit, HELOC and Give Me Some Credit, up to 6,000 rows of each, half of them for
 training; a logistic regression; 150 refused people of the other half are explained by each method. Measured are
 
 - copies: the share of answers whose free cells are those of a training row;
@@ -9,19 +9,16 @@ training; a logistic regression; 150 refused people of the other half are explai
 - where the answers of FACE, which are training rows, give members away: that attack on ten splits of German credit
   under a schema by which any change is possible, with all members, and with those only whom no answer copies;
 - a membership attack by questions: the same by the guard's p-value of each record itself;
-- what `save(reference="swapped")` costs: success, shifts, faithfulness to the real people, and how many new real people
-  the guard refuses, who should be at most its rate.
+- how many new real people the guard refuses, who should be at most its rate.
 
 An AUC of .5 is guessing; intervals (95 %) are DeLong's.
 """
 
 from __future__ import annotations
 
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,27 +26,21 @@ import pandas as pd
 from scipy.stats import rankdata
 from sklearn.model_selection import train_test_split
 
-import attain
 from attain import Schema
 from attain import methods as explainers
-from attain.datasets import Dataset, load_german, load_gmsc, load_heloc
+from attain.datasets import Dataset, load_german
 from attain.density import CHVAE
 from attain.metrics import AnswerMatrix, Background
 from attain.metrics.measures import held_out_inlier, inlier
 from attain.population.neighbours import Neighbours
 from attain.tables import Table, desired_labels
 from benchmarks.report import table, write
-from experiments import CLASSIFIERS
+from benchmarks.tasks import DATA
 from experiments.bench.cases import Split
+from experiments.bench.classifiers import CLASSIFIERS
 
-DATA: dict[str, Callable[[], Dataset]] = {
-    "German": load_german,
-    "HELOC": lambda: load_heloc(version="paper"),
-    "GMSC": lambda: load_gmsc(version="paper"),
-}
 ROWS, PEOPLE = 6_000, 150
-SWAPPED = "Guarded, swapped"
-METHODS = ("Guarded", SWAPPED, "NearestUnlike", "FACE", "GrowingSpheres", "HillClimbingLocalSearch", "CCHVAE")
+METHODS = ("Guarded", "NearestUnlike", "FACE", "GrowingSpheres", "HillClimbingLocalSearch", "CCHVAE")
 MEASURES = ("total_shift", "copied_free", "connected_90", inlier(20), held_out_inlier(20))
 
 
@@ -90,13 +81,7 @@ def explainer(task: Task, name: str) -> Any:
         if name == "CCHVAE"
         else {}
     )
-    kind = "Guarded" if name == SWAPPED else name
-    made = getattr(explainers, kind)(schema, figures=False, **options).fit(task.train, task.y_train)
-    if name != SWAPPED:
-        return made
-    with tempfile.TemporaryDirectory() as folder:
-        made.save(Path(folder) / "swapped.attain", reference="swapped")
-        return attain.load(Path(folder) / "swapped.attain")
+    return getattr(explainers, name)(schema, figures=False, **options).fit(task.train, task.y_train)
 
 
 def auc(members: np.ndarray, others: np.ndarray) -> tuple[float, float]:
@@ -144,8 +129,8 @@ def copies_given_away(splits: int = 10) -> str:
 
 def questioned(task: Task, method: Any) -> tuple[tuple[float, float], float, float]:
     """The AUC of the attack by questions with its error, the guard's rate, and the share of new real people refused."""
-    goal = method._request(task.model, task.data.desired, None)
-    guard, (rate, _) = method._guard_context(goal).guard, method._rates
+    guard = method.session(task.model, target=task.data.desired).inspected.guard
+    rate, _ = method._rates
     values = [guard.p_value(guard.score(rows)) for rows in (task.members, task.others)]
     return auc(*values), rate, guard.refused(task.others, rate)
 
@@ -164,12 +149,11 @@ def rows_of(name: str) -> Iterator[tuple[list[str], list[str] | None]]:
         shares = (means[column] for column in ("held_out_inlier_20", "inlier_20", "connected_90", "copied_free"))
         row = [name, method, f"{result.found.mean():.0%}", f"{100 * means['total_shift']:.0f}"]
         row += [*(f"{share:.0%}" for share in shares), said(*risk)]
-        if not hasattr(made, "_guard_context"):
+        if method != "Guarded":
             yield row, None
             continue
         asked, rate, refused = questioned(task, made)
-        kept = f"{len(made.table_):,}"
-        yield row, [name, method, kept, f"{rate:.2f}", f"{refused:.3f}", said(*asked)]
+        yield row, [name, f"{len(made.table_):,}", f"{rate:.2f}", f"{refused:.3f}", said(*asked)]
 
 
 def said(value: float, error: float) -> str:
@@ -177,25 +161,23 @@ def said(value: float, error: float) -> str:
     return f"{value:.3f} [{value - 1.96 * error:.3f}, {value + 1.96 * error:.3f}]"
 
 
-def main(names: Sequence[str] = tuple(DATA)) -> None:
+def main() -> None:
     """Measures all data sets, and writes the tables."""
     warnings.simplefilter("ignore")
     answers, guards = [], []
-    for name in names:
+    for name in ("German", "HELOC", "GMSC"):
         for row, guard in rows_of(name):
             print(*row, flush=True)
             answers.append(row)
             guards += [] if guard is None else [guard]
     of_answers = ("data", "method", "found", "TS", "inlier, held-out", "inlier", "connected at ε90")
-    body = table((*of_answers, "copies of free cells", "AUC of the attack on answers"), answers)
-    header = ("data", "file", "rows in it", "rate", "new real people refused", "AUC of the attack by questions")
+    of_guards = ("data", "rows of Guarded", "rate", "new real people refused", "AUC of the attack by questions")
     write(
-        "privacy",
-        "What answers reveal about training rows",
-        "python -m benchmarks.privacy",
-        f"{__doc__.split('`: ', 1)[1]}\n\n{body}\n\n{table(header, guards)}\n\n"
-        "FACE on ten splits of the same rows of German credit; means, and in brackets their standard errors:\n\n"
-        f"{copies_given_away()}",
+        __doc__,
+        table((*of_answers, "copies of free cells", "AUC of the attack on answers"), answers),
+        table(of_guards, guards),
+        "FACE on ten splits of the same rows of German credit; means, and in brackets their standard errors:",
+        copies_given_away(),
     )
 
 

@@ -1,9 +1,15 @@
-"""The promises, tried on random schemas with all methods: `python -m benchmarks.promises`.
+"""Promises kept on random schemas: `python -m benchmarks.promises`.
 
-Each answer is checked by code that shares nothing with the package's: rules, laws, conditions and derived columns as
-Python functions (`benchmarks.random_schemas`), single columns by `attain.testing.rules`, the decision by the classifier
-itself, about the frame that comes out. What was tried is kept, one line for each schema and method, so that a run that
-was stopped goes on where it was; a call that takes longer than `SECONDS` is interrupted, and what it found is checked.
+Answers of all methods are checked by code that shares nothing with the package's: rules, laws, conditions and derived
+columns as Python functions (`benchmarks.random_schemas`), single columns by `attain.testing.rules`, the decision by the
+classifier itself, about the frame that comes out.
+
+Checked for each answer: the classifier decides as asked about the frame that came out; immutable cells are the same to
+the bit; bounds, steps, directions, ranges, reach, transitions, special codes and missing cells; rules and conditions;
+laws that the person keeps; derived columns; the constraints of the call. For each call: dtypes, statuses, the budget,
+and that people without an answer have their own record. A refusal is an error in a sentence, such as for a classifier
+that a method does not take; a call is interrupted after 30 CPU seconds, and what it found until then is checked. What
+was tried is kept, one line for each schema and method, so that a run that was stopped goes on where it was.
 
     python -m benchmarks.promises --schemas 160 --kept promises.jsonl
 """
@@ -29,8 +35,8 @@ from attain.core.errors import AttainError, Interrupted
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.testing.rules import broken_rules
+from benchmarks import report
 from benchmarks.random_schemas import World, make_world, record
-from benchmarks.report import table, write
 
 METHODS = (
     "Guarded",
@@ -80,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 known.append(line)
             if time.process_time() > given.seconds:
                 break
-    write("promises", "Promises kept on random schemas", "python -m benchmarks.promises", body(known))
+    report.write(__doc__, *body(known))
 
 
 def tried(seed: int, names: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -201,7 +207,7 @@ def _against_constraints(world: World, old: dict[str, Any], new: dict[str, Any],
         yield f"constraint: {counted} changes"
 
 
-def body(known: Sequence[dict[str, Any]]) -> str:
+def body(known: Sequence[dict[str, Any]]) -> tuple[str, str]:
     """The table of all that is kept, one row for each method."""
     rows = []
     for name in (*METHODS, "all"):
@@ -225,15 +231,7 @@ def body(known: Sequence[dict[str, Any]]) -> str:
     header = ("method", "schemas", "people", "answers checked", "failures", "refusals", "interrupted", "CPU s")
     kinds = Counter(what.split(":")[0] for line in known for what in line["complaints"])
     said = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common()) or "none"
-    return (
-        f"{table(header, rows)}\n\nFailures by kind: {said}.\n\n"
-        "Checked for each answer: the classifier decides as asked about the frame that came out; immutable cells are "
-        "the same to the bit; bounds, steps, directions, ranges, reach, transitions, special codes and missing cells; "
-        "rules and conditions; laws that the person keeps; derived columns; the constraints of the call. For each "
-        "call: dtypes, statuses, the budget, and that people without an answer have their own record. A refusal is an "
-        "error in a sentence, such as for a classifier that a method does not take; a call is interrupted after "
-        f"{SECONDS} CPU seconds, and what it found until then is checked."
-    )
+    return report.table(header, rows), f"Failures by kind: {said}."
 
 
 class _limited:

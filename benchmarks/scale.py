@@ -1,17 +1,15 @@
 """Many people in slices: `python -m benchmarks.scale`.
 
 Applicants of GMSC, drawn with replacement from the data set, of whom a logistic regression refuses some. Each run is a
-process of its own with one worker and one thread: CPU seconds, and the peak of its memory.
+process of its own with one worker and one thread: CPU seconds, and the peak of its memory. Target: at most 1,500 MB
+for a million.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,8 +17,6 @@ from typing import Any
 
 PEOPLE = (10**4, 10**5, 10**6)
 METHODS = ("Guarded", "CCHVAE")
-MOST_MEMORY = 1500
-"""MB: the most that a million people may take."""
 
 
 def made(folder: Path, method: str, people: int) -> tuple[Path, Any]:
@@ -59,7 +55,6 @@ def one(method: str, people: int, folder: str) -> dict[str, float]:
     from attain.scale import explain
 
     path, batch = made(Path(folder), method, people)
-    batch.warm_up()
     cpu, wall = time.process_time(), time.perf_counter()
     with tempfile.TemporaryDirectory() as out:
         summary = explain(path, Path(out) / "answers", batch, index="id", workers=1)
@@ -83,29 +78,18 @@ def main() -> None:
         method, people, folder = given.one
         print(json.dumps(one(method, int(people), folder)))
         return
-    from benchmarks import report
+    from benchmarks import harness, report
 
     header = ("method", "people", "needed an answer", "have one", "CPU s", "CPU ms for each answer", "peak, MB")
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for method in given.methods:
             for people in given.people:
-                m = _run(method, people, folder)
+                m = harness.alone("scale", "--one", method, people, folder)
                 each = f"{1000 * m['cpu'] / max(m['asked'], 1):.2f}"
                 counts = (f"{people:,}", f"{m['asked']:,.0f}", f"{m['found']:,.0f}")
                 lines.append((method, *counts, f"{m['cpu']:.0f}", each, f"{m['memory']:.0f}"))
-    command = f"python -m benchmarks.scale --people {' '.join(map(str, given.people))}"
-    body = f"Target: at most {MOST_MEMORY:,} MB for a million.\n\n{report.table(header, lines)}"
-    report.write("scale", "Many people in slices", command, body)
-
-
-def _run(method: str, people: int, folder: str) -> dict[str, float]:
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.scale", "--one", method, str(people), folder]
-    alone = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=alone)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    print(method, people, found, flush=True)
-    return found
+    report.write(__doc__, report.table(header, lines))
 
 
 if __name__ == "__main__":

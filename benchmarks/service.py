@@ -3,7 +3,9 @@
 German credit, gradient boosting, the guarded search; one server process and one client process on loopback, 50
 connections that are kept open. Each connection asks its next question when the last one is answered; an answer that is
 not 200, or none, is lost. The time of the server's processor is read from /proc: on a machine with nothing else to do,
-one connection waits that long.
+one connection waits that long. Server and client share the machine's cores. New questions are about people and numbers
+of options that were not asked before, without details; they take turns on one core, because Python runs one thread at a
+time. The page's cards and their details are asked for over one connection, after a feature was locked.
 """
 
 from __future__ import annotations
@@ -14,18 +16,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
-
-from benchmarks.report import table, write
 
 CONNECTIONS: Final = 50
 TOKEN: Final = "token-of-the-benchmark"
 PORT: Final = 8790
+Answer = TypeVar("Answer")
 
 
 class Load(NamedTuple):
@@ -154,6 +155,19 @@ async def measured(server: int) -> list[Load]:
     ]
 
 
+async def brief(server: int) -> dict[str, float]:
+    """New questions a second, and the processor's seconds for the page's new options; for `benchmarks.person`."""
+    load_of = partial(load, server)
+    await started()
+    people = (await get("/people?decision=refused&limit=500"))["people"]
+    asked = [encoded({"person": one["id"], "n": n, "details": False}) for n in (1, 2, 3) for one in people]
+    await load_of("", "POST", "/explain", asked[:1], 1)  # learns about the model
+    cards, details = await new_options(load_of, people[1:21])
+    new = await load_of("/explain, new", "POST", "/explain", asked[1:101])
+    seconds = {"cards": cards.worked / cards.asked, "page": (cards.worked + details.worked) / cards.asked}
+    return {**seconds, "per_second": new.asked / new.seconds, "lost": cards.lost + details.lost + new.lost}
+
+
 async def new_options(load_of: Any, people: Sequence[dict[str, Any]]) -> list[Load]:
     """What the page asks when somebody locks a feature: five options, then their details; one connection."""
     wishes = [{"person": one["id"], "locked": ["duration"]} for one in people]
@@ -169,13 +183,20 @@ def encoded(question: dict[str, Any]) -> bytes:
     return json.dumps(question).encode()
 
 
-def main() -> None:
-    server = subprocess.Popen([sys.executable, "-m", "benchmarks.service", "--serve"])
+def against_a_server(measure: Callable[[int], Coroutine[Any, Any, Answer]]) -> Answer:
+    """What is measured of a server of its own."""
+    server = subprocess.Popen([sys.executable, __file__, "--serve"])
     try:
-        loads = asyncio.run(measured(server.pid))
+        return asyncio.run(measure(server.pid))
     finally:
         server.terminate()
         server.wait()
+
+
+def main() -> None:
+    from benchmarks import report
+
+    loads = against_a_server(measured)
     meanwhile = next(one for one in loads if "meanwhile" in one.name)
     rows = [
         (
@@ -189,14 +210,14 @@ def main() -> None:
         for one in loads
     ]
     header = ("question", "asked", "lost", "per second", "median, ms", "99th percentile, ms", "processor, ms each")
-    note = (
-        f"{CONNECTIONS} connections at once, unless it says otherwise. Server and client share the machine's cores. "
-        "New questions are about people and numbers of options that were not asked before, without details; they take "
-        "turns on one core, because Python runs one thread at a time. The page's cards and their details are asked for "
-        "over one connection, after a feature was locked."
-    )
-    write("service", "The service under load", "python -m benchmarks.service", f"{table(header, rows)}\n\n{note}")
+    report.write(__doc__, report.table(header, rows))
 
 
 if __name__ == "__main__":
-    serve() if "--serve" in sys.argv else main()
+    if "--serve" in sys.argv:
+        serve()
+    elif "--brief" in sys.argv:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+        print(json.dumps(against_a_server(brief)))
+    else:
+        main()

@@ -24,6 +24,8 @@ from docs import runner  # noqa: E402
 CACHE = ROOT / ".docs_cache"
 MARK = "attain-output-{}"
 MARKED = re.compile(f"<p>{MARK.format('([0-9]+)')}</p>")
+NOTEBOOK_LINK = re.compile(r"\]\(([^):]*/[^):]+)\.ipynb\)")
+"""In the repository a link leads to the notebook itself; the link that downloads one has no folder."""
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -43,7 +45,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Marks the places of outputs."""
+    """Links to notebooks lead to their pages, and the places of outputs are marked."""
+    markdown = NOTEBOOK_LINK.sub(r"](\1.md)", markdown)
     numbers = iter(range(len(_shown.get(page.file.src_uri, []))))
     return runner.FENCE.sub(lambda block: f"{block[0]}\n\n{block[1]}{MARK.format(next(numbers))}\n", markdown)
 

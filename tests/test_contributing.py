@@ -20,7 +20,7 @@ from attain.core import frames
 from attain.metrics import measures
 from attain.models import detection
 from attain.schema import Feature, Schema
-from attain.testing import check_density, check_explainer, check_likelihood, people
+from attain.testing import check_explainer, check_likelihood, people
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "contribute" / "adding.md").read_text(encoding="utf-8")
@@ -59,16 +59,6 @@ def test_a_method_passes_the_suite_and_can_be_loaded(example: Any, tmp_path: Pat
 
 def test_a_likelihood_passes_the_suite(example: Any) -> None:
     check_likelihood(example("laplace").Laplace)
-
-
-def test_a_density_passes_the_suite_and_guards(example: Any) -> None:
-    density = example("independent").Independent
-    check_density(density)
-    X = people.frame(80)
-    y = people.labels(X)
-    explainer = attain.Guarded(people.schema(), density=density(people.schema())).fit(X, y)
-    refused = X[people.linear_model(X, y).predict(X) == people.REFUSED].head(3)
-    assert explainer.explain(people.linear_model(X, y), refused, target=people.DESIRED).found.all()
 
 
 def test_a_measure_is_found_by_its_name(example: Any) -> None:
@@ -137,24 +127,20 @@ def file(path: str) -> str:
     [
         (r"A method takes (\d+) lines", MODULES["real_rows"]),
         (r"on the real line takes (\d+) lines", MODULES["laplace"]),
-        (r"independent of each other, in (\d+) lines", MODULES["independent"]),
         (r"NumPy alone and takes (\d+) lines", part(file("tests/density/outside.py"), "ProbabilisticPCA")),
         (r"without an answer: (\d+) lines", part(MODULES["income"], "income")),
         (r"which classes it has\. It takes (\d+) lines", MODULES["abacus"]),
         (r"Otherwise (\d+) lines", part(MODULES["records"], "RecordLibrary") + "\n\nregister(RecordLibrary())"),
         (r"This page takes (\d+) lines", MODULES["levers_page"]),
-        (r"`datasets/compas\.py` takes (\d+) lines", file("src/attain/datasets/compas.py")),
     ],
     ids=[
         "explainer",
         "likelihood",
-        "density",
         "autoencoder",
         "measure",
         "model_library",
         "frame_library",
         "page",
-        "data_set",
     ],
 )
 def test_the_numbers_of_lines_are_right(words: str, text: str) -> None:

@@ -56,8 +56,8 @@ def rules() -> str:
 def advice() -> str:
     rows = [(code(topic), when, what) for topic, (when, what) in TOPICS.items()]
     presets = "; ".join(
-        f"`{name}` follows {', '.join(map(code, topics))}, and where columns are clocks or have a pace, answers "
-        f"take at most {MAX_MONTHS[name]} months"
+        f"`{name}` follows {', '.join(map(code, topics))}, and where columns are clocks, answers take at most "
+        f"{MAX_MONTHS[name]} months"
         for name, topics in PRESETS.items()
     )
     return f"{table(('about', 'when', 'what decides it'), rows)}\n\nPresets: {presets}."

@@ -3,12 +3,18 @@
 import hashlib
 import json
 import runpy
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
-SCRIPT = Path(__file__).parents[1] / ".ci" / "supply_chain.py"
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / ".ci" / "supply_chain.py"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,7 @@ def test_spdx_expressions_are_read_by_their_operators(chain, expression, allowed
 
 
 def test_the_bill_of_materials_lists_each_part_once_with_a_licence_and_has_no_time(chain, tmp_path):
-    wheel = tmp_path / "attain-0.1.0-py3-none-any.whl"
+    wheel = tmp_path / "attain-0.1.0-cp311-cp311-linux_x86_64.whl"
     wheel.write_bytes(b"a wheel")
     bill = chain.sbom(wheel)
     assert json.dumps(bill) == json.dumps(chain.sbom(wheel))
@@ -61,5 +67,40 @@ def test_the_bill_of_materials_lists_each_part_once_with_a_licence_and_has_no_ti
     assert {line["ref"] for line in bill["dependencies"]} == known
     assert all(set(line["dependsOn"]) <= known for line in bill["dependencies"])
     required = {part["name"] for part in bill["components"] if part["scope"] == "required"}
-    assert {"numpy", "pandas", "llvmlite"} <= required
+    assert {"numpy", "pandas", "joblib"} <= required
     assert not {"jax", "fastapi", "polars"} & required
+
+
+@pytest.fixture(scope="module")
+def pins():
+    """The pinned version of each distribution, by canonical name."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(one.name): str(one.specifier).removeprefix("==") for one in pinned}
+
+
+def lowest_python() -> str:
+    """The first release of the lowest Python that the project allows: 3.11 is 3.11.0."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return project["requires-python"].removeprefix(">=") + ".0"
+
+
+def test_every_pin_that_is_installed_allows_the_lowest_python(pins):
+    needs = {}
+    for name, version in pins.items():
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:
+            continue
+        if found.version.partition("+")[0] == version:
+            needs[name] = found.metadata.get("Requires-Python") or ""
+    assert len(needs) > 30, "the environment of `make test` has the pinned versions"
+    refused = {name: python for name, python in needs.items() if lowest_python() not in SpecifierSet(python)}
+    assert not refused, f"pins that Python {lowest_python()} cannot install"
+
+
+def test_every_distribution_that_the_core_needs_is_pinned(chain, pins):
+    parts, _ = chain.closure()
+    core = {name for name, part in parts.items() if part.required} - {chain.PACKAGE}
+    assert {"numpy", "scipy", "pandas"} <= core
+    assert not core - pins.keys()

@@ -7,8 +7,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from datetime import date
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ from experiments.bench.methods import METHODS, OUTSIDE, Factory, MethodFactory
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attain.datasets import Dataset
 
 _HELP = "compare every method on real data: validity, rules, difficulty, faithfulness, speed"
 _EPILOG = """examples:
@@ -73,6 +71,7 @@ def run(given: argparse.Namespace) -> int:
     from attain.cli.exits import INTERRUPTED
     from attain.cli.terminal import note, say, say_json, width
     from attain.core.files import check_writable
+    from benchmarks.report import made_by
     from experiments.bench.page import check_arrow, write_results
     from experiments.bench.report import bench_tables
     from experiments.bench.run import failures
@@ -90,13 +89,14 @@ def run(given: argparse.Namespace) -> int:
             raise
         note(f"stopped; finished runs are kept in {given.out}: the same command resumes")
         return INTERRUPTED
-    circumstances = _circumstances(given)
+    command = given.shown or shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
+    made = made_by(command, given.date, given.machine)
     if given.out is not None:
-        write_results(Path(given.out), frame, circumstances)
+        write_results(Path(given.out), frame, made)
     if given.markdown is not None:
         from experiments.bench.page import write_markdown
 
-        write_markdown(Path(given.markdown), frame, circumstances)
+        write_markdown(Path(given.markdown), frame, made)
     bad = failures(frame)
     if given.json:
         say_json({"out": given.out, "failures": bad, "lines": summarised(frame).to_dict("records")})
@@ -111,6 +111,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _frame(given: argparse.Namespace) -> pd.DataFrame:
     """The rows of every run, after performing those that are missing."""
+    from experiments.bench.cases import LOADERS
     from experiments.bench.classifiers import CLASSIFIERS, QUICK
     from experiments.bench.run import read_rows, settings
     from experiments.bench.run import run as bench
@@ -129,12 +130,11 @@ def _frame(given: argparse.Namespace) -> pd.DataFrame:
     recipes = _methods(given.methods, given.method)
     usual = QUICK if given.quick else tuple(CLASSIFIERS)
     classifiers = _chosen("--classifiers", given.classifiers, list(CLASSIFIERS), usual)
-    loaders = _loaders()
-    names = _chosen("--datasets", given.datasets, list(loaders), ("german",) if given.quick else tuple(loaders))
+    names = _chosen("--datasets", given.datasets, list(LOADERS), ("german",) if given.quick else tuple(LOADERS))
     if parts is not None:
         Store(parts, settings(people, given.budget))  # raises for the folder of another benchmark, before data are read
     return bench(
-        [loaders[name]() for name in names],
+        [LOADERS[name]() for name in names],
         people=people,
         seeds=_seeds(given.seeds),
         classifiers={name: CLASSIFIERS[name] for name in classifiers},
@@ -154,19 +154,6 @@ def _like(parts: Path, source: Path) -> Any:
 
     Store.opened(source)
     return Store(parts, json.loads((source / "settings.json").read_text(encoding="utf-8")))
-
-
-def _loaders() -> dict[str, Callable[[], Dataset]]:
-    """HELOC and GMSC in the paper's version, which has no missing values, so that every classifier takes them."""
-    from attain import datasets
-
-    return {
-        "german": datasets.load_german,
-        "heloc": lambda: datasets.load_heloc(version="paper"),
-        "gmsc": lambda: datasets.load_gmsc(version="paper"),
-        "adult": datasets.load_adult,
-        "compas": datasets.load_compas,
-    }
 
 
 def _methods(names: str | None, outside: Sequence[str]) -> dict[str, MethodFactory]:
@@ -222,13 +209,6 @@ def _parts(text: str) -> list[str]:
 
 def _squeezed(text: str) -> str:
     return re.sub(r"[-_, ]", "", text).lower()
-
-
-def _circumstances(given: argparse.Namespace) -> Any:
-    from experiments.bench.page import Circumstances, this_machine
-
-    command = given.shown or shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
-    return Circumstances(command, given.date or date.today().isoformat(), given.machine or this_machine())
 
 
 def _check(given: argparse.Namespace) -> None:

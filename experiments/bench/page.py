@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
-import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,21 +22,6 @@ ROWS, SUMMARY, PAGE, FIGURES = "rows.parquet", "summary.parquet", "index.html", 
 _TITLE: Final = "Benchmark: methods for counterfactuals on the same rows"
 
 
-@dataclass(frozen=True)
-class Circumstances:
-    """When, where and how a benchmark was run; printed on the page, but not in the tables."""
-
-    command: str
-    date: str
-    machine: str
-
-
-def this_machine() -> str:
-    """Processor, cores, system and Python of this machine."""
-    processor = platform.processor() or platform.machine()
-    return f"{processor}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
-
-
 def check_arrow() -> None:
     """Raises, before any work is done, if Parquet cannot be written."""
     try:
@@ -50,15 +32,15 @@ def check_arrow() -> None:
         ) from None
 
 
-def write_results(folder: Path, rows: pd.DataFrame, circumstances: Circumstances) -> None:
-    """Writes the tables, figures and page of what `run` gave."""
+def write_results(folder: Path, rows: pd.DataFrame, made: str) -> None:
+    """Writes the tables, figures and page of what `run` gave; `made` says where they come from."""
     summary = summarised(rows)
     for name, frame in ((ROWS, rows), (SUMMARY, summary)):
         content = io.BytesIO()
         frame.to_parquet(content, engine="pyarrow", index=False)
         write_atomically(folder / name, content.getvalue())
     captions = draw(summary, folder / FIGURES)
-    content_blocks: list[page.Block] = [page.Paragraph(text) for text in _introduction(rows, circumstances)]
+    content_blocks: list[page.Block] = [page.Paragraph(text) for text in _introduction(rows, made)]
     for dataset, part in summary.groupby("dataset", sort=False, observed=True):
         content_blocks.append(page.Heading(str(dataset)))
         content_blocks += _figure(folder, trade_off_name(str(dataset)), captions)
@@ -73,13 +55,13 @@ def write_results(folder: Path, rows: pd.DataFrame, circumstances: Circumstances
     page.write(folder / PAGE, _TITLE, [*content_blocks, *end])
 
 
-def write_markdown(path: Path, rows: pd.DataFrame, circumstances: Circumstances) -> None:
-    """Writes the averages with their intervals as Markdown, after a paragraph on the circumstances."""
-    introduction = "\n\n".join(_introduction(rows, circumstances))
+def write_markdown(path: Path, rows: pd.DataFrame, made: str) -> None:
+    """Writes the averages with their intervals as Markdown."""
+    introduction = "\n\n".join(_introduction(rows, made))
     write_atomically(path, f"# Benchmark\n\n{introduction}\n\n{markdown(summarised(rows))}".encode())
 
 
-def _introduction(rows: pd.DataFrame, circumstances: Circumstances) -> list[str]:
+def _introduction(rows: pd.DataFrame, made: str) -> list[str]:
     seeds = sorted(set(rows["seed"]))
     names = {"dataset": "data set", "classifier": "classifier", "method": "method"}
     counted = [_counted(rows[column].nunique(), name) for column, name in names.items()]
@@ -89,7 +71,7 @@ def _introduction(rows: pd.DataFrame, circumstances: Circumstances) -> list[str]
         "held-out rows that the classifier refuses are explained, the same for every method, and rows of all seeds are "
         "averaged together. Support vector machines are trained on at most 10,000 rows. Answers are checked and "
         "measured outside of the methods, each process on one thread.",
-        f"Command: {circumstances.command}. Date: {circumstances.date}. Machine: {circumstances.machine}.",
+        made,
     ]
 
 

@@ -19,7 +19,7 @@ from attain.core.progress import track
 from attain.datasets import Dataset
 from attain.metrics.report import FAILED
 from attain.schema import Schema
-from experiments.bench.cases import MEASURES
+from experiments.bench.cases import LOADERS, MEASURES
 from experiments.bench.classifiers import CLASSIFIERS
 from experiments.bench.methods import METHODS, OUTSIDE, InstanceFactory, MethodFactory
 from experiments.bench.runner import BenchmarkRunner, Spec
@@ -27,7 +27,6 @@ from experiments.bench.runs import BROKEN, FOUND, NONE, REFUSED, STOPPED, Run
 from experiments.bench.workers import Task, perform_all
 from experiments.store import Artifact, Store
 
-DATASETS: Final = ("german", "heloc", "gmsc", "adult", "compas")
 _FORMAT: Final = 3
 """Raised if the same run would be measured in another way, so that stored runs are not mixed."""
 _STRINGS: Final = ("dataset", "classifier", "method", "row", "status", "reason", "verdict", "row_reason")
@@ -162,7 +161,7 @@ def _order(runs: Sequence[Run]) -> Callable[[Artifact], tuple[Any, ...]]:
         return {name: place for place, name in enumerate(dict.fromkeys((*known, *asked)))}
 
     ranks = {
-        "dataset": places(DATASETS, [run.dataset for run in runs]),
+        "dataset": places(list(LOADERS), [run.dataset for run in runs]),
         "classifier": places(list(CLASSIFIERS), [run.classifier for run in runs]),
         "method": places([*METHODS, *OUTSIDE], [run.method for run in runs]),
     }

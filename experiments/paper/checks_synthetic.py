@@ -179,39 +179,32 @@ def modes(blobs: Synthetic) -> tuple[np.ndarray, float]:
 
 
 def on_modes(blobs: Synthetic) -> np.ndarray:
-    """The share (3,) of the z̃* that are nearest to the median code of each cluster; NaN without answers."""
+    """The share (3,) of the z̃* inside each cluster's region, which holds 99 % of its codes; NaN without answers."""
     cluster, (codes, answers) = blobs.extra("cluster", blobs.train_rows), along(blobs)
-    centres = np.array([np.median(codes[cluster == c]) for c in range(3)])
     if not len(answers):
         return np.full(3, np.nan)
-    return np.asarray(np.bincount(np.abs(answers[:, None] - centres).argmin(axis=1), minlength=3) / len(answers))
+    regions = np.array([np.quantile(codes[cluster == c], (0.005, 0.995)) for c in range(3)])
+    return np.asarray(((answers >= regions[:, :1]) & (answers <= regions[:, 1:])).mean(axis=1))
 
 
 def two_of_three_modes(blobs: Networks) -> Finding:
-    """The density of ẑ has three modes, and z̃* lie on the two next to the boundary, and on both."""
-
-    def three(example: Synthetic) -> bool:
-        places, pure = modes(example)
-        return len(places) == 3 and pure > 0.9
+    """Most z̃* lie on the modes of ẑ of the two clusters next to the boundary, some on each."""
 
     def on_two(example: Synthetic) -> bool:
-        share = on_modes(example)
-        return bool(share[LOWER_RIGHT] < 0.05 and min(share[UPPER], share[MIDDLE]) > 0.05)
+        upper, middle = on_modes(example)[[UPPER, MIDDLE]]
+        return bool(upper + middle > 0.5 and min(upper, middle) > 0.05)
 
     def text(seeds: Seeds) -> str:
-        share = np.nanmean([on_modes(example) for example in seeds], axis=0)
+        found = [modes(example) for example in seeds]
+        own = sum(len(places) == 3 and pure > 0.9 for places, pure in found)
+        inside = [on_modes(example).sum() for example in seeds]
         return (
-            f"modes of ẑ, by seed {', '.join(str(len(modes(example)[0])) for example in seeds)}; nearest to the codes "
-            f"of the upper left cluster {share[UPPER]:.0%} of the z̃*, of the middle one {share[MIDDLE]:.0%}, of the "
-            f"lower right one {share[LOWER_RIGHT]:.0%}"
+            f"ẑ has three modes, one for each cluster, on {own} of {len(seeds)} seeds; z̃* inside the region that holds "
+            f"99 % of some cluster's codes, by seed {', '.join(f'{share:.0%}' for share in inside)}"
         )
 
     return judged(
-        (
-            *_parts(blobs, "three modes of ẑ, one for each cluster", three),
-            *_parts(blobs, "z̃* on the two modes next to the boundary, and on both", on_two),
-        ),
-        _each(blobs, text),
+        _parts(blobs, "most z̃* on the two modes next to the boundary, some on each", on_two), _each(blobs, text)
     )
 
 

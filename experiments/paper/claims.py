@@ -152,7 +152,7 @@ CLAIMS: Final = (
         "Figure 2",
         "generating close and meaningful counterfactuals amounts to finding the closest latent code from only 2 of the "
         "3 modes of the latent distribution",
-        "The density of ẑ has three modes, and z̃* lie on the two next to the boundary.",
+        "z̃* lie on the two modes of ẑ next to the boundary.",
         lambda run: synthetic.two_of_three_modes(run.blobs),
         BLOBS,
     ),

@@ -43,7 +43,7 @@ def register(commands: Any) -> None:
     command.add_argument(
         "--data",
         metavar="DIR",
-        help="the folder of Give Me Some Credit and HELOC (default: the one in ATTAIN_DATA, or ~/.cache/attain)",
+        help="the folder of Give Me Some Credit and HELOC (default: the one in ATTAIN_DATA)",
     )
     add_json(command)
     command.set_defaults(run=run)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
+from benchmarks.report import made_by, table
 from experiments.paper.credit import OWN
 from experiments.paper.page import counted
 from experiments.paper.settings import Settings
@@ -33,7 +34,8 @@ def markdown(settings: Settings, claims: pd.DataFrame, summaries: Mapping[str, p
     command = "python -m experiments paper" + (" --quick" if settings.quick else " --data DATA") + " --out paper"
     parts = [
         "# The paper's experiments: results",
-        f"Written by `{command} --seeds {settings.seeds}`; [the paper's experiments](paper.md) says what was run and "
+        made_by(f"{command} --seeds {settings.seeds}"),
+        "[The paper's experiments](paper.md) says what was run and "
         f"how to read it. Of {len(claims)} claims, {counted(claims)}. In brackets: on how many seeds it holds. "
         "The figures behind each verdict are in `claims.csv` and on the page that the command writes.",
         "## The five claims the paper is cited for",
@@ -48,16 +50,11 @@ def markdown(settings: Settings, claims: pd.DataFrame, summaries: Mapping[str, p
     ]
     for title, summary in summaries.items():
         frame = shown(summary[summary["people"] == OWN])[list(_COLUMNS)]
-        parts += [f"### {title}", _table(list(_COLUMNS), as_text(frame))]
+        parts += [f"### {title}", table(_COLUMNS, as_text(frame))]
     return "\n\n".join(parts) + "\n"
 
 
 def _claims(claims: pd.DataFrame) -> str:
     rows = [[row["section"], row["claim"], row["verdict"], row["seeds"] or row["figures"]]
             for row in claims.astype(str).to_dict("records")]  # fmt: skip
-    return _table(["section", "the paper's words", "verdict", "what holds, and on how many seeds"], rows)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return table(["section", "the paper's words", "verdict", "what holds, and on how many seeds"], rows)

@@ -15,6 +15,7 @@ from attain.population.percentiles import Percentiles
 from attain.population.reference import QUANTILES, Reference
 from experiments.paper.answers import Answers
 from experiments.paper.settings import NEIGHBOURS
+from experiments.research import likeness
 from experiments.store import Artifact
 
 REAL: Final = "real people"
@@ -171,8 +172,8 @@ def unscaled(reference: Reference, answers: Mapping[str, Answers], test_values: 
 def _likeness(given: Answers, own: np.ndarray, reference: Reference) -> tuple[float, float]:
     """Spread and correlation, each over the features that have one; NaN if none has."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-        spread = metrics.spread(given.rows, reference, given.found)
-        correlation = metrics.correlation(given.rows, own, reference.schema, given.found)
+        spread = likeness.spread(given.rows, reference, given.found)
+        correlation = likeness.correlation(given.rows, own, reference.schema, given.found)
         return float(np.nanmedian(spread)), float(np.nanmean(correlation))
 
 

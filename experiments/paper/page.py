@@ -36,8 +36,8 @@ _SHORT: Final = (
 _FUTURE: Final = (
     "Input importance, “none of these methods give associated input importance”: `result.importance()` says what each "
     "change adds and which are needed; see docs/use/reasons.md.",
-    "Capacity, “the tradeoff between the autoencoder capacity and counterfactual faithfulness”: how well densities of "
-    "different kinds and sizes describe people is measured in docs/research/density.md.",
+    "Capacity, “the tradeoff between the autoencoder capacity and counterfactual faithfulness”: how well autoencoders "
+    "of different kinds describe people is measured in docs/research/density.md.",
 )
 """What the paper leaves for future work, and where it is done."""
 

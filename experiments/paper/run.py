@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import attain
 from attain.core.drawing import save, style
-from attain.core.errors import AttainError, FileError, MissingDataSetError
+from attain.core.errors import AttainError, FileError
 from attain.core.files import write_atomically
 from attain.core.progress import track
-from attain.datasets import Dataset, load_german, load_gmsc, load_heloc
+from attain.datasets import Dataset, load_german
 from experiments.bench.workers import Task, perform_all
+from experiments.data import MissingDataSetError, load_gmsc, load_heloc
 from experiments.paper import credit_figures, person, synthetic, synthetic_figures, tables
 from experiments.paper.checks_theory import properties
 from experiments.paper.claims import Outcome, checked
@@ -52,7 +53,7 @@ def run(
     settings
         `FULL` is the paper's; `QUICK` needs no data folder.
     data
-        The folder of the data sets; by default the one in `ATTAIN_DATA`, or the cache.
+        The folder of the data sets; by default the one in `ATTAIN_DATA`.
     jobs
         How many processes compute, each on one thread; 1 computes in this one.
     """
@@ -83,7 +84,7 @@ def _prepared(out: str | os.PathLike[str]) -> Path:
 def _loaded(name: str, folder: Path | None) -> Dataset:
     loaders: dict[str, Any] = {
         "german": load_german,
-        "gmsc": lambda: load_gmsc(version="paper", path=folder, download=False),
+        "gmsc": lambda: load_gmsc(version="paper", path=folder),
         "heloc": lambda: load_heloc(version="paper", path=folder),
     }
     try:

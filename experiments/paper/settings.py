@@ -205,7 +205,7 @@ def _methods(
         return Method("budgeted", {"cost_budget": budget, "indirect": indirect}, given, MACHINE)
 
     def cchvae(**options: str) -> Method:
-        return Method("cchvae", {"growth": "linear", **options})
+        return Method("cchvae", options)
 
     def ar(cost: str) -> Method:
         return Method("recourse", {"cost": cost, "grid": 100}, recourse)

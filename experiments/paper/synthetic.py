@@ -160,9 +160,7 @@ def _learned(
         random_state=seed,
         verbose=False,
     ).fit(train)
-    search = TracedCCHVAE(
-        data.schema, laws=None, autoencoder=autoencoder, growth="linear", figures=False, random_state=seed
-    )
+    search = TracedCCHVAE(data.schema, laws=None, autoencoder=autoencoder, figures=False, random_state=seed)
     result = search.fit(train, y_train).explain(above(kind.column, kind.boundary), people, target=data.desired)
     own, best = search.codes(result)
     codes = autoencoder.encode(train)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from attain import audit, datasets, density, letters, methods, metrics, models, scale, service, testing
     from attain.core import errors, frames
     from attain.core.errors import AttainError
-    from attain.density import densities
     from attain.methods import CCHVAE, GrowingSpheres, Guarded
     from attain.methods.persistence import load
     from attain.models import Model
@@ -40,7 +39,6 @@ __all__ = [
     "Status",
     "audit",
     "datasets",
-    "densities",
     "density",
     "errors",
     "frames",
@@ -69,7 +67,7 @@ _HOMES = {
     "load": "methods.persistence",
 }
 """The room of each name that is not a module."""
-_MODULES = {"densities": "density.densities", "errors": "core.errors", "frames": "core.frames", "laws": "schema.laws"}
+_MODULES = {"errors": "core.errors", "frames": "core.frames", "laws": "schema.laws"}
 """The place of each module that is not a room itself."""
 
 

@@ -10,6 +10,9 @@ from tests.attack.world import FORMATS, write_all
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
+FIRST = {kind: name for name, (kind, _, _) in reversed(ATTACKS.items())}.values()
+"""One attack of each format, of which every run makes sure."""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -25,7 +28,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in ATTACKS]
+)
 def test_an_attack_is_refused(name: str, folder: Path) -> None:
     kind, file, change = ATTACKS[name]
     path = folder / file
@@ -38,7 +43,7 @@ def test_the_corpus_has_at_least_sixty_kinds() -> None:
     assert {kind for kind, _, _ in ATTACKS.values()} >= FORMATS.keys() - {"table of answers"}
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", [0, 1, 2, *(pytest.param(more, marks=pytest.mark.slow) for more in range(3, 40))])
 def test_mutated_files_are_read_and_usable_or_refused(number: int, folder: Path) -> None:
     kind, path = case(number, 7, folder)
     assert not outcome(kind, path).startswith("FAILED")

@@ -102,7 +102,6 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "explain, folder": ([*EXPLAIN, "--out", f"out{ESCAPE}/", "--workers", "1"], 0),
     "explain with an unknown target": ([*EXPLAIN[:-1], EVIL, "--out", "a.csv"], 1),
     "explain with a model that raises": ([*EXPLAIN[:4], "evil:raising", *EXPLAIN[5:], "--out", "a.csv"], 1),
-    "menu": (["menu", *EXPLAIN[1:], "--person", PERSON, "--most", "1", "--out", "menu.csv"], 0),
     "report": (["report", "r.json", "--out", "report.html"], 0),
     "letter": ([*LETTER, "--out", "letters.html"], 0),
     "letters, one each": ([*LETTER, "--separate", "--out", "to.txt"], 0),

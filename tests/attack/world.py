@@ -21,7 +21,7 @@ from attain.letters.texts import Texts, texts_template
 from attain.methods import NearestUnlike
 from attain.methods.persistence import inspect
 from attain.results.exports import TABLES, made
-from attain.scale.evaluation import AnswersFolder
+from attain.scale.answers import AnswersFolder
 from attain.scale.shards import Shards
 from attain.schema.toml import read_file
 from attain.tables import Table
@@ -156,7 +156,8 @@ def _measured(folder: Any) -> None:
     from attain.metrics import Background
 
     X, y, model = trained()
-    folder.evaluate(Background(people.schema(), model, X, y, target=people.DESIRED), measures=["found", "valid"])
+    background = Background(people.schema(), model, X, y, target=people.DESIRED)
+    background.evaluate(folder.slices(people.DESIRED), measures=["found", "valid"])
 
 
 def _log(path: Path) -> Any:

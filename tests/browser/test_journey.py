@@ -195,7 +195,7 @@ def test_a_whole_file_is_answered(german: Site, visit: Any, tmp_path: Path) -> N
 
 
 def test_a_job_is_cancelled(german: Site, visit: Any, tmp_path: Path) -> None:
-    german.people.sample(3000, replace=True, random_state=0).to_csv(tmp_path / "people.csv", index=False)
+    german.people.sample(12_000, replace=True, random_state=0).to_csv(tmp_path / "people.csv", index=False)
     page = visit(german)
     page.get_by_role("button", name="Whole file").click()
     page.set_input_files("#file", tmp_path / "people.csv")

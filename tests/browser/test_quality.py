@@ -51,7 +51,7 @@ def show(page: Any, view: str, german: Site, folder: Path) -> None:
         page.locator(".compare .primary").click()
         page.wait_for_selector(".method", timeout=60_000)
     if view in ("running", "finished"):
-        people = german.people.sample(2000 if view == "running" else 3, replace=True, random_state=0)
+        people = german.people.sample(12_000 if view == "running" else 3, replace=True, random_state=0)
         people.reset_index(drop=True).to_csv(folder / "table.csv", index_label="client")
         page.set_input_files("#file", folder / "table.csv")
         page.wait_for_selector(".job progress[value]" if view == "running" else ".job .actions")

@@ -116,7 +116,7 @@ def test_classes_can_be_named(folder: Path) -> None:
 
 WRONG = {
     "m.h5": "--model must be a file ending with",
-    "no.onnx": "file 'no.onnx' does not exist",
+    "no.onnx": "--model: there is no file 'no.onnx'",
     "rubbish.json": "cannot be read by XGBoost",
     "rubbish.txt": "cannot be read by LightGBM",
     "rubbish.skops": "cannot be read by skops",

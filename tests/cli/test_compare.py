@@ -81,7 +81,7 @@ def test_the_demo_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "compare needs TRAIN, PEOPLE, --model, --target; `attain compare --demo` needs no files"),
+        ([], "TRAIN, PEOPLE, --model, --target must be given; --demo needs no files"),
         (["--demo", "--seed", "-1"], "--seed must be an integer ≥ 0, got -1"),
         (["--demo", "--methods", ","], "--methods must name at least one method"),
         (["train.csv", "refused.csv", "--demo"], "--demo brings its own data"),

@@ -69,7 +69,7 @@ def test_the_report_is_the_librarys(answers: Path, capsys: Any) -> None:
         for column, value in row.items():
             shown = report["summary"][name][column]
             assert shown == (pytest.approx(value, rel=1e-12) if np.isfinite(value) else None), (name, column)
-    assert report["comparison"] is report["groups"] is report["two_sample"] is None
+    assert report["comparison"] is report["groups"] is None
 
 
 def test_a_table_of_answers_is_measured_like_the_result_it_came_from(answers: Path, capsys: Any) -> None:
@@ -222,7 +222,7 @@ def test_nobody_with_an_answer_is_exit_code_3(answers: Path, capsys: Any) -> Non
 
 
 REFUSED = {
-    "no file": (["no.json", *MODEL], "'no.json' could not be read"),
+    "no file": (["no.json", *MODEL], "attain: there is no file 'no.json'"),
     "no result": (["train.csv.json", *MODEL], "was not written by to_json"),
     "table alone": (["n.csv", *MODEL], "which also needs --people, --schema, --target"),
     "given twice": (["n.json", *MODEL, "--target", "granted"], "--target: 'n.json' contains this already"),

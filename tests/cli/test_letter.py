@@ -90,7 +90,7 @@ def test_templates_for_editing_are_used(answered: Path, result: str, capsys: Any
         ),
         ([*LETTER, "--out", "letters.html", "--person", "nobody"], "there is no 'nobody'"),
         ([*LETTER, "--out", "letters.html", "--language", "fr"], "language must be one of 'en', 'de'"),
-        ([*LETTER, "--out", "letters.html"], "'texts.toml' could not be read"),
+        ([*LETTER, "--out", "letters.html"], "there is no file 'texts.toml'"),
         ([*LETTER, "--out", "letters.pdf"], ".html or .txt"),
     ],
 )

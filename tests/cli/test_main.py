@@ -41,10 +41,21 @@ def test_a_wrong_value_is_exit_code_1_with_a_message(capsys) -> None:
     assert "--people must be an integer ≥ 1, got 0" in capsys.readouterr().err
 
 
-def test_an_unknown_command_is_exit_code_2() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["unknown"], "there is no command 'unknown'; commands are schema, laws, fit, "),
+        (["explian", "--n", "2"], "there is no command 'explian'; did you mean explain?"),
+        (["schema", "chek"], "there is no command 'chek'; did you mean check?"),
+        ([], "usage: attain [-h]"),
+        (["schema"], "usage: attain schema [-h]"),
+    ],
+)
+def test_an_unknown_command_or_none_is_exit_code_2(capsys, arguments, message) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["unknown"])
+        main(arguments)
     assert stop.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -147,3 +158,13 @@ def _ended_by_ctrl_c(code: str) -> None:
     assert process.returncode == 130
     assert errors.startswith(b"attain: interrupted")
     assert time.monotonic() - started < 10
+
+
+def test_what_libraries_print_does_not_reach_standard_output() -> None:
+    code = """
+import os, attain.cli
+attain.cli.main = lambda: os.write(1, b"noise\\n") and print("answer") or 0
+attain.cli.program()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("answer\n", "noise\n")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -75,7 +75,6 @@ def test_infinite_values_give_infinite_ends_and_no_warning() -> None:
 
 
 @given(st.integers(1, 400), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
-@settings(max_examples=50)
 def test_equal_to_scipys_wilson_interval(number: int, share: float, confidence: float) -> None:
     successes = round(share * number)
     expected = stats.binomtest(successes, number).proportion_ci(confidence, method="wilson")

@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attain.core import spreadsheets
@@ -70,7 +70,6 @@ def test_csv_has_the_texts_and_the_numbers_that_it_was_given(rows: list[tuple[st
             assert written == str(cell)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(TEXTS, CELLS), min_size=1, max_size=5))
 def test_no_cell_of_a_sheet_is_a_formula(rows: list[tuple[str, Any]]) -> None:
     frame = pd.DataFrame(

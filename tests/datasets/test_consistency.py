@@ -3,25 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from attain.core.errors import DataError
-from attain.datasets import (
-    Dataset,
-    load_adult,
-    load_compas,
-    load_german,
-    load_gmsc,
-    load_heloc,
-    make_blobs,
-    make_moons,
-)
-from attain.datasets.source import schema_of
+from attain.datasets import Dataset, load_german, make_blobs, make_moons
 from attain.schema import Schema
 from attain.tables import Table
 
@@ -31,14 +19,6 @@ EMBEDDED: dict[str, Callable[[], Dataset]] = {
     "blobs, triangle": lambda: make_blobs(geometry="triangle"),
     "moons": make_moons,
     "moons, printed": lambda: make_moons(reading="printed"),
-}
-FROM_FILES: dict[str, Callable[[Path], Dataset]] = {
-    "gmsc": lambda folder: load_gmsc(path=folder),
-    "gmsc, paper": lambda folder: load_gmsc(path=folder, version="paper"),
-    "heloc": lambda folder: load_heloc(path=folder),
-    "heloc, paper": lambda folder: load_heloc(path=folder, version="paper"),
-    "adult": lambda folder: load_adult(path=folder),
-    "compas": lambda folder: load_compas(path=folder),
 }
 
 
@@ -84,11 +64,6 @@ def test_an_embedded_data_set_fits_its_schema(name: str) -> None:
     check(EMBEDDED[name]())
 
 
-@pytest.mark.parametrize("name", FROM_FILES)
-def test_a_data_set_from_files_fits_its_schema(name: str, data_folder: Path) -> None:
-    check(FROM_FILES[name](data_folder))
-
-
 def test_a_data_set_whose_parts_do_not_fit_is_refused() -> None:
     data = make_blobs(12)
     parts = {"schema": data.schema, "description": "", "source": "", "licence": ""}
@@ -104,15 +79,6 @@ def test_a_data_set_whose_parts_do_not_fit_is_refused() -> None:
 
 def test_a_data_set_prints_as_one_line() -> None:
     assert repr(load_german()) == "Dataset('german', 1000 rows × 20 features, labels: 'good' 70.0%, 'bad' 30.0%)"
-
-
-@pytest.mark.parametrize("name", ["german", "gmsc", "heloc", "adult", "compas"])
-def test_a_schema_file_is_in_the_form_that_we_write_and_keeps_its_comments(name: str, tmp_path: Path) -> None:
-    text = resources.files("attain.datasets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    file = tmp_path / "schema.toml"
-    file.write_text(text, encoding="utf-8")
-    schema_of(name).to_toml(file)
-    assert file.read_text(encoding="utf-8") == text
 
 
 def test_importing_the_data_sets_reads_no_schema() -> None:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from attain.density import Codes, in_tiles
+from attain.density import Codes, row_product
 from attain.schema import Schema
 from attain.tables import Table
 
@@ -38,11 +38,11 @@ class ProbabilisticPCA(BaseEstimator):
 
     def encode(self, X: np.ndarray) -> Codes:
         inverse = np.linalg.inv(self.weights_.T @ self.weights_ + self.noise_ * np.eye(self.weights_.shape[1]))
-        z = in_tiles(lambda points: points @ self.weights_ @ inverse, [self._points(X) - self.centre_])
+        z = row_product(self._points(X) - self.centre_, self.weights_ @ inverse)
         return Codes(z, np.zeros((len(X), 0)))
 
     def decode(self, codes: Codes) -> np.ndarray:
-        points = in_tiles(lambda z: z @ self.weights_.T + self.centre_, [codes.z])
+        points = row_product(codes.z, self.weights_.T, self.centre_)
         cells, start = [], 0
         for column, feature in enumerate(self._free()):
             width = len(feature.levels) or 1
@@ -55,7 +55,7 @@ class ProbabilisticPCA(BaseEstimator):
     def log_density(self, X: np.ndarray, samples: int = 100) -> np.ndarray:
         covariance = self.weights_ @ self.weights_.T + self.noise_ * np.eye(len(self.centre_))
         root = np.linalg.inv(np.linalg.cholesky(covariance))
-        z = in_tiles(lambda points: points @ root.T, [self._points(X) - self.centre_])
+        z = row_product(self._points(X) - self.centre_, root.T)
         constant = np.log(np.diag(root)).sum() - 0.5 * len(root) * np.log(2 * np.pi)
         return np.asarray(constant - 0.5 * (z**2).sum(axis=1))
 
@@ -82,7 +82,7 @@ class ProbabilisticPCA(BaseEstimator):
 
 
 class SamplingPCA(ProbabilisticPCA):
-    """With draws, which make it a density that the guarded search can start from."""
+    """With draws."""
 
     def sample(self, X: np.ndarray, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         draws = np.repeat(X, n, axis=0)
@@ -102,4 +102,4 @@ class DifferentiablePCA(ProbabilisticPCA):
             )
             start += len(feature.levels) or 1
         jacobian = np.array(rows)
-        return np.asarray(in_tiles(lambda part: part @ jacobian, [gradient]))
+        return row_product(gradient, jacobian)

@@ -9,6 +9,8 @@ import pytest
 
 from attain.core.errors import DataError
 from attain.density.columns import Columns
+from attain.density.likelihoods.tree import leaves
+from attain.density.mixture import in_single_precision
 from attain.schema import Feature, Schema
 
 SCHEMA = Schema(
@@ -93,7 +95,7 @@ def test_decoding_gives_special_codes_as_their_number() -> None:
     raw = np.repeat(columns.initial()[None], 3, axis=0)
     states = slice(columns.outputs - 3, columns.outputs)
     raw[:, states] = [[9.0, 0.0, 0.0], [0.0, 9.0, 0.0], [-9.0, -9.0, -9.0]]
-    decoded = np.asarray(columns.typical(jnp.asarray(raw[:, columns.typical_outputs], jnp.float32)))
+    decoded = columns.typical(raw[:, columns.typical_outputs])
     assert decoded.shape == (3, 3)
     assert decoded[0, 0] == -9
     assert decoded[1, 0] == -7
@@ -114,9 +116,9 @@ def test_a_histogram_has_special_codes_among_its_bins() -> None:
 def test_constants_come_from_the_training_rows_alone() -> None:
     values = rows()
     columns = fit(SCHEMA, values[:150])
-    before = jax.tree.leaves(columns)
+    before = leaves(columns)
     columns.prepare(values * 2)
-    assert all(np.array_equal(a, b) for a, b in zip(before, jax.tree.leaves(columns), strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(before, leaves(columns), strict=True))
 
 
 def test_a_column_never_present_and_a_level_outside_training_do_no_harm() -> None:
@@ -151,7 +153,7 @@ def test_twice_the_columns_are_the_same_number_of_blocks() -> None:
     generator = np.random.default_rng(0)
     steps = []
     for count in (8, 16):
-        columns = Columns.fit(schema(count), generator.normal(size=(50, count))).in_single_precision()
+        columns = in_single_precision(Columns.fit(schema(count), generator.normal(size=(50, count))))
         compact = jnp.asarray(generator.normal(size=(4, count)), jnp.float32)
         raw = jnp.zeros((4, columns.outputs), jnp.float32)
         steps.append(len(jax.make_jaxpr(columns.log_density)(raw, compact).eqns))

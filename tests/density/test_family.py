@@ -10,20 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain import densities, density
+from attain import density
 from attain.core.errors import AttainError, DataError
 from attain.datasets import load_german
-from attain.density.aae import _score, _steepness
-from attain.density.aggregated import _with_scale, mean_discrepancy
+from attain.density.aggregated import Discrepancy, _score, _steepness, _with_scale, mean_discrepancy
 from attain.density.columns import Columns
 from attain.density.mixture import Mixture, layer_of
-from attain.density.objective import Bound
+from attain.density.objective import AnyGiven, Bound
 from attain.density.training import Schedule
-from attain.density.vaeac import AnyGiven
-from attain.density.wae import Discrepancy
 from attain.methods import CCHVAE
 from attain.schema import Feature, Schema
-from attain.testing import check_autoencoder, check_density
+from attain.testing import check_autoencoder
 
 MEMBERS = ("AAE", "BetaVAE", "CVAE", "HIVAE", "VAE", "VAEAC", "WAE")
 SCHEMA = Schema((Feature("x", "real"), Feature("y", "real"), Feature("group", "categorical", levels=("a", "b"))))
@@ -87,6 +84,7 @@ def test_the_scale_of_a_deterministic_encoder_is_all_that_its_bound_trains() -> 
     assert all(np.abs(np.asarray(leaf)).max() == 0 for leaf in rest)
 
 
+@pytest.mark.slow
 def test_the_kept_epoch_is_the_best_by_an_objective_without_noise() -> None:
     made, batch = model(Discrepancy(7.0))
     key = jax.random.key(5)
@@ -172,7 +170,7 @@ def test_one_fit_explains_with_any_columns_immutable(any_given: Any) -> None:
     for immutable in ((), ("x",), ("y", "group")):
         schema = SCHEMA.change(immutable, immutable=True)
         explainer = CCHVAE(schema, autoencoder=any_given, figures=False, laws=None).fit(frame_of(train))
-        assert explainer.autoencoder_.model_ is any_given.model_, "nothing is trained again"
+        assert explainer.autoencoder_.network_ is any_given.network_, "nothing is trained again"
         result = explainer.explain(lambda X: (X["x"] + X["y"] > 0).to_numpy().astype(int), frame, target=1)
         found = result.frame[result.found]
         assert len(found) >= 6, immutable
@@ -198,9 +196,3 @@ def _small(name: str) -> Callable[[Schema], Any]:
 @pytest.mark.parametrize("name", MEMBERS)
 def test_a_member_keeps_the_contract_of_autoencoders(name: str) -> None:
     check_autoencoder(_small(name))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MEMBERS)
-def test_a_member_keeps_the_contract_of_densities(name: str) -> None:
-    check_density(lambda schema: densities.AutoencoderDensity(schema, autoencoder=_small(name)(schema), samples=5))

@@ -14,7 +14,7 @@ from attain.core.errors import DataError
 from attain.density import CHVAE, training
 from attain.density.columns import Columns
 from attain.density.estimator import _split
-from attain.density.likelihoods import Standardised, register
+from attain.density.likelihoods import Array, Standardised, namespace, register
 from attain.density.mixture import Mixture
 from attain.density.training import Plan
 from attain.schema import Feature, Schema
@@ -135,8 +135,8 @@ def test_the_library_sets_no_global_option() -> None:
 
 
 class Laplacian(NamedTuple):
-    location: jax.Array
-    scale: jax.Array
+    location: Array
+    scale: Array
 
 
 class Laplace(Standardised):
@@ -145,19 +145,21 @@ class Laplace(Standardised):
     name: ClassVar[str] = "laplace"
     kinds: ClassVar[tuple[str, ...]] = ("real",)
 
-    def parameters(self, raw: jax.Array) -> Laplacian:
-        location, scale = jnp.split(raw, 2, axis=-1)
-        return Laplacian(location, 0.01 + jax.nn.softplus(scale))
+    def parameters(self, raw: Array) -> Laplacian:
+        xp = namespace(raw)
+        location, scale = xp.split(raw, 2, axis=-1)
+        return Laplacian(location, 0.01 + xp.logaddexp(scale, 0.0))
 
-    def log_density(self, parameters: Laplacian, t: jax.Array) -> jax.Array:
-        return -jnp.abs(t - parameters.location) / parameters.scale - jnp.log(2 * parameters.scale)
+    def log_density(self, parameters: Laplacian, t: Array) -> Array:
+        xp = namespace(t)
+        return -xp.abs(t - parameters.location) / parameters.scale - xp.log(2 * parameters.scale)
 
     def typical(self, raw: Any) -> Any:
         return self.original(raw[..., : self.columns])
 
-    def sample(self, key: jax.Array, parameters: Laplacian) -> jax.Array:
-        noise = jax.random.laplace(key, parameters.location.shape, parameters.location.dtype)
-        return self.original(parameters.location + parameters.scale * noise)
+    def quantile(self, parameters: Laplacian, u: np.ndarray) -> np.ndarray:
+        side = np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
+        return self.original(parameters.location + parameters.scale * side)
 
 
 def test_a_likelihood_from_outside_passes_the_suite_and_trains() -> None:

@@ -1,11 +1,31 @@
 """Made-up people whose decision rests on one number, and methods from outside that other processes can import."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from attain import Feature, Schema
 from attain.datasets import Dataset
+
+EVERY_TIME = {
+    "test_every_person_of_every_cell_has_a_row",
+    "test_measures_are_those_of_evaluate",
+    "test_an_answer_that_breaks_a_rule_is_counted_and_is_none",
+    "test_a_run_that_was_stopped_goes_on_where_it_was",
+    "test_a_claim_is_reproduced_if_all_parts_hold_and_partly_if_some_do",
+    "test_quick_and_full_runs_and_the_report",
+}
+"""The tests of experiments that every run makes; all others are slow."""
+FOLDER = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents and getattr(item, "originalname", item.name) not in EVERY_TIME:
+            item.add_marker(pytest.mark.slow)
+
 
 OUTSIDERS = '''
 """Methods from outside, each with a known end."""

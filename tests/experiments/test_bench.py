@@ -10,11 +10,12 @@ from attain import AttainError, Feature, GrowingSpheres, Schema
 from attain.core.errors import ModelError
 from attain.datasets import Dataset
 from attain.metrics import evaluate
-from experiments import CLASSIFIERS, METHODS, bench_tables, run, summarised
 from experiments.bench.cases import MEASURES, Split
-from experiments.bench.classifiers import SampledSVC
-from experiments.bench.report import markdown
-from experiments.bench.run import failures
+from experiments.bench.classifiers import CLASSIFIERS, SampledSVC
+from experiments.bench.methods import METHODS
+from experiments.bench.report import bench_tables, markdown
+from experiments.bench.run import failures, run
+from experiments.bench.summary import summarised
 
 SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
 

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain.core.errors import AttainError, FileError, MissingDataSetError
+from attain.core.errors import AttainError, FileError
 from attain.datasets import make_moons
-from attain.datasets.gmsc import gmsc_schema
 from attain.tables import Table
+from experiments.data import MissingDataSetError, gmsc_schema
 from experiments.paper import FULL, QUICK, run, synthetic
 from experiments.paper.classifiers import above, linear_above
 from experiments.paper.credit import BEFORE, COMMON, Credit, as_read

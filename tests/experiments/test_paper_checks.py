@@ -216,7 +216,7 @@ def blobs(answers):
         held_out=values[rest][data.y.to_numpy()[rest] == 1],
         codes=codes[:, None],
         reconstruction=values[train] + 0.1,
-        answer_codes=np.array([[1.0], [1.95], [np.nan], [2.0]]),
+        answer_codes=np.array([[1.0], [1.95], [np.nan], [1.94]]),
         answers={
             method: Answers(people, np.array(rows, dtype=float), ~np.isnan(np.array(rows, dtype=float)[:, 0]))
             for method, rows in answers.items()
@@ -253,7 +253,10 @@ def test_modes_and_the_codes_of_answers():
     assert synthetic.on_modes(made) == pytest.approx([2 / 3, 1 / 3, 0])
     assert synthetic.two_of_three_modes({"linear": [made]}).verdict is HOLDS
     made.answer_codes = np.array([[1.0], [1.0], [np.nan], [1.0]])
-    assert synthetic.two_of_three_modes({"linear": [made]}).verdict is PARTLY
+    assert synthetic.two_of_three_modes({"linear": [made]}).verdict is FAILS
+    made.answer_codes = np.array([[1.4], [1.6], [np.nan], [1.0]])  # nearest to two clusters' codes, and on neither
+    assert synthetic.on_modes(made) == pytest.approx([0, 1 / 3, 0])
+    assert synthetic.two_of_three_modes({"linear": [made]}).verdict is FAILS
 
 
 def test_answers_that_agree_and_are_sparse():

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from attain import AttainError
-from experiments import CLASSIFIERS, METHODS, Factory, run
-from experiments.bench.run import read_rows, settings
+from experiments.bench.classifiers import CLASSIFIERS
+from experiments.bench.methods import METHODS, Factory
+from experiments.bench.run import read_rows, run, settings
 from experiments.store import Artifact, Store
 
 TIMES = ["cpu_seconds", "fit_seconds"]

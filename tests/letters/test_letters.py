@@ -298,7 +298,7 @@ def test_without_jinja_the_message_names_the_extra(monkeypatch: pytest.MonkeyPat
 
 
 def test_templates_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="could not be read"):
+    with pytest.raises(FileError, match="there is no file"):
         letters(template=tmp_path / "none.txt")
 
 

@@ -113,9 +113,11 @@ def test_rounding_keeps_the_rules() -> None:
     assert only(found).changes[0].after == "€4,523"
 
 
-@pytest.mark.parametrize("settings", [{"slack": 5}, {"robust": [{"library": "sklearn"}]}])
-def test_answers_with_further_promises_are_not_rounded(settings: dict[str, Any]) -> None:
-    found = letter(lambda frame: frame["amount"] < 4900, {"amount": 4523.72}, settings=settings)
+ROBUST = {"robust": [{"library": "sklearn"}]}
+
+
+def test_answers_that_hold_under_other_models_are_not_rounded() -> None:
+    found = letter(lambda frame: frame["amount"] < 4900, {"amount": 4523.72}, settings=ROBUST)
     assert only(found).changes[0].after == "€4,523.72"
 
 
@@ -130,7 +132,7 @@ def test_rounding_does_not_make_an_option_less_typical() -> None:
     guarded = Guarded(schema, figures=False).fit(train, accepts.model(train))
     made = world.result(ONE, {0: [{"amount": 4601.23}]}, [{"amount": -1}], schema=schema)
     [found] = write(made, guarded, accepts, world.TEXTS)
-    [exact] = write(replace(made, settings={"slack": 5}), guarded, accepts, world.TEXTS)
+    [exact] = write(replace(made, settings=ROBUST), guarded, accepts, world.TEXTS)
     assert only(found).level == only(exact).level
     assert only(found).changes[0].after != only(exact).changes[0].after
 
@@ -164,65 +166,89 @@ def test_what_follows_is_named_apart() -> None:
     assert [(change.label, change.before, change.after) for change in found.follows] == [("ratio", "100", "167")]
 
 
-def box(low: list[float], high: list[float], columns: list[int], failing: float, levels: Any = None) -> Ranges:
+def ranges_of(low: list[float], high: list[float], columns: list[int], levels: Any = None) -> Ranges:
     """The ranges of one option."""
     nothing: tuple[tuple[int, ...], ...] = ((),) * len(columns)
-    ends = {f"{side}{end}": np.array(cells) for side in ("", "box_") for end, cells in (("low", low), ("high", high))}
     return Ranges(
         option=np.zeros(len(columns), dtype=int),
         column=np.array(columns),
+        low=np.array(low),
+        high=np.array(high),
         low_percentile=np.zeros(len(columns)),
         high_percentile=np.ones(len(columns)),
         levels=levels or nothing,
-        box_failing=np.full(len(columns), failing),
-        least=np.full(len(columns), np.nan),
-        most=np.full(len(columns), np.nan),
-        **ends,
+        checked=np.full(len(columns), 20.0),
     )
 
 
-def test_ranges_are_printed_where_they_are_proven_and_contain_what_is_printed() -> None:
+def test_ranges_are_printed_where_they_were_checked_and_contain_what_is_printed() -> None:
     made = world.result(ONE, {0: [{"amount": 4523.72, "rating": "middle"}]}, [{"amount": -1}])
 
-    def with_box(failing: float, low: float) -> Option:
-        ranges = box([low, 1.0], [4523.72, 2.0], [0, 3], failing)
-        accepts = world.model(lambda frame: (frame["amount"] <= 4523.72) & (frame["rating"] != "low"))
+    def with_range(low: float, least: float = 0.0) -> Option:
+        ranges = ranges_of([low, 1.0], [4523.72, 2.0], [0, 3])
+        accepts = world.model(lambda f: (f["amount"] <= 4523.72) & (f["amount"] >= least) & (f["rating"] != "low"))
         return only(write(replace(made, intervals=ranges), EXPLAINER, accepts, world.TEXTS)[0])
 
-    amount, rating = with_box(0.0, 1234.56).changes
+    amount, rating = with_range(1234.56).changes
     assert amount.after == "€4,520"
     assert 1234.56 <= number(amount.low) <= 4520 <= number(amount.high) <= 4523.72
     assert rating.levels == ("high",)
-    amount, rating = with_box(0.01, 1234.56).changes
-    assert not amount.low, "not proven, and too many values to ask about"
-    assert rating.levels == ("high",), "asked about"
-    assert not with_box(0.0, 4522.0).changes[0].low, "the printed value is outside"
+    amount, rating = with_range(1234.56, least=2000.0).changes
+    assert not amount.low, "the model decides otherwise about values in it"
+    assert rating.levels == ("high",)
+    assert not with_range(4522.0).changes[0].low, "the printed value is outside"
+
+
+def test_both_ends_of_a_range_are_asked_about_as_printed() -> None:
+    made = world.result(ONE, {0: [{"amount": 4500.0}]}, [{"amount": -1}])
+    asked: set[float] = set()
+
+    def accepts(frame: pd.DataFrame) -> Any:
+        asked.update(frame["amount"])
+        return frame["amount"] <= 4600
+
+    ranges = ranges_of([1234.56], [4567.89], [0])
+    change = only(write(replace(made, intervals=ranges), EXPLAINER, world.model(accepts), world.TEXTS)[0]).changes[0]
+    assert (change.low, change.high) == ("€1,300", "€4,500")
+    assert {1300.0, 4500.0} <= asked
 
 
 @pytest.mark.parametrize(
-    ("least", "most", "language", "words"),
+    ("reach", "language", "words"),
     [
-        (1200.0, np.nan, "en", "€4,500 (now: €5,000). €4,500 or less would do."),
-        (1200.0, np.nan, "de", "4.500 € (heute: 5.000 €). Es reicht jeder Wert bis 4.500 €."),
-        (np.nan, 4500.0, "en", "€1,200 or more would do."),
-        (np.nan, 4500.0, "de", "Es reicht jeder Wert ab 1.200 €."),
-        (1000.0, 6000.0, "en", "Any value from €1,200 to €4,500 would do."),
+        ((1200, None), "en", "€4,500 (now: €5,000). We checked €4,500 or less: it would do as well."),
+        (
+            *((1200, None), "de"),
+            "4.500 € (heute: 5.000 €). Wir haben andere Werte geprüft: Auch bis 4.500 € reicht es.",
+        ),
+        ((None, 4500), "en", "We checked €1,200 or more: it would do as well."),
+        ((None, 4500), "de", "Wir haben andere Werte geprüft: Auch ab 1.200 € reicht es."),
+        ((1000, 6000), "en", "We checked values from €1,200 to €4,500: they would do as well."),
+        ((1000, 6000), "de", "Wir haben andere Werte geprüft: Auch 1.200 bis 4.500 € reicht."),
     ],
 )
-def test_an_end_beyond_which_nothing_was_tried_is_not_printed(
-    least: float, most: float, language: str, words: str
-) -> None:
-    made = world.result(ONE, {0: [{"amount": 4500.0}]}, [{"amount": -1}])
-    ranges = replace(box([1200.0], [4500.0], [0], 0.0), least=np.array([least]), most=np.array([most]))
+def test_an_end_beyond_which_nothing_is_suggested_is_not_printed(reach: Any, language: str, words: str) -> None:
+    features = tuple(replace(f, reach=reach) if f.name == "amount" else f for f in world.SCHEMA.features)
+    made = world.result(ONE, {0: [{"amount": 4500.0}]}, [{"amount": -1}], schema=Schema(features, laws=()))
+    made = replace(made, intervals=ranges_of([1200.0], [4500.0], [0]))
     accepts = world.model(lambda frame: frame["amount"] <= 4500)
-    [found] = write(replace(made, intervals=ranges), EXPLAINER, accepts, world.TEXTS, language=language)
+    [found] = write(made, world.explainer(features=features), accepts, world.TEXTS, language=language)
     assert words in " ".join(found.text.split())
+
+
+def test_of_several_changes_other_values_are_for_one_at_a_time() -> None:
+    made = world.result(ONE, {0: [{"amount": 4500.0, "rating": "middle"}]}, [{"amount": -1}])
+    made = replace(made, intervals=ranges_of([3000.0, 1.0], [4500.0, 2.0], [0, 3]))
+    accepts = world.model(lambda f: (f["amount"] <= 4500) & (f["rating"] != "low") & (f["amount"] >= 2000))
+    for language, words in (("en", "one point at a time"), ("de", "für jeden Punkt einzeln")):
+        [found] = write(made, EXPLAINER, accepts, world.TEXTS, language=language)
+        assert words in " ".join(found.text.split())
 
 
 def test_a_range_takes_no_longer_than_what_is_printed() -> None:
     features = tuple(replace(f, pace=100.0) if f.name == "amount" else f for f in world.SCHEMA.features)
     made = world.result(ONE, {0: [{"amount": 4100.0}]}, [{"amount": -1}], schema=Schema(features, laws=()))
-    made = replace(made, intervals=box([2000.0], [4500.0], [0], 0.0))
+    made = replace(made, intervals=ranges_of([2000.0], [4500.0], [0]))
     accepts = world.model(lambda frame: frame["amount"] <= 4500)
     found = only(write(made, world.explainer(features=features), accepts, world.TEXTS)[0])
     assert (found.takes, found.changes[0].low) == ("9 months", "€4,100")
@@ -230,7 +256,7 @@ def test_a_range_takes_no_longer_than_what_is_printed() -> None:
 
 def test_a_range_with_todays_value_in_it_is_not_printed() -> None:
     made = world.result(ONE, {0: [{"amount": 4500.0, "home": "owned"}]}, [{"amount": -1}])
-    made = replace(made, intervals=box([1000.0, np.nan], [6000.0, np.nan], [0, 2], 0.0))
+    made = replace(made, intervals=ranges_of([1000.0, np.nan], [6000.0, np.nan], [0, 2]))
     either = world.model(lambda f: (f["amount"] < 4600) | (f["home"] == "owned"))
     assert not only(write(made, EXPLAINER, either, world.TEXTS)[0]).changes[0].low
 
@@ -249,7 +275,7 @@ def test_the_same_number_is_rounded_alike_in_reasons_and_options() -> None:
 
 
 @given(st.integers(2, 40), st.integers(0, 60), st.integers(0, 60), st.integers(1, 120))
-def test_every_combination_of_values_that_would_do_is_accepted(answer: int, below: int, above: int, hole: int) -> None:
+def test_every_value_that_would_do_is_accepted(answer: int, below: int, above: int, hole: int) -> None:
     def accepts(frame: pd.DataFrame) -> Any:
         return (frame["months"] <= 49) & (frame["months"] != hole) & (frame["home"] == "owned")
 
@@ -257,7 +283,7 @@ def test_every_combination_of_values_that_would_do_is_accepted(answer: int, belo
         return
     low, high = max(1, answer - below), min(49, answer + above)
     made = world.result(ONE, {0: [{"months": answer, "home": "owned"}]}, [{"amount": -1}])
-    made = replace(made, intervals=box([low, np.nan], [high, np.nan], [1, 2], 0.01, ((), (2,))))
+    made = replace(made, intervals=ranges_of([low, np.nan], [high, np.nan], [1, 2], ((), (2,))))
     months, home = only(write(made, EXPLAINER, world.model(accepts), world.TEXTS)[0]).changes
     assert home.levels == (), "free homes are not accepted"
     whole = low < high and not low <= hole <= high
@@ -268,7 +294,7 @@ def test_every_combination_of_values_that_would_do_is_accepted(answer: int, belo
 
 def test_other_levels_are_checked_with_the_printed_values() -> None:
     made = world.result(ONE, {0: [{"amount": 4523.72, "home": "owned"}]}, [{"amount": -1}])
-    made = replace(made, intervals=box([np.nan] * 2, [np.nan] * 2, [0, 2], 0.0, ((), (2,))))
+    made = replace(made, intervals=ranges_of([np.nan] * 2, [np.nan] * 2, [0, 2], ((), (2,))))
     both = world.model(lambda frame: (frame["amount"] < 4900) & (frame["home"] != "rented"))
     assert only(write(made, EXPLAINER, both, world.TEXTS)[0]).changes[1].levels == ("free",)
     exact = world.model(
@@ -327,7 +353,7 @@ def test_what_is_printed_and_said_about_time_gives_the_record_that_was_checked(
     def accepts(rows: pd.DataFrame) -> Any:
         return (rows[wanted.index] == wanted).all(axis=1)
 
-    made = world.result(frame, {0: [option]}, [{"amount": -1}], schema=schema, settings={"slack": 5})
+    made = world.result(frame, {0: [option]}, [{"amount": -1}], schema=schema, settings=ROBUST)
     [found] = write(made, world.explainer(features=TIMED), world.model(accepts), world.TEXTS, language=language)
     text = " ".join(found.text.split())
     record = frame.copy()

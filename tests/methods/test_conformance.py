@@ -17,6 +17,12 @@ from attain.methods import (
 from attain.testing import ExplainerSuite
 
 
+@pytest.fixture(autouse=True)
+def _fitted(request: pytest.FixtureRequest) -> None:
+    """Fitting and what it compiles are no part of a test's time."""
+    request.instance._fitted()
+
+
 class TestGrowingSpheres(ExplainerSuite):
     explainer = GrowingSpheres
 

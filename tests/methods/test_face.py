@@ -9,7 +9,7 @@ from sklearn.neighbors import KernelDensity
 
 from attain.core.errors import AttainError, ModelError
 from attain.methods import FACE, GrowingSpheres
-from attain.methods.face.graph import GaussianDensity, RowGraph, admissible_rows
+from attain.methods.face import GaussianDensity, RowGraph, admissible_rows
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Feature, Schema

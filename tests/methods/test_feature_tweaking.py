@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain.core.errors import AttainError, ModelError
 from attain.methods import FeatureTweaking
-from attain.methods.tweaking.tree_paths import outward
+from attain.methods.feature_tweaking import outward
 from attain.results.status import Status
 from attain.schema import Feature, Schema
 

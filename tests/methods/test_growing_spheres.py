@@ -162,21 +162,6 @@ def test_a_rule_on_a_derived_column_conflicts_only_where_all_it_is_computed_from
         assert {status is Status.RULES_CONFLICT for status in result.statuses} == {conflict}
 
 
-@pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize("budget", [2, 10, 100, 1000])
-def test_the_budget_is_never_exceeded_and_its_end_is_a_status(budget: int, n: int) -> None:
-    training = RANDOM.normal(size=(200, 6))
-    never = Model(lambda X: np.zeros(len(X), int), accepts="numpy", classes=[0, 1])
-    explainer = GrowingSpheres(reals(6, bounds=(-1e9, 1e9)), budget=budget, figures=False).fit(training)
-    result = explainer.explain(never, training[:5], target=1, n=n)
-    assert set(result.statuses) <= {Status.BUDGET_SPENT, Status.OUT_OF_REACH}
-    assert (result.person_figures["rows_scored"] <= budget).all()
-    easy = explainer.explain(plane(np.ones(6), 0.5), training[np.abs(training.sum(axis=1)) < 0.3][:5], target=1, n=n)
-    assert (easy.person_figures["rows_scored"] <= budget).all()
-    if budget >= 1000:
-        assert easy.found.all()
-
-
 def test_a_probability_is_reached() -> None:
     training = RANDOM.normal(size=(400, 3))
     model = LogisticRegression().fit(training, training.sum(axis=1) + RANDOM.normal(size=400) > 0)
@@ -196,19 +181,6 @@ def test_any_of_several_classes_with_text_labels_can_be_the_target() -> None:
         result = GrowingSpheres(reals(2)).fit(training, y).explain(model, people, target=target)
         assert result.found.all()
         assert (model.predict(result.answers) == target).all()
-
-
-def test_several_options_are_valid_different_and_best_first() -> None:
-    training = RANDOM.normal(size=(300, 4))
-    people = training[training.sum(axis=1) < 0][:8]
-    explainer = GrowingSpheres(reals(4), figures=False).fit(training)
-    result = explainer.explain(plane(np.ones(4), 1.0), people, target=1, n=3)
-    assert (result.rows.sum(axis=1) >= 1.0).all()
-    for person in range(8):
-        mine = result.rows[result.owners == person]
-        assert len(mine) == len(np.unique(mine, axis=0)) == 3
-        cost = np.linalg.norm((mine - people[person]) / training.std(axis=0), axis=1)
-        assert cost[0] <= cost.min() + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from attain.core.errors import AttainError
 from attain.methods import NearestUnlike
 from attain.results.status import Status
 from attain.schema import Feature, Schema
@@ -150,8 +149,3 @@ def test_few_changes_are_kept_to_by_dropping_the_smallest_shifts():
     )
     assert result.share_found > 0.7
     assert result.option_figures["features_changed"].max() <= 2
-
-
-def test_wrong_settings_are_refused_in_words():
-    with pytest.raises(AttainError, match="neighbours must be an integer ≥ 1, got 0"):
-        NearestUnlike(SCHEMA, neighbours=0).fit(*data())

@@ -45,12 +45,11 @@ def test_they_hold_what_was_asked_and_of_whom(fitted: Any) -> None:
         "range": {"a": (0, np.float64(2))},
         "people": {REFUSED.index[0]: {"max_changes": 1}},
     }
-    found = settings(fitted, n=2, probability=0.6, slack=1.0, constraints=constraints)
+    found = settings(fitted, n=2, probability=0.6, constraints=constraints)
     asked = {
         "target": "good",
         "probability": 0.6,
         "n": 2,
-        "slack": 1.0,
         "ranges": False,
         "importance": False,
         "errors": "status",

@@ -189,8 +189,6 @@ def explained(seed: int, method: type) -> str:
     settings: dict[str, Any] = {"n": int(random.integers(1, 4)), "constraints": made.constraints}
     for name in ("ranges", "importance", "contributions"):
         settings[name] = bool(random.random() < 0.2)
-    if random.random() < 0.15:
-        settings["slack"] = 5.0
     X = made.X.iloc[:5]
     try:
         explainer = method(made.schema, budget=int(random.choice([2, 30, 300])), figures=bool(random.random() < 0.3))
@@ -238,7 +236,7 @@ def test_a_range_that_leaves_no_step_is_no_action(explained_model: str) -> None:
 
 def test_a_person_is_already_as_desired_if_the_model_says_so_whatever_the_library() -> None:
     arrow = pytest.importorskip("pyarrow")
-    for seed in range(6):
+    for seed in range(3):
         made = world(seed)
         people = made.X.iloc[:20]
         encoder = make_column_transformer(
@@ -258,12 +256,12 @@ def test_a_person_is_already_as_desired_if_the_model_says_so_whatever_the_librar
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_random_world_ends_in_statuses_or_an_error_of_the_package(method: type) -> None:
-    for seed in range(8):
+    for seed in range(5):
         assert explained(seed, method)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_many_random_worlds_do(method: type) -> None:
-    for seed in range(8, 150):
+    for seed in range(5, 150):
         assert explained(seed, method)

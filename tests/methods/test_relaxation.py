@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from attain import Feature, Schema
-from attain.methods.relaxed.relaxation import Relaxation
+from attain.methods.relaxed import Relaxation
 from attain.schema import Constraints
 from attain.tables import Region, Table
 

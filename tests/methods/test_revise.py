@@ -16,6 +16,7 @@ from attain.methods.revise.latent_descent import LatentDescent, Loss
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Ledger, Problem
 from attain.tables import Region, Table
+from tests.density.trained import of_blobs, trained
 
 BOUNDARY = 6.0
 
@@ -26,17 +27,14 @@ def accept(frame):
 
 @pytest.fixture(scope="module")
 def blobs():
-    data = make_blobs(2000, seed=1)
+    data = make_blobs(3000, seed=1)
     refused = data.X[accept(data.X) == 0].iloc[:60]
     return data, refused
 
 
 @pytest.fixture(scope="module")
-def autoencoder(blobs):
-    data, _ = blobs
-    return CHVAE(
-        data.schema, likelihoods="paper", latent_dim=2, components=3, hidden=(32,), epochs=40, verbose=False
-    ).fit(data.X)
+def autoencoder():
+    return of_blobs()
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +46,7 @@ def line():
     frame = pd.DataFrame({"a": place + noise[:, 0], "b": 2 * place + noise[:, 1]})
     schema = Schema((Feature("a", "real"), Feature("b", "real")))
     model = LogisticRegression().fit(frame, place + random.normal(0, 0.3, 600) > 0.5)
-    linear = VAE(schema, likelihoods="paper", hidden=0, latent_dim=1, epochs=60, verbose=False).fit(frame)
+    linear = trained(VAE(schema, likelihoods="paper", hidden=0, latent_dim=1, epochs=60), frame)
     return schema, frame, model, linear
 
 
@@ -107,8 +105,7 @@ def test_the_losses_do_not_depend_on_the_order_of_the_training_rows(line):
     losses = []
     for X in (more, more.iloc[np.argsort(model.decision_function(more))]):
         explainer = REVISE(schema, autoencoder=linear).fit(X)
-        goal = explainer._goal(model, True, None)
-        losses.append(explainer._inspect(goal, explainer._context(goal))[1:])
+        losses.append(explainer.session(model, target=True).inspected[1:])
     for shuffled, ordered in zip(*losses, strict=True):
         assert ordered.spread == pytest.approx(shuffled.spread, rel=0.05)
         assert ordered.boundary == pytest.approx(shuffled.boundary, abs=0.05)
@@ -131,7 +128,7 @@ def test_the_exact_gradient_is_the_chain_rule_by_hand(line):
     latent = explainer._latent(problem.region)
     unit = units(explainer.schema_, explainer.observed_)
     descent = LatentDescent(explainer, problem, latent, unit)
-    smooth, loss, weight = explainer._inspect(problem.goal, explainer._context(problem.goal))[0], loss_of(0.0, 1.5), 0.4
+    smooth, loss, weight = explainer.session(model, target=True).inspected[0], loss_of(0.0, 1.5), 0.4
     everybody = np.arange(len(people))
     decoded = latent.decode(latent.codes, everybody)
     rows = problem.region.final_form(decoded, everybody)

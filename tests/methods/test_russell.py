@@ -13,8 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Schema, Status
 from attain.core.errors import ModelError
-from attain.methods import Russell
-from attain.methods.russell import russell_program
+from attain.methods import Russell, russell
 from attain.methods.search.integer_program import Solution, solve
 
 FEATURES = (
@@ -91,24 +90,14 @@ def test_distances_are_proven_unless_a_rule_or_the_solver_limits_the_search(monk
     rules = ("if home = rents then late >= 9",)  # not linear: kept by rejection
     ruled = Russell(Schema(FEATURES, rules=rules), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes")
     assert (ruled.option_figures["proven"] == 0).any()
-    monkeypatch.setattr(russell_program, "solve", lambda *a, **k: solve(*a, **k)._replace(proven=False))
+    monkeypatch.setattr(russell, "solve", lambda *a, **k: solve(*a, **k)._replace(proven=False))
     assert (free.explain(MODEL, DENIED, target="yes").option_figures["proven"] == 0).all()
 
 
 def test_a_limit_before_any_record_is_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(russell_program, "solve", lambda *a, **k: Solution(None, np.inf, False))
+    monkeypatch.setattr(russell, "solve", lambda *a, **k: Solution(None, np.inf, False))
     result = Russell(Schema(FEATURES), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes")
     assert set(result.statuses) == {Status.OUT_OF_REACH}
-
-
-def test_each_option_differs_from_the_last_in_a_state_or_a_move() -> None:
-    result = Russell(Schema(FEATURES), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes", n=3)
-    for i in np.unique(result.owners):
-        mine = result.rows[result.owners == i]
-        assert len(np.unique(mine, axis=0)) == len(mine)
-        distances = result.option_figures["distance"][result.owners == i]
-        assert (distances >= distances[0] - 1e-9).all()
-    assert (np.bincount(result.owners, minlength=len(DENIED)) > 1).any()
 
 
 def test_another_classifier_is_refused_and_told_what_would_fit() -> None:

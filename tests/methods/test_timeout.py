@@ -1,4 +1,4 @@
-"""A model that is slow, or hangs, for one person: their status, and nobody else is concerned."""
+"""A deadline for a call: who is done before it is answered as without it, and who is not has the status TIME_SPENT."""
 
 import os
 import time
@@ -10,15 +10,15 @@ import pytest
 
 from attain import AttainError, Feature, GrowingSpheres, Guarded, Model, Schema, Status, methods
 from attain.density import CHVAE
-from attain.methods import NearestUnlike
-from attain.methods.search.clock import Clock
-from attain.methods.search.problem import Ledger
+from attain.methods import HillClimbingLocalSearch, NearestUnlike
+from attain.methods.search import deadline
+from attain.methods.search.deadline import Deadline
+from attain.methods.search.problem import Ledger, Problem
 from attain.models import Judgement
 from attain.testing.explainer import digest
 from benchmarks.limits import LINES, Line, World
 
 SCHEMA = Schema((Feature("income", "positive"), Feature("score", "real"), Feature("age", "count", immutable=True)))
-OLD = 95
 PATIENT = 60.0
 """Seconds that nobody needs here."""
 
@@ -34,29 +34,39 @@ def frame(rows: int, seed: int = 0) -> pd.DataFrame:
     )
 
 
+class Clock:
+    """Seconds that only the calls of a slow model take."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(deadline, "time", found)
+    return found
+
+
 class Slow:
-    """A model that takes some seconds more whenever it is asked about an old person, alone or among others."""
+    """A model whose every call takes some seconds of a clock."""
 
     classes_ = np.array(["bad", "good"])
 
-    def __init__(self, seconds: float = 0.0, only_changed: pd.DataFrame | None = None) -> None:
-        self.seconds, self.only_changed, self.slept = seconds, only_changed, 0.0
+    def __init__(self, clock: Clock | None = None, seconds: float = 0.0) -> None:
+        self.clock, self.seconds = clock or Clock(), seconds
 
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        old = X[X["age"] == OLD]
-        if self.only_changed is not None:
-            old = old[~old["income"].isin(self.only_changed["income"]) | ~old["score"].isin(self.only_changed["score"])]
-        if len(old) and self.seconds:
-            self.slept += self.seconds
-            time.sleep(self.seconds)
-        return np.where(X["income"].to_numpy(float) / 1000 + X["score"].to_numpy(float) > 2, "good", "bad")
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        self.clock.now += self.seconds
+        return np.where(frame["income"].to_numpy(float) / 1000 + frame["score"].to_numpy(float) > 2, "good", "bad")
 
 
-def refused(number: int = 8, old: int = 3) -> pd.DataFrame:
+def refused(number: int = 8) -> pd.DataFrame:
+    """People whom a model knows by their ages, which no training row has."""
     X = frame(60, seed=1)
-    X = X[Slow().predict(X) == "bad"].iloc[:number].copy()
-    X.iloc[old, X.columns.get_loc("age")] = OLD
-    return X
+    return X[Slow().predict(X) == "bad"].iloc[:number].assign(age=np.arange(number) + 90)
 
 
 def fitted(explainer: Any = GrowingSpheres, **parameters: Any) -> Any:
@@ -64,58 +74,68 @@ def fitted(explainer: Any = GrowingSpheres, **parameters: Any) -> Any:
     return explainer(SCHEMA, budget=500, figures=False, **parameters).fit(X, Slow().predict(X))
 
 
-@pytest.mark.parametrize(("explainer", "changed"), [(GrowingSpheres, True), (NearestUnlike, False)])
-def test_a_person_on_whose_rows_the_model_hangs_runs_out_of_time(explainer, changed):
-    X, method = refused(4), fitted(explainer)
-    model = Slow(20.0, X if changed else None)
-    started = time.perf_counter()
-    result = method.explain(model, X, target="good", timeout=0.5)
-    assert time.perf_counter() - started < 15
-    assert [status is Status.TIME_SPENT for status in result.statuses] == [False, False, False, True]
-    assert "ran out of time" in result.reasons.iloc[3]
-    assert not result.unreadable
-    expected = method.explain(Slow(), X.drop(X.index[3]), target="good")
-    assert digest(result, range(3)) == digest(expected)
-
-
-def test_a_person_whose_rows_are_slow_runs_out_of_time_alone():
+@pytest.mark.parametrize(
+    ("explainer", "parameters"), [(GrowingSpheres, {"samples": 10}), (Guarded, {}), (HillClimbingLocalSearch, {})]
+)
+def test_a_slow_model_is_not_asked_after_the_deadline(explainer, parameters, clock):
     class Strict(Slow):
-        """Nothing that an old person changes helps, so that the search goes on."""
+        """Nothing helps, so that the search goes on."""
 
-        def predict(self, X: pd.DataFrame) -> np.ndarray:
-            return np.where(X["age"] == OLD, "bad", super().predict(X))
+        def predict(self, frame: pd.DataFrame) -> np.ndarray:
+            return np.where(frame["age"] >= 90, "bad", super().predict(frame))
 
-    X, method = refused(4), fitted(samples=10)
-    model = Strict(0.1)
-    result = method.explain(model, X, target="good", timeout=0.35)
-    assert [status is Status.TIME_SPENT for status in result.statuses] == [False, False, False, True]
-    assert model.slept < 2.5
-    assert digest(result, range(3)) == digest(method.explain(Strict(), X.iloc[:3], target="good"))
+    people, method, model = refused(3), fitted(explainer, **parameters), Strict(clock)
+    method.explain(model, people.iloc[:1], target="good")
+    model.seconds = 1.0
+    result = method.explain(model, people, target="good", timeout=1, n=3, ranges=True, importance=True)
+    probing = 2  # before anybody's time begins to run
+    assert clock.now <= probing + 3 * 1 + 2
+    assert set(result.statuses) == {Status.TIME_SPENT}
+    assert "ran out of time" in result.reasons.iloc[0]
+    assert not result.unreadable
+
+
+def test_who_is_done_before_the_deadline_is_answered_as_without_it(clock, monkeypatch):
+    monkeypatch.setattr(GrowingSpheres, "_batch_size", lambda *_: 1)
+    people, method = refused(5), fitted()
+    fourth = people["age"].iloc[3]
+
+    class Hesitant(Slow):
+        """Slow when it is asked about changes of the fourth person alone."""
+
+        def predict(self, frame: pd.DataFrame) -> np.ndarray:
+            self.seconds = 1e6 if (frame["age"] == fourth).all() else 0.0
+            return super().predict(frame)
+
+    result = method.explain(Hesitant(clock), people, target="good", timeout=1)
+    assert result.statuses[4] is Status.TIME_SPENT
+    assert set(result.statuses[:3]) == {Status.FOUND, Status.BUDGET_SPENT}
+    assert digest(result, range(3)) == digest(method.explain(Slow(), people.iloc[:3], target="good"))
+    assert (Slow().predict(result.frame[result.found]) == "good").all()
 
 
 @pytest.mark.parametrize("n", [1, 3])
-def test_with_time_enough_the_bytes_are_the_same(n):
-    X = refused()
-    for method in (fitted(), fitted(Guarded)):
-        with_clock = method.explain(Slow(), X, target="good", n=n, timeout=PATIENT)
-        assert digest(with_clock) == digest(method.explain(Slow(), X, target="good", n=n))
+def test_with_time_enough_the_bytes_are_the_same(n, monkeypatch):
+    methods = [fitted(), fitted(Guarded)]
+    timed = [digest(method.explain(Slow(), refused(), target="good", n=n, timeout=PATIENT)) for method in methods]
+    monkeypatch.setattr(deadline, "time", None)  # without a timeout no clock is looked at
+    plain = [digest(method.explain(Slow(), refused(), target="good", n=n, timeout=None)) for method in methods]
+    assert timed == plain
 
 
-def test_an_answer_that_was_found_in_time_is_given():
-    X, method = refused(1, old=0), fitted()
-    quick = method.explain(Slow(), X, target="good")
-
+def test_an_answer_that_was_found_in_time_is_given(clock):
     class Tiring(Slow):
-        """Slow from the first record that flips the decision on."""
+        """Slow from the first record of the person that flips the decision on."""
 
-        def predict(self, X: pd.DataFrame) -> np.ndarray:
-            labels = super().predict(X)
-            if (labels[X["age"] == OLD] == "good").any():
-                self.seconds = 0.3
+        def predict(self, frame: pd.DataFrame) -> np.ndarray:
+            labels = super().predict(frame)
+            if (labels[frame["age"] >= 90] == "good").any():
+                self.seconds = 1e6
             return labels
 
-    result = method.explain(Tiring(), X, target="good", timeout=0.5)
-    assert result.statuses == (Status.FOUND,) == quick.statuses
+    result = fitted().explain(Tiring(clock), refused(1), target="good", timeout=1)
+    assert result.statuses == (Status.FOUND,)
+    assert (Slow().predict(result.frame) == "good").all()
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), "5", True])
@@ -124,49 +144,35 @@ def test_a_timeout_is_a_positive_number(timeout):
         fitted(NearestUnlike).explain(Slow(), refused(), target="good", timeout=timeout)
 
 
-class FakeGoal:
-    """Takes 0.12 seconds for calls with rows of person 2, and usually none."""
+class Fake:
+    """A goal that every row meets, and that counts the rows."""
 
-    lowest = -5.0
+    lowest, rows = -5.0, 0
 
-    def __init__(self) -> None:
-        self.calls: list[list[int]] = []
-
-    def usual_seconds(self, rows: int) -> float:
-        return 0.0
-
-    def allow(self, seconds: float) -> None:
-        assert seconds > 0
-
-    def judge(self, rows: np.ndarray, owners: np.ndarray) -> Judgement:
-        self.calls.append(np.unique(owners).tolist())
-        time.sleep(0.12 if 2 in owners else 0.0)
+    def judge(self, rows: np.ndarray) -> Judgement:
+        self.rows += len(rows)
         return Judgement(np.ones(len(rows), bool), rows[:, 0], np.ones(len(rows), np.int64))
 
     decide = judge
 
 
-def test_slow_people_are_soon_asked_about_alone_and_charged_by_themselves():
-    goal, clock = FakeGoal(), Clock(4, timeout=0.3)
-    ledger = Ledger(4, 1_000, clock)
-    rows, owners = np.arange(8.0)[:, None], np.repeat(np.arange(4), 2)
-    for _ in range(6):
-        judged = ledger.judge(goal, rows, owners)
-        np.testing.assert_array_equal(judged.met[owners != 2], True)
-        np.testing.assert_array_equal(judged.score[owners != 2], rows[owners != 2, 0])
-    assert goal.calls[:3] == [[0, 1, 2, 3], [0, 1], [2, 3]]
-    assert [2] in goal.calls
-    assert goal.calls[-1] != [2]
-    assert ledger.late.tolist() == [False, False, True, False]
-    assert not judged.met[4:6].any()
-    assert (judged.score[4:6] == goal.lowest).all()
-    assert ledger.left[2] == 0
-    assert ledger.left[0] == 1_000 - 12
-    assert clock.seconds[[0, 1, 3]].max() < 0.2
-    part = ledger.subset(np.array([2, 3]))
-    assert part.late.tolist() == [True, False]
-    assert part.affordable(np.array([0, 1, 1])).tolist() == [False, True, True]
-    assert part.decide(goal, rows[:1], np.array([0])).met.all()  # the last check is made in any case
+def test_after_the_deadline_nobody_has_a_budget_and_only_the_last_check_asks():
+    goal, rows, owners = Fake(), np.arange(4.0)[:, None], np.array([0, 0, 1, 1])
+    ledger = Ledger(2, 100, Deadline(PATIENT))
+    assert Problem(goal, None, ledger, 1, 0).judge(rows, owners).met.all()
+    assert ledger.left.tolist() == [98, 98]
+    late = Ledger(2, 100, Deadline(1e-9))
+    for part in (late, late.subset(np.array([1, 0]))):
+        assert not part.left.any()
+        assert not part.affordable(owners[:2]).any()
+        judged = Problem(goal, None, part, 1, 0).judge(rows[:2], owners[:2])
+        assert not judged.met.any()
+        assert (judged.score == goal.lowest).all()
+    assert goal.rows == 4
+    assert not late.spent.any()
+    assert Problem(goal, None, late, 1, 0).decide(rows, owners).met.all()
+    assert goal.rows == 8
+    assert late.spent.tolist() == [2, 2]
 
 
 @pytest.mark.slow
@@ -181,7 +187,7 @@ def test_every_method_ends_within_a_second_of_its_timeout(line: Line, wide: Worl
     explainer = getattr(methods, line.method)(wide.schema, figures=False, **settings).fit(wide.X[:rows], wide.y[:rows])
     told = models["forest" if line.model == "forest" else "linear"].predict(wide.X)
     people = wide.X[told == "no"].iloc[:2]
-    explainer.warm_up().explain(model, people.iloc[:1], target="yes")
+    explainer.explain(model, people.iloc[:1], target="yes")
     started = time.perf_counter()
     explainer.explain(model, people.iloc[1:], target="yes", timeout=0.3)
     busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

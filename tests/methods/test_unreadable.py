@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Guarded, Model, Schema, Status
+from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
 from attain.core.errors import DataError, ModelError
 from attain.methods import NearestUnlike
 from attain.metrics import evaluate
@@ -285,13 +285,3 @@ def test_unreadable_rows_are_not_charged_to_the_method() -> None:
     assert evaluation.asked.tolist() == [True, True, False, True]
     assert evaluation.summary.loc["found", "charged"] == 1
     assert result.share_found == 3 / 4
-
-
-def test_the_guards_exact_bound_takes_unseen_levels() -> None:
-    model, X = pipeline("ignore"), towns(200)
-    explainer = Guarded(TOWNS, budget=2000).fit(X, decide(X))
-    rows = people_of(model, town="Köln")
-    result = explainer.explain(model, rows, target="good")
-    assert result.found[2]
-    certificate = explainer.certificate(model, result)
-    assert (certificate["gap"].dropna() >= -1e-9).all()

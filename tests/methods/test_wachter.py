@@ -13,10 +13,10 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Model, Schema
-from attain.core.errors import AttainError, ModelError
+from attain.core.errors import ModelError
 from attain.methods import Wachter
 from attain.methods.search.boundary import boundary
-from attain.methods.wachter.wachter import absolute_deviation
+from attain.methods.wachter import absolute_deviation
 
 SCHEMA = Schema(tuple(Feature(name, "real", cost=cost) for name, cost in zip("abc", (1.0, 2.0, 1.0), strict=True)))
 
@@ -149,19 +149,10 @@ def test_the_score_aimed_at_does_not_depend_on_the_order_of_the_training_rows(me
 
 
 def inspected(explainer, model):
-    goal = explainer._goal(model, 1, None)
-    return explainer._inspect(goal, explainer._context(goal))
+    return explainer.session(model, target=1).inspected
 
 
 def test_a_model_without_a_slope_is_refused_where_only_the_gradient_is_wanted():
     X, y = frame()
     with pytest.raises(ModelError, match="method='search'"):
         Wachter(SCHEMA, method="gradient").fit(X, y).explain(DecisionTreeClassifier().fit(X, y), X, target=1)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "word"), [({"method": "magic"}, "method"), ({"growth": 1.0}, "growth"), ({"aim": 0}, "aim")]
-)
-def test_misuse_is_answered_in_words(wrong, word):
-    with pytest.raises(AttainError, match=word):
-        Wachter(SCHEMA, **wrong).fit(*frame(20))

@@ -60,7 +60,7 @@ def test_groups_and_constraints() -> None:
     assert held.loc["a", ["n", "answered", "necessity", "sufficiency"]].tolist() == [4, 1, 0.25, 1.0]
 
 
-def test_time_belongs_to_a_change_that_takes_it_and_waiting_is_a_change() -> None:
+def test_time_belongs_to_a_change_that_takes_it_and_waiting_is_none() -> None:
     schema = Schema((Feature("months", "count", clock=True), Feature("debt", "count", pace=1), Feature("c", "count")))
     train = pd.DataFrame(RANDOM.integers(0, 30, (200, 3)), columns=["months", "debt", "c"])
     people = pd.DataFrame({"months": [5, 5], "debt": [9, 20], "c": [0, 0]})
@@ -70,9 +70,9 @@ def test_time_belongs_to_a_change_that_takes_it_and_waiting_is_a_change() -> Non
 
     explainer = GrowingSpheres(schema, laws=None, figures=False).fit(train)
     frame = necessity_and_sufficiency(explainer, old_or_free, people, target=1).set_index("feature")
-    assert frame["necessity"].to_dict() == {"months": 1.0, "debt": 1.0, "c": 0.0}
-    # with debt held one waits; with months held no time passes, and nothing with a pace changes
-    assert frame["sufficiency"].to_dict() == {"months": 1.0, "debt": 0.0, "c": 0.0}
+    assert frame["necessity"].to_dict() == {"debt": 1.0, "c": 0.0}
+    # with debt held one waits
+    assert frame["sufficiency"].to_dict() == {"debt": 0.0, "c": 0.0}
 
 
 def test_what_cannot_be_asked_is_said() -> None:

@@ -70,7 +70,7 @@ def test_a_path_bytes_and_a_session_are_the_same_model(numbers, tmp_path):
     assert Model(path).file_digest == Model(data).file_digest == hashlib.sha256(data).hexdigest()
     assert Model(session).file_digest is None
     goals = [Goal(m, numbers.layout, target="good", probe=numbers.probe) for m in (str(path), path, data, session)]
-    assert len({goal.fingerprint() for goal in goals}) == 1
+    assert len({goal.answers_digest for goal in goals}) == 1
     probability = model.predict_proba(numbers.array)[:, 1]
     np.testing.assert_allclose(goals[0].judge(numbers.rows).score, 2 * probability - 1, atol=WIDE)
 
@@ -146,8 +146,12 @@ def test_a_missing_runtime_is_refused(monkeypatch):
 
 
 def test_a_file_that_is_not_onnx_is_refused(tmp_path):
-    with pytest.raises(ModelError, match=r"there is no ONNX file 'nowhere\.onnx'"):
+    with pytest.raises(ModelError, match=r"there is no file 'nowhere\.onnx'"):
         Model("nowhere.onnx")
+    with pytest.raises(
+        ModelError, match=r"'model\.joblib': a string is the path of an ONNX file; load other models first"
+    ):
+        Model("model.joblib")
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"no model")
     with pytest.raises(ModelError, match="cannot be opened"):

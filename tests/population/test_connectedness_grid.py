@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse.csgraph import connected_components
@@ -87,7 +87,6 @@ lattice = arrays(float, st.tuples(st.integers(1, 16), st.just(2)), elements=st.i
 few = arrays(float, st.tuples(st.integers(1, 4), st.just(2)), elements=st.integers(0, 6).map(float))
 
 
-@settings(max_examples=60)
 @given(lattice, few, st.integers(1, 8))
 def test_grid_is_that_of_dbscan_on_lattices(values: np.ndarray, answers: np.ndarray, m: int) -> None:
     reference, grid = unscaled(values), [0.5, 1.0, 2.0]
@@ -95,7 +94,6 @@ def test_grid_is_that_of_dbscan_on_lattices(values: np.ndarray, answers: np.ndar
     np.testing.assert_array_equal(connected_over(answers, reference, grid, m), expected)
 
 
-@settings(max_examples=150)
 @given(lattice, few, st.sampled_from([1.0, 1.5, 2.0]), st.integers(1, 7))
 def test_largest_component_is_that_of_dbscan_on_lattices(
     values: np.ndarray, answers: np.ndarray, epsilon: float, m: int

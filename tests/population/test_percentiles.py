@@ -154,6 +154,7 @@ def test_chosen_columns_and_leading_dimensions_give_the_same_numbers() -> None:
     whole = percentiles.of(asked.reshape(-1, 4)).reshape(asked.shape)
     np.testing.assert_array_equal(percentiles.of(asked), whole)
     np.testing.assert_array_equal(percentiles.of(asked[..., [3, 1]], columns=[3, 1]), whole[..., [3, 1]])
+    assert percentiles.interpolated(train[:, :0], []).shape == (50, 0)
 
 
 def test_misuse_is_told() -> None:

@@ -1,6 +1,6 @@
 """One explainer of each method, used by this process, by 8 threads, after a fork and in a spawned process.
 
-`python -m tests.processes.sharing [--kernels] NAME...` prints JSON: for each method the digests of its answers in each
+`python -m tests.processes.sharing NAME...` prints JSON: for each method the digests of its answers in each
 of these ways. It has a process of its own, because other threads must not matter when it forks.
 """
 
@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import attain
-from attain.core import compiled
 from attain.density import CHVAE
 from attain.methods.base import Explainer
 from attain.testing import people
@@ -27,15 +26,14 @@ SECONDS = 120
 
 
 def task(name: str) -> tuple[Explainer, Any, dict[str, Any]]:
-    """A fitted explainer, a model, and further arguments of `explain`; `NAME+robust` has a density and more models."""
+    """A fitted explainer, a model, and further arguments of `explain`; `NAME+robust` has more models."""
     X = people.frame(120)
     y = people.labels(X)
     kind, _, robust = name.partition("+")
-    density = CHVAE(people.schema(), hidden=0, epochs=1, verbose=False)
-    options: dict[str, Any] = {"autoencoder": density} if kind in ("CCHVAE", "REVISE") else {}
+    network = CHVAE(people.schema(), hidden=0, epochs=1, verbose=False)
+    options: dict[str, Any] = {"autoencoder": network} if kind in ("CCHVAE", "REVISE") else {}
     more: dict[str, Any] = {}
     if robust:
-        options["density"] = density
         more["robust"] = [people.linear_model(X.iloc[start::2], y.iloc[start::2]) for start in (0, 1)]
     explainer = getattr(attain.methods, kind)(people.schema(), laws=people.LAWS, budget=400, **options).fit(X, y)
     return explainer, people.tree_model(X, y) if kind == "FeatureTweaking" else people.linear_model(X, y), more
@@ -56,19 +54,17 @@ def in_threads(given: tuple[Explainer, Any, dict[str, Any]]) -> list[str]:
         return list(pool.map(answered, [(fresh, *given[1:])] * THREADS))
 
 
-def _answer_all(tasks: dict[str, Any], kernels: bool, sending: Any) -> None:
+def _answer_all(tasks: dict[str, Any], sending: Any) -> None:
     warnings.simplefilter("ignore")
-    if kernels:
-        compiled.load_all()
     for name, given in tasks.items():
         sending.send((name, answered(given)))
 
 
-def in_child(method: str, tasks: dict[str, Any], kernels: bool) -> dict[str, str]:
+def in_child(method: str, tasks: dict[str, Any]) -> dict[str, str]:
     """The digests that a process started by `fork` or `spawn` computes, as many as it does."""
     context = multiprocessing.get_context(method)
     receiving, sending = context.Pipe(duplex=False)
-    child = context.Process(target=_answer_all, args=(tasks, kernels, sending))
+    child = context.Process(target=_answer_all, args=(tasks, sending))
     child.start()
     sending.close()
     found: dict[str, str] = {}
@@ -86,13 +82,10 @@ def in_child(method: str, tasks: dict[str, Any], kernels: bool) -> dict[str, str
 def main() -> None:
     """Prints the digests."""
     warnings.simplefilter("ignore")  # forking with threads is what is tested
-    kernels, names = "--kernels" in sys.argv, [name for name in sys.argv[1:] if name != "--kernels"]
-    if kernels:
-        compiled.load_all()
-    tasks = {name: task(name) for name in names}
+    tasks = {name: task(name) for name in sys.argv[1:]}
     here = {name: answered(given) for name, given in tasks.items()}
     threads = {name: in_threads(given) for name, given in tasks.items()}
-    forked, spawned = (in_child(method, tasks, kernels) for method in ("fork", "spawn"))
+    forked, spawned = (in_child(method, tasks) for method in ("fork", "spawn"))
     print(json.dumps({"here": here, "threads": threads, "fork": forked, "spawn": spawned}))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import attain
-from attain.density import forked
+from attain.density import training
 from attain.methods.base import Explainer
 from attain.testing import people
 from tests.processes.sharing import THREADS
@@ -25,8 +25,8 @@ METHODS = [
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
-def digests(*arguments):
-    command = [sys.executable, "-m", "tests.processes.sharing", *arguments]
+def digests(*names):
+    command = [sys.executable, "-m", "tests.processes.sharing", *names]
     done = subprocess.run(command, capture_output=True, text=True, timeout=400, cwd=ROOT)
     assert not done.returncode, done.stderr
     return json.loads(done.stdout)
@@ -34,18 +34,17 @@ def digests(*arguments):
 
 @needs_fork
 @pytest.mark.parametrize(
-    "arguments",
+    "names",
     [
-        ["CCHVAE", "Guarded"],
+        ["Guarded"],
         pytest.param([*METHODS, "Guarded+robust"], marks=pytest.mark.slow),
-        pytest.param(["--kernels", "CCHVAE", "Guarded+robust"], marks=pytest.mark.slow),
     ],
-    ids=["two", "all", "kernels"],
+    ids=["Guarded", "all"],
 )
-def test_threads_a_forked_and_a_spawned_process_give_the_same_bytes(arguments):
-    found = digests(*arguments)
+def test_threads_a_forked_and_a_spawned_process_give_the_same_bytes(names):
+    found = digests(*names)
     here = found["here"]
-    assert list(here) == [name for name in arguments if name != "--kernels"]
+    assert list(here) == names
     assert found["threads"] == {name: [answer] * THREADS for name, answer in here.items()}
     assert found["fork"] == here
     assert found["spawn"] == here
@@ -64,14 +63,14 @@ def test_a_process_forked_while_a_thread_learns_about_the_model_does_not_wait_fo
             going_on.wait(60)
         return frame["income"] > 3000
 
-    thread = threading.Thread(target=explainer.reference, args=(model, True))
+    thread = threading.Thread(target=explainer.session, args=(model,), kwargs={"target": True})
     thread.start()
     assert asked.wait(60)
     child = os.fork()
     if not child:
         going_on.set()
         signal.alarm(30)  # which ends it
-        os._exit(not len(explainer.reference(model, True)))
+        os._exit(not len(explainer.session(model, target=True).reference))
     _, ended = os.waitpid(child, 0)
     going_on.set()
     thread.join()
@@ -80,6 +79,6 @@ def test_a_process_forked_while_a_thread_learns_about_the_model_does_not_wait_fo
 
 @needs_fork
 def test_training_in_a_forked_process_is_refused_in_a_sentence(monkeypatch):
-    monkeypatch.setattr(forked, "_IMPORTED_IN", os.getppid())
+    monkeypatch.setattr(training, "_IMPORTED_IN", os.getppid())
     with pytest.raises(attain.AttainError, match="training an autoencoder in a forked process"):
         attain.CCHVAE(people.schema()).fit(people.frame(60))

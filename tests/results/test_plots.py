@@ -13,18 +13,15 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.text import Text
-from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
-from sklearn.neighbors import LocalOutlierFactor
 
 from attain import CCHVAE, Counterfactuals, Feature, Guarded, Schema, Status
-from attain.core.drawing import TONES, detached, label, save, spread
+from attain.core.drawing import TONES, detached, label, save
 from attain.core.errors import AttainError, DataError, MissingExtraError
 from attain.results.importance import Importances
 from attain.results.levers import time_waited
 from attain.results.pictures import Plots
 from attain.results.ranges import Ranges
-from tests.coordinates import coordinates
 from tests.density.outside import ProbabilisticPCA
 from tests.results.handmade import result_of
 
@@ -96,7 +93,6 @@ def test_changes_go_from_the_current_percentile_to_the_suggested_one() -> None:
 
 
 def test_a_band_shows_the_range_that_still_holds() -> None:
-    nothing = np.full(3, np.nan)
     ranges = Ranges(
         option=np.array([0, 0, 0]),
         column=np.array([0, 1, 2]),
@@ -105,11 +101,7 @@ def test_a_band_shows_the_range_that_still_holds() -> None:
         low_percentile=np.array([0.1, 0.22, np.nan]),
         high_percentile=np.array([0.55, 0.6, np.nan]),
         levels=((), (), (2,)),
-        box_low=nothing,
-        box_high=nothing,
-        box_failing=np.zeros(3),
-        least=nothing,
-        most=nothing,
+        checked=np.array([20.0, 20, 2]),
     )
     result = replace(handmade(), intervals=ranges)
     ax = result.plot.changes("Ada")
@@ -120,7 +112,7 @@ def test_a_band_shows_the_range_that_still_holds() -> None:
 
 
 def timed(ranges: bool = False) -> Counterfactuals:
-    """One person who may wait, or pay a debt off; a range that is a point, and one of a clock."""
+    """One person who may wait, or pay a debt off; a range that is a point."""
     schema = Schema(
         (
             Feature("MSinceMostRecentTradeOpened", "count", clock=True),
@@ -131,13 +123,11 @@ def timed(ranges: bool = False) -> Counterfactuals:
     person = pd.DataFrame({"MSinceMostRecentTradeOpened": [3], "months": [50], "debt": [20]}, index=["Di"])
     advanced = {"MSinceMostRecentTradeOpened": 8, "months": 55}
     result = result_of(schema, person, {0: [advanced, {**advanced, "debt": 10}]}, total_shift=[0.5, 0.75])
-    where = {"option": np.array([0, 1]), "column": np.array([0, 2]), "levels": ((), ())}
-    ends = {"low": np.array([8.0, 10.0]), "high": np.array([12.0, 10.0])}
-    places = {"low_percentile": np.array([0.2, 0.4]), "high_percentile": np.array([0.6, 0.4])}
-    box = {"box_low": ends["low"], "box_high": ends["high"], "box_failing": np.zeros(2)}
-    box |= dict.fromkeys(("least", "most"), np.full(2, np.nan))
-    known = Importances(np.array([0, 1]), np.array([0, 2]), np.array([0.4, 0.5]), np.ones(2), *[np.zeros(2)] * 2)
-    intervals = Ranges(**where, **ends, **places, **box) if ranges else None
+    where = {"option": np.array([1]), "column": np.array([2]), "levels": ((),)}
+    ends = {"low": np.array([10.0]), "high": np.array([10.0])}
+    places = {"low_percentile": np.array([0.4]), "high_percentile": np.array([0.4])}
+    known = Importances(np.array([1]), np.array([2]), np.array([0.5]), np.ones(1), *[np.zeros(1)] * 2)
+    intervals = Ranges(**where, **ends, **places, checked=np.array([1.0])) if ranges else None
     return replace(result, intervals=intervals, importances=known)
 
 
@@ -162,11 +152,10 @@ def test_waiting_is_one_lever() -> None:
         assert [tick.get_text() for tick in ax.get_yticklabels()] == ["waiting"]
         assert "100 %" in texts(ax)
     assert "5 months" in texts(result.plot.overview())
-    assert "+0.40" in texts(result.plot.levers())
     assert time_waited(np.array([18.0, 1.0, 5.0])) == "1 to 18 months, median 5"
 
 
-def test_a_range_of_one_value_and_those_of_clocks_are_not_drawn() -> None:
+def test_a_range_of_one_value_is_not_drawn() -> None:
     for option in (1, 2):
         ax = timed(ranges=True).plot.changes("Di", option)
         assert "range that still holds" not in texts(ax)
@@ -378,43 +367,10 @@ def real(units: int | None = None) -> tuple[Any, Counterfactuals]:
     return explainer, explainer.explain(decide, people[decide(people) == "no"].head(12), target="yes", n=2)
 
 
-def test_outliers_are_those_of_scikit_learn() -> None:
-    explainer, result = real()
-    held_out = rows(100, 2)
-    held_out = held_out[decide(held_out) == "yes"]
-    ax = result.plot.outliers(explainer, decide, held_out=held_out)
-    reference = explainer.reference(decide, "yes")
-    answers, others, training = ax.lines
-    for line, frame in ((answers, result.frame[result.found]), (others, held_out)):
-        shares = []
-        for k in line.get_xdata():
-            fitted = LocalOutlierFactor(n_neighbors=int(k), contamination=0.01, novelty=True).fit(
-                coordinates(reference)
-            )
-            told = fitted.predict(reference.space.transform(matrix(frame)))
-            shares.append(100 * (told == -1).mean())
-        np.testing.assert_allclose(line.get_ydata(), shares)
-    np.testing.assert_allclose(training.get_ydata(), 1.0)
-    assert f"real people, held out ({len(held_out)})" in texts(ax)
-
-
-def test_connectedness_is_the_share_within_a_distance() -> None:
-    explainer, result = real()
-    ax = result.plot.connectedness(explainer, decide)
-    reference = explainer.reference(decide, "yes")
-    apart = cdist(coordinates(reference), coordinates(reference))
-    np.fill_diagonal(apart, np.inf)
-    best = result.frame[result.found]
-    distances = {"answers": cdist(reference.space.transform(matrix(best)), coordinates(reference)), "real": apart}
-    for line, nearest in zip((line for line in ax.lines if len(line.get_xdata()) > 2), distances.values(), strict=True):
-        expected = 100 * (nearest.min(axis=1)[:, None] <= line.get_xdata() + 1e-12).mean(axis=0)
-        np.testing.assert_allclose(line.get_ydata(), expected, atol=0.6)
-
-
 def test_the_map_decodes_the_plane_of_two_latent_dimensions() -> None:
     explainer, result = real(2)
     person = result.table.labels[int(np.flatnonzero(result.found)[0])]
-    plane = explainer.plane(decide, result.table.values[:1], result.rows[:2], target="yes")
+    plane = explainer.session(decide, target="yes").plane(result.table.values[:1], result.rows[:2])
     assert plane.decoded
     assert plane.variance is None
     # the decoder is linear: decoded rows are on the model's own side
@@ -442,7 +398,7 @@ def test_the_map_projects_more_latent_dimensions() -> None:
     share = 100 * variances[:2] / variances.sum()
     assert ax.get_xlabel() == f"first principal component of the codes ({share[0]:.0f} % of variance)"
     assert ax.get_ylabel() == f"second principal component of the codes ({share[1]:.0f} % of variance)"
-    plane = explainer.plane(decide, result.table.values, result.rows, target="yes")
+    plane = explainer.session(decide, target="yes").plane(result.table.values, result.rows)
     assert not plane.decoded
     np.testing.assert_allclose(plane.people.var(axis=0, ddof=1), variances[:2])
     near = plane.share[~np.isnan(plane.share)]
@@ -463,7 +419,7 @@ def test_the_map_projects_the_measuring_space_without_a_latent_one() -> None:
     projected = PCA(2).fit(explainer.space_.transform(explainer.table_.values))
     share = 100 * projected.explained_variance_ratio_
     assert ax.get_xlabel() == f"first principal component of the columns ({share[0]:.0f} % of variance)"
-    plane = explainer.plane(decide, result.table.values[:1], result.rows[:1], target="yes")
+    plane = explainer.session(decide, target="yes").plane(result.table.values[:1], result.rows[:1])
     assert not plane.decoded
     expected = projected.transform(explainer.space_.transform(explainer.table_.values))
     np.testing.assert_allclose(np.abs(plane.people), np.abs(expected), atol=1e-9)
@@ -499,11 +455,3 @@ def test_a_notebook_draws_the_first_people_with_an_answer() -> None:
     assert html.count("<tr") == html.count("</tr>")
     glyphs = result_of(SCHEMA, PEOPLE.set_axis(["漢字", "🙂", "Cy"]), {0: [{"duration": 3}], 1: [{"duration": 3}]})
     assert glyphs._repr_html_().count("<img") == 2
-
-
-def test_labels_are_spread_apart_within_limits() -> None:
-    np.testing.assert_allclose(spread([1, 1.5, 9], 1, 0, 10), [0.75, 1.75, 9])
-    np.testing.assert_allclose(spread([9, 1.5, 1], 1, 0, 10), [9, 1.75, 0.75])
-    np.testing.assert_allclose(spread([0, 0], 1, 0, 10), [0, 1])
-    np.testing.assert_allclose(spread([5, 5, 5], 10, 0, 10), [0, 5, 10])
-    assert len(spread([], 1, 0, 1)) == 0

@@ -73,9 +73,7 @@ def hostile() -> Counterfactuals:
         notes=(HOSTILE,),
         laws=(Law("plan = x or plan != x", HOSTILE),),
         settings={"versions": {"attain": HOSTILE}, ATTRIBUTE: [HOSTILE], "model": {"class": HOSTILE, "classes": [1]}},
-        intervals=Ranges(
-            np.array([0, 1]), np.array([0, 1]), *RANGE, ((), (1, 2)), *[np.ones(2)] * 3, *[np.full(2, np.nan)] * 2
-        ),
+        intervals=Ranges(np.array([0, 1]), np.array([0, 1]), *RANGE, ((), (1, 2)), np.array([20.0, 3.0])),
         attributions=Attributions(
             "log-odds",
             9,
@@ -291,10 +289,9 @@ def timed() -> Counterfactuals:
         {"since": 8, "months": 55, "debt": 10, "share": 1.0},
     ]
     result = result_of(TIMED, frame, {i: [option] for i, option in enumerate(options)}, total_shift=[0.5] * 3)
-    option, column = np.array([(0, 0), (1, 0), (1, 2), (1, 4), (2, 2), (2, 4)]).T
-    gain = np.array([0.4, 0.25, 0.5, np.nan, 0.7, np.nan])
-    needed = np.array([1.0, 1, 0, 0, 1, 0])
-    return replace(result, importances=Importances(option, column, gain, needed, np.zeros(6), np.zeros(6)))
+    option, column = np.array([(1, 2), (1, 4), (2, 2), (2, 4)]).T
+    gain, needed = np.array([0.5, np.nan, 0.7, np.nan]), np.array([0.0, 0, 1, 0])
+    return replace(result, importances=Importances(option, column, gain, needed, np.zeros(4), np.zeros(4)))
 
 
 def test_actions_come_first_then_one_wait_and_clocks_last(tmp_path: Path) -> None:
@@ -307,7 +304,7 @@ def test_actions_come_first_then_one_wait_and_clocks_last(tmp_path: Path) -> Non
     assert [change[0] for change in acts[4]] == [2, 4, 5, 0, 1]
     assert [change[0] for change in takes[4]] == [2, 4, 0, 1]
     assert [option[5] for option in (waits, acts, takes)] == ["wait 6 months", "wait 6 months", "takes 5 months"]
-    assert acts[4][2][1:] == ["", "6 months", None, None, None, None, "", 0.25, 1]
+    assert acts[4][2][1:] == ["", "6 months", None, None, None, None, "", None, 0]
     assert [data["needs"][3] for change in acts[4][3:] if change[-1] == 8] == ["advances with time"] * 2
     cells = Page(text).texts["td"]
     assert cells[cells.index("waiting") : cells.index("waiting") + 3] == ["waiting", "67 % (2)", "6 months"]

@@ -114,7 +114,9 @@ def test_a_result_has_one_line_and_several(loans: Counterfactuals) -> None:
     assert repr(loans) == "<Counterfactuals by Guarded for target 'good': 2 of 3 people have an answer>"
     text = overview(loans, width=100)
     assert text.startswith(people_table(loans, range(3), width=100))
-    assert "2 of 3 people have an answer (Guarded, target 'good')." in text
+    assert (
+        "\nThe first option of each person is shown; 1 more in `result.options`.\n2 of 3 people have an answer" in text
+    )
     assert "\n  among real people of the desired class: 1 typical, 1 unusual\n" in text
 
 
@@ -122,6 +124,13 @@ def test_a_summary_counts_and_gives_reasons_and_remedies(loans: Counterfactuals)
     text = summary(loans)
     assert f"1 × BUDGET_SPENT: {Status.BUDGET_SPENT.reason} Raise `budget` to search longer." in text
     assert "total shift, on average: 62.5 percentile points" in text
+
+
+def test_a_summary_of_people_who_are_accepted_already_says_that_nobody_needed_an_answer() -> None:
+    people = pd.DataFrame({"x": [1.0, 2.0]})
+    statuses = dict.fromkeys(range(2), Status.ALREADY_DESIRED)
+    made = result_of(Schema((Feature("x", "real"),)), people, {}, statuses=statuses)
+    assert summary(made).startswith("Nobody needed an answer (Guarded, target 'good').\n2 × ALREADY_DESIRED: ")
 
 
 WORDS = st.text(min_size=1, max_size=40).filter(lambda text: text.strip() != "")

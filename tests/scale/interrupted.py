@@ -48,22 +48,19 @@ def futures_locked(futures):  # type: ignore[no-untyped-def]
 if __name__ == "__main__":
     explainer = NearestUnlike(people.schema(), laws=people.LAWS).fit(X, people.labels(X))
     batch = ExplainBatch(explainer, Hanging(), target=people.DESIRED)
-    submitted = workers._Silence.look
-
-    def look(self, now):  # type: ignore[no-untyped-def]
-        if workers._Silence.look is look:
-            workers._Silence.look = submitted  # type: ignore[method-assign]
-            print("begun", flush=True)
-        submitted(self, now)
+    waited = workers.wait
 
     def wait(futures, *rest):  # type: ignore[no-untyped-def]
-        with futures_locked(futures):
-            os.kill(os.getpid(), signal.SIGINT)
-        return waited(futures, *rest)
+        workers.wait = waited
+        if len(sys.argv) > 3:
+            with futures_locked(futures):
+                os.kill(os.getpid(), signal.SIGINT)
+            return waited(futures, *rest)
+        done = waited(futures, *rest)
+        print("begun", flush=True)
+        return done
 
-    if len(sys.argv) > 3:
-        waited, workers.wait = workers.wait, wait
-    workers._Silence.look = look  # type: ignore[method-assign]
+    workers.wait = wait
     try:
         explain(sys.argv[1], sys.argv[2], batch, people_per_file=50, workers=2)
     except Interrupted:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -102,34 +101,6 @@ def _planted_equality(random: np.random.Generator) -> tuple[list[Feature], list[
     return [Feature("one", "real"), Feature("again", "real")], [cells, cells.copy()], {"one = again"}
 
 
-def _planted_sum(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
-    fixed, variable = random.poisson(20, N) * 1.0, np.where(random.random(N) < 0.5, 0.0, random.poisson(9, N))
-    names = ["total cost", "fixed", "variable"]
-    text = "`total cost` = fixed + variable"
-    return [Feature(name, "real") for name in names], [fixed + variable, fixed, variable], {text}
-
-
-def _planted_product(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
-    price, amount = np.round(random.uniform(1, 9, N), 2), random.integers(1, 9, N) * 1.0
-    columns = [price * amount, price, amount]
-    return [Feature(name, "real") for name in ("paid", "price", "amount")], columns, {"paid = price * amount"}
-
-
-def _planted_quotient(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
-    debt, income = random.uniform(1e3, 9e3, N), random.uniform(1e3, 5e3, N)
-    income[:100] = 0.0
-    columns = [np.round(debt / np.where(income > 0, income, np.nan), 2), debt, income]
-    text = "ratio = round(100 * debt / income) / 100"
-    return [Feature(name, "real") for name in ("ratio", "debt", "income")], columns, {text}
-
-
-def _planted_rounding_up(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
-    price, amount = random.integers(10, 90, N) / 2, random.integers(2, 9, N) * 1.0
-    columns = [np.floor(price * amount + 0.5), price, amount]  # while `round` takes halves to even numbers
-    text = "abs(paid - price * amount) <= 0.5"
-    return [Feature(name, "real") for name in ("paid", "price", "amount")], columns, {text}
-
-
 def _planted_table(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
     degree = random.choice(4, N, p=[0.4, 0.3, 0.2, 0.1])
     years = np.array([9.0, 13, 12, 16])[degree]
@@ -184,15 +155,6 @@ def _planted_codes(random: np.random.Generator) -> tuple[list[Feature], list[np.
     return features, [seen, paid], {"if seen = -9 then paid = -9", "if paid = -9 then seen = -9"}
 
 
-def _planted_triple(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
-    one, two, three = (random.integers(2, size=N) for _ in range(3))
-    three = np.where((one == 1) & (two == 1) & (three == 1), 0, three)
-    flip = (one == 1) & (two == 0) & (random.random(N) < 0.5)
-    three = np.where(flip, 1, three)
-    columns = [one * 1.0, two * 1.0, three * 1.0]
-    return [_levels(name, 2) for name in ("one", "two", "three")], columns, {"if one = b and two = b then three = a"}
-
-
 def _planted_range(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
     status, age = random.integers(3, size=N), random.integers(6, 90, N)
     age = np.where(status == 1, random.integers(18, 66, N), age)
@@ -204,17 +166,12 @@ PLANTED: list[Callable[[np.random.Generator], tuple[list[Feature], list[np.ndarr
     _planted_order,
     _planted_chain,
     _planted_equality,
-    _planted_sum,
-    _planted_product,
-    _planted_quotient,
-    _planted_rounding_up,
     _planted_table,
     _planted_coarser,
     _planted_levels,
     _planted_zeros,
     _planted_missing,
     _planted_codes,
-    _planted_triple,
     _planted_range,
 ]
 
@@ -249,7 +206,7 @@ def test_a_law_that_one_in_fifty_breaks_is_none(planted) -> None:
     assert not texts & {law.text for law in find_laws(features, values)}
 
 
-@pytest.mark.parametrize("planted", [_planted_order, _planted_sum, _planted_table, _planted_levels, _planted_range])
+@pytest.mark.parametrize("planted", [_planted_order, _planted_table, _planted_levels, _planted_range])
 def test_exceptions_are_counted_and_tolerated_as_far_as_told(planted) -> None:
     features, values, texts = _with_noise(planted, 4)
     values = np.concatenate([values] * 3)
@@ -403,23 +360,6 @@ def test_an_identifier_fixes_nothing() -> None:
     assert find_laws(features, np.stack([np.arange(900.0), random.integers(3, size=900) * 1.0], axis=1)) == ()
 
 
-def test_a_sum_with_zero_and_a_product_with_one_are_no_evidence() -> None:
-    random = np.random.default_rng(11)
-    a, zeros = random.normal(size=N), np.zeros(N)
-    zeros[: N // 20] = random.normal(size=N // 20)
-    total = a + zeros * (random.random(N) < 0.5)
-    features = [Feature(name, "real") for name in ("total", "a", "zeros")]
-    texts = {law.text for law in find_laws(features, np.stack([total, a, zeros], axis=1))}
-    assert not any("+" in text or "*" in text for text in texts)
-
-
-def test_ranges_never_leave_the_column_and_are_on_its_step() -> None:
-    features, values, _ = _with_noise(_planted_range, 12)
-    (law,) = find_laws(features, values)
-    assert law.text == "if status = b then 18 <= age <= 65"
-    assert law.sentence == "Whoever has status b has age between 18 and 65."
-
-
 def test_sentences_use_titles_units_and_meanings() -> None:
     random = np.random.default_rng(13)
     features, columns, _ = _planted_codes(random)
@@ -433,6 +373,9 @@ def test_sentences_use_titles_units_and_meanings() -> None:
     named = [_levels("status", 3), Feature("age", "count", label="Age", unit="years")]
     (law,) = find_laws(named, np.stack([status, age], axis=1) * 1.0)
     assert law.sentence == "Whoever has status b has Age of at least 30 years."
+    features, values, _ = _with_noise(_planted_range, 12)
+    (law,) = find_laws(features, values)
+    assert law.sentence == "Whoever has status b has age between 18 and 65."
 
 
 def test_names_and_levels_that_are_not_words_are_quoted() -> None:
@@ -530,11 +473,13 @@ def test_equal_columns_are_told_by_the_one_that_stands_for_them() -> None:
 
 
 def test_how_a_derived_column_is_computed_is_no_law() -> None:
-    random = np.random.default_rng(19)
-    debt, income = random.uniform(1e3, 9e3, N), random.uniform(1e3, 5e3, N)
-    features = [Feature("ratio", "real", derived="debt / income"), Feature("debt", "real"), Feature("income", "real")]
-    values = np.stack([np.round(debt / income, 2), debt, income], axis=1)
-    assert find_laws(features, values) == ()
+    years = np.random.default_rng(19).integers(1, 9, N) * 1.0
+    names = ("years", "months", "again")
+    values = np.stack([years, 12 * years, years], axis=1)
+    assert find_laws([Feature(name, "real") for name in names], values)
+    formulas = (None, "12 * years", "years")
+    features = [Feature(name, "real", derived=formula) for name, formula in zip(names, formulas, strict=True)]
+    assert not any("=" in law.text.replace("<=", "") for law in find_laws(features, values))
 
 
 @pytest.mark.filterwarnings("error")
@@ -561,15 +506,6 @@ def test_odd_columns_are_no_obstacle() -> None:
         np.full(N, np.nan),
     ]
     assert find_laws(features, np.stack(columns, axis=1)) == ()
-
-
-def test_permuted_names_give_the_same_kinds() -> None:
-    random = np.random.default_rng(16)
-    low = random.poisson(6, N) * 1.0
-    columns = np.stack([low, low + random.poisson(2, N)], axis=1)
-    for first, second in permutations(("q", "r")):
-        laws = find_laws([Feature(first, "real"), Feature(second, "real")], columns)
-        assert [law.text for law in laws] == [f"{first} <= {second}"]
 
 
 def test_a_law_prints_as_one_line() -> None:

@@ -1,7 +1,6 @@
 """Whole files: progress, cancelling, results."""
 
 import json
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pandas as pd
 import pytest
 from starlette.testclient import TestClient
 
-from attain.service import Limits, documents, routes, service
+from attain.service import Limits, documents, routes
 from attain.service.jobs import Job
 from attain.testing import people
 from tests.service.world import MANY, app_of, client_of, refused, trained
@@ -201,31 +200,3 @@ def test_a_job_that_waits_is_cancelled_at_once(client: TestClient) -> None:
     client.delete(f"/jobs/{first}")
     assert ended(client, first)["state"] == "cancelled"
     assert client.get(f"/jobs/{second}/result").status_code == 404
-
-
-def test_a_job_can_be_cancelled_while_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = threading.Event()
-    monkeypatch.setattr(service, "_load_kernels", lambda explainer: compiled.wait(60))
-    client = client_of(app_of())
-    first, second = started(client, csv_of(3)), started(client, csv_of(3))
-    while client.get(f"/jobs/{first}").json()["state"] == "waiting":
-        time.sleep(0.02)
-    assert client.post("/explain", json={"person": refused()[0]}).status_code == 200
-    client.delete(f"/jobs/{first}")
-    assert ended(client, first)["state"] == "cancelled"
-    compiled.set()
-    assert ended(client, second)["state"] == "done"
-
-
-def test_kernels_are_compiled_by_another_process_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    from attain.core import compiled
-
-    seen = list[str]()
-    monkeypatch.setattr(compiled, "_in_use", False)
-    monkeypatch.setattr(compiled, "available", lambda: True)
-    monkeypatch.setattr(compiled.subprocess, "run", lambda command, **_: seen.append(command[-1]))
-    compiled.compile_beside()
-    assert seen == ["from attain.core.compiled import load_all; load_all()"]
-    monkeypatch.setattr(compiled, "_in_use", True)
-    compiled.compile_beside()
-    assert len(seen) == 1

@@ -1,5 +1,6 @@
 """Schemathesis over every address: whatever is sent, the answer is one that the documentation has, and no failure."""
 
+import os
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -24,6 +25,8 @@ from attain.service import create_app
 from tests.service.world import MANY, TOKEN, client_of
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+SHARE = 1 if os.environ.get("ATTAIN_THOROUGH") else 20
+"""In every run one case in so many."""
 CASES = {"/predict": 250, "/evaluate": 250, "/jobs": 50}
 CASES |= dict.fromkeys(["/explain", "/compare", "/map", "/letter", "/report"], 25)
 USUAL = 100
@@ -53,6 +56,7 @@ def app() -> Any:
     return create_app(explainer, model, target="yes", people=X.iloc[:20], texts=texts, token=TOKEN, limits=MANY)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_no_question_makes_the_service_fail(mode: GenerationMode) -> None:
     client = client_of(app())
@@ -63,7 +67,7 @@ def test_no_question_makes_the_service_fail(mode: GenerationMode) -> None:
 
         @given(case=operation.as_strategy(generation_mode=mode))
         @settings(
-            max_examples=CASES.get(operation.path, USUAL),
+            max_examples=max(2, CASES.get(operation.path, USUAL) // SHARE),
             database=None,
             derandomize=True,
             phases=[Phase.generate],
@@ -82,4 +86,4 @@ def test_no_question_makes_the_service_fail(mode: GenerationMode) -> None:
 
         with suppress(Unsatisfiable):  # where nothing can be sent, nothing wrong can be
             ask()
-    assert asked >= 1_000
+    assert asked >= 1_000 / SHARE

@@ -25,7 +25,7 @@ def trained() -> tuple[Guarded, Any, pd.DataFrame]:
     model = people.linear_model(train, y[train.index])
     explainer = Guarded(people.schema(), random_state=0).fit(train, y[train.index])
     # what is read out of a model is kept: the first answer asks it about training rows, later ones do not
-    explainer.explain(model, X.iloc[200:], target=people.DESIRED, ranges=True)
+    explainer.explain(model, X.iloc[200:], target=people.DESIRED, contributions=True)
     return explainer, model, X.iloc[200:]
 
 

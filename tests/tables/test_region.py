@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attain.schema import Constraints, Feature, Schema
@@ -42,7 +42,6 @@ def same(left: np.ndarray, right: np.ndarray) -> bool:
     return np.array_equal(left, right, equal_nan=True)
 
 
-@settings(max_examples=80)
 @given(ROWS)
 def test_final_form_is_a_record_that_could_exist(drawn: list[tuple[Any, ...]]) -> None:
     rows, owners = unpacked(drawn)
@@ -57,7 +56,6 @@ def test_final_form_is_a_record_that_could_exist(drawn: list[tuple[Any, ...]]) -
         assert not broken_rules(SCHEMA, record(TABLE.values[owner]), record(made[i]))
 
 
-@settings(max_examples=30)
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=5))
 def test_a_persons_own_record_is_in_final_form(owners: list[int]) -> None:
     region = Region.of(TABLE, Constraints())
@@ -66,7 +64,6 @@ def test_a_persons_own_record_is_in_final_form(owners: list[int]) -> None:
     assert not region.changed(own, np.array(owners)).any()
 
 
-@settings(max_examples=30)
 @given(ROWS)
 def test_what_violations_allow_the_second_check_allows_and_no_more(drawn: list[tuple[Any, ...]]) -> None:
     rows, owners = unpacked(drawn)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attain.schema import Constraints, Feature, Schema
@@ -29,48 +29,71 @@ def region(own: dict[str, Any] | None = None, schema: Schema = SCHEMA, **constra
     return Region.of(Table.read(frame, schema), Constraints.of(constraints))
 
 
-def became(made: Region, **changes: float) -> tuple[dict[str, float], float, int]:
-    """The final form of a change, how long it takes, and how many changes it counts as."""
+def became(made: Region, months: float = 0, **changes: float) -> tuple[dict[str, float], float, int]:
+    """The final form of a change after some months, how long it takes, and how many changes it counts as."""
+    made = made.at(months)
     row = made.factuals.copy()
     for name, cell in changes.items():
         row[0, made.schema.position(name)] = cell
     row = made.final_form(row, np.array([0]))
     assert made.allows(row, np.array([0]))[0]
-    differs = made.differs(row, np.array([0]))[0]
+    differs = row[0] != made.factuals[0]
+    differs &= ~(np.isnan(row[0]) & np.isnan(made.factuals[0]))
     cells = {name: float(row[0, j]) for j, name in enumerate(made.schema.names) if differs[j]}
     return cells, float(made.months(row, np.array([0]))[0]), int(made.changed(row, np.array([0])).sum())
 
 
 @pytest.mark.parametrize(
-    ("changes", "cells", "months", "number"),
+    ("months", "changes", "cells", "number"),
     [
-        ({}, {}, 0, 0),
-        ({"free": 1}, {"free": 1}, 0, 1),
-        ({"used": 0.5}, {"used": 0.5, "since": 9}, 6, 1),
-        ({"used": 0.49}, {"used": 0.49, "since": 10}, 7, 1),
-        ({"job": 1}, {"job": 1, "since": 5}, 2, 1),
-        ({"grade": 2}, {"grade": 2, "since": 11}, 8, 1),
-        ({"grade": 2, "job": 1, "used": 0.7}, {"grade": 2, "job": 1, "used": 0.7, "since": 11}, 8, 3),
-        ({"since": 9}, {"since": 9}, 6, 1),
-        ({"since": 15}, {"since": 15, "years": 34}, 12, 1),
-        ({"since": 9, "used": 0.7}, {"since": 9, "used": 0.7}, 6, 2),
-        ({"since": 4, "used": 0.5}, {"since": 9, "used": 0.5}, 6, 1),
-        ({"years": 40}, {}, 0, 0),
-        ({"since": 1}, {}, 0, 0),
+        (0, {}, {}, 0),
+        (0, {"free": 1}, {"free": 1}, 1),
+        (0, {"used": 0.5, "job": 1, "grade": 2}, {}, 0),
+        (6, {"used": 0.5}, {"used": 0.5, "since": 9}, 1),
+        (6, {"used": 0.49}, {"used": 0.5, "since": 9}, 1),
+        (2, {"job": 1}, {"job": 1, "since": 5}, 1),
+        (1, {"job": 1}, {"since": 4}, 0),
+        (8, {"grade": 2}, {"grade": 2, "since": 11}, 1),
+        (8, {"grade": 2, "job": 1, "used": 0.7}, {"grade": 2, "job": 1, "used": 0.7, "since": 11}, 3),
+        (6, {}, {"since": 9}, 0),
+        (12, {}, {"since": 15, "years": 34}, 0),
+        (6, {"since": 90, "years": 40}, {"since": 9}, 0),
     ],
 )
-def test_clocks_advance_by_the_months_that_changes_need_or_that_are_waited(
-    changes: dict[str, float], cells: dict[str, float], months: float, number: int
+def test_clocks_stand_where_they_do_then_and_changes_go_as_far_as_there_is_time(
+    months: float, changes: dict[str, float], cells: dict[str, float], number: int
 ) -> None:
-    assert became(region(), **changes) == (cells, months, number)
+    assert became(region(), months, **changes) == (cells, months, number)
+
+
+def test_a_row_takes_the_least_months_that_are_right_for_its_clocks_and_changes() -> None:
+    only_years = {"since": -9}  # 33 years until the twelfth month
+    assert became(region(only_years), 11, used=0.7) == ({"used": 0.7}, 2, 1)
+    assert became(region(only_years), 11, used=0.3) == ({"used": 0.3}, 10, 1)
+    assert became(region(only_years), 13, used=0.7) == ({"used": 0.7, "years": 34}, 12, 1)
+    assert became(region(only_years | {"years": None}), 30, used=0.7) == ({"used": 0.7}, 2, 1)
 
 
 @pytest.mark.parametrize("since", [-9, 98])
-def test_a_clock_in_a_special_state_stays_and_the_next_one_leads(since: int) -> None:
-    assert became(region({"since": since}), used=0.5) == ({"used": 0.5}, 6, 1)
-    assert became(region({"since": since}), used=0.2) == ({"used": 0.2, "years": 34}, 12, 1)
-    assert became(region({"since": since}), years=35) == ({"years": 35}, 24, 1)
-    assert became(region({"since": since, "years": None}), used=0.2, years=35) == ({"used": 0.2}, 12, 1)
+def test_a_clock_in_a_special_state_stays(since: int) -> None:
+    assert region({"since": since}).at(24).start[0, :2].tolist() == [35, since]
+    assert np.isnan(region({"years": None}).at(24).start[0, 0])
+
+
+def test_rows_may_have_months_of_their_own() -> None:
+    frame = pd.DataFrame([PERSON, PERSON, {**PERSON, "since": 90}])
+    made = Region.of(Table.read(frame, SCHEMA), Constraints()).at(np.array([0, 12, 12]))
+    assert made.max_months.tolist() == [0, 12, 7]
+    assert made.start[:, :2].tolist() == [[33, 3], [34, 15], [33, 97]]
+    assert made.low[:, 2] == pytest.approx([0.8, 0.2, 0.45], abs=1e-5)
+    rows, owners = made.start[[2, 1]], np.array([2, 1])
+    assert made.after(rows, owners).max_months.tolist() == [7, 12]
+
+
+def test_whoever_waits_has_a_clock_that_advanced_and_is_not_immutable() -> None:
+    made = region(schema=Schema((YEARS, Feature("age", "count", clock=1 / 12, immutable=True))), own={"age": 40})
+    rows, owners = np.array([[33.0, 40], [33, 41], [34, 41]]), np.zeros(3, dtype=np.intp)
+    assert made.waits(rows, owners).tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -94,17 +117,18 @@ def test_a_change_takes_no_longer_than_every_clock_may_advance(
 ) -> None:
     made = region(own, **constraints)
     assert made.max_months.tolist() == [longest]
-    cells, months, _ = became(made, since=97, years=90, used=0, job=1, grade=2)
-    assert months <= longest
-    for j in (0, 1):
-        assert made.frozen[0, j] or cells[SCHEMA.names[j]] == made.high[0, j]
+    assert became(made, math.inf, used=0, job=1, grade=2)[1] <= longest
+    if longest < math.inf:
+        assert made.start[0].tolist() == pytest.approx(made.at(longest + 5).start[0].tolist(), nan_ok=True)
+        broken = made.violations(*(np.append(part, part, axis=0) for part in (made.start, np.array([0]))))
+        assert not broken["months"].any()
 
 
 def test_changes_that_cannot_be_done_in_time_are_out_of_reach() -> None:
     made = region(max_months=3)
     assert made.low[0, 2] == pytest.approx(0.65)
-    assert made.high[0].tolist()[:3] == [33, 6, pytest.approx(0.95)]
-    assert made.frozen[0].tolist() == [True, False, False, False, True, False]
+    assert made.high[0, 2] == pytest.approx(0.95)
+    assert made.frozen[0].tolist() == [True, True, False, False, True, False]
     assert region(max_months=1).frozen[0, 3]
     assert region(max_months=0).frozen[0].tolist() == [True, True, True, True, True, False]
 
@@ -118,13 +142,12 @@ def test_rows_out_of_step_and_rows_that_take_too_long_are_refused() -> None:
     wrong[3, 1:3] = 9, 0.5
     owners = np.zeros(4, dtype=np.intp)
     assert made.violations(wrong, owners)["months"].tolist() == [True, True, True, False]
-    assert made.admits(wrong, owners).tolist() == [False, False, False, True]
     assert made.allows(wrong, owners).tolist() == [False, False, False, True]
 
 
 def test_without_clocks_the_changes_alone_say_how_long_it_takes() -> None:
     schema = Schema((USED, JOB, FREE))
-    assert became(region(schema=schema), used=0.5, job=1) == ({"used": 0.5, "job": 1}, 6, 2)
+    assert became(region(schema=schema), math.inf, used=0.5, job=1) == ({"used": 0.5, "job": 1}, 6, 2)
     assert region(schema=schema, max_months=2).low[0, 0] == pytest.approx(0.7)
     plain = region(schema=Schema((FREE,)))
     assert became(plain, free=1) == ({"free": 1}, 0, 1)
@@ -136,15 +159,24 @@ def test_a_filled_cell_and_a_change_to_a_code_take_no_time() -> None:
     for own, cell in ((8.0, -1.0), (math.nan, 5.0)):
         made = region({"debt": own}, schema)
         assert became(made, debt=cell) == ({"debt": cell}, 0, 1)
-        assert became(region({"debt": 8.0}, schema), debt=5) == ({"since": 6, "debt": 5}, 3, 1)
+        assert became(region({"debt": 8.0}, schema), 3, debt=5) == ({"since": 6, "debt": 5}, 3, 1)
 
 
 def test_what_is_computed_from_a_clock_advances_with_it() -> None:
     share = Feature("share", "real", derived="since / 10")
-    made = region({"share": 0.3}, Schema((SINCE, USED, share)))
+    made = region({"share": 0.3}, Schema((SINCE, USED, share))).at(6)
+    assert made.start[0].tolist() == [9, 0.8, 0.9]
     row = made.factuals.copy()
     row[0, 1] = 0.5
     assert made.final_form(row, np.array([0]))[0].tolist() == [9, 0.5, 0.9]
+
+
+def test_rules_hold_for_clocks_that_have_advanced() -> None:
+    made = region(schema=Schema((SINCE, FREE), ("if since >= 6 then free >= 1",)))
+    assert became(made, 2, free=-1)[0] == {"since": 5, "free": -1}
+    row = np.array([[3, -1.0]])
+    assert made.at(3).final_form(row, np.array([0])).tolist() == [[6, 1]]
+    assert made.at(3).violations(made.at(3).start, np.array([0]))["if since >= 6 then free >= 1"].all()
 
 
 def test_a_column_that_follows_a_law_has_time_to_do_so() -> None:
@@ -153,8 +185,11 @@ def test_a_column_that_follows_a_law_has_time_to_do_so() -> None:
     law = "b = 10 * a"
     made = Region.of(table, Constraints(), book=RuleBook(schema, schema.with_laws([law]).laws))
     row = np.array([[3.0, 2.0, 10.0]])
+    assert not made.at(4).admits(made.at(4).final_form(row, np.array([0])), np.array([0]))[0]
+    made = made.at(5)
     final = made.final_form(row, np.array([0]))
     assert final.tolist() == [[8, 2, 20]]
+    assert made.admits(final, np.array([0]))[0]
     assert made.allows(final, np.array([0]))[0]
     assert made.months(final, np.array([0])).tolist() == [5]
 
@@ -165,40 +200,31 @@ def test_a_clock_follows_no_law() -> None:
     assert book.derivations == ()
 
 
-def test_a_row_without_one_of_its_changes_takes_less_time() -> None:
-    made, owners = region(), np.array([0, 0])
-    rows = np.repeat(made.factuals, 2, axis=0)
-    rows[:, 2], rows[1, 1] = 0.5, 11
-    rows = made.final_form(rows, owners)
-    reset = made.clocks_reset(rows, owners)
-    assert reset[:, 1].tolist() == [3, 11]
-    assert np.array_equal(made.final_form(reset, owners), rows)
-    reset[:, 2] = 0.75
-    assert made.months(made.final_form(reset, owners), owners).tolist() == [1, 8]
-
-
-def test_the_last_level_of_a_clock_has_no_end_and_numbers_lead() -> None:
+def test_the_last_level_of_a_clock_has_no_end() -> None:
     lives = Feature("lives", "ordinal", levels=("new", "a year", "years"), clock=1 / 12)
     schema = Schema((lives, USED, FREE))
-    assert became(region({"lives": "new"}, schema), lives=2) == ({"lives": 2}, 24, 1)
-    assert became(region({"lives": "a year"}, schema), used=0) == ({"lives": 2, "used": 0}, 16, 1)
+    assert became(region({"lives": "new"}, schema), 30) == ({"lives": 2}, 24, 0)
+    assert became(region({"lives": "a year"}, schema), math.inf, used=0) == ({"lives": 2, "used": 0}, 16, 1)
     assert region({"lives": "years"}, schema).max_months.tolist() == [math.inf]
-    assert became(region({"lives": "years"}, schema), used=0, lives=0) == ({"used": 0}, 16, 1)
+    assert became(region({"lives": "years"}, schema), math.inf, used=0, lives=0) == ({"used": 0}, 16, 1)
     assert region({"lives": "new"}, schema, bounds={"lives": (None, "a year")}).max_months.tolist() == [23]
-    with_years = Schema((lives, YEARS, USED))
-    made = region({"lives": "a year"}, with_years)
-    assert made.frozen[0].tolist() == [True, False, False]
-    assert became(made, years=35) == ({"lives": 2, "years": 35}, 24, 1)
+
+
+def test_a_number_without_a_limit_goes_on_for_a_century() -> None:
+    made = region(schema=Schema((Feature("since", "count", clock=True), USED)))
+    assert made.start[0].tolist() == [1203, 0.8]
 
 
 @pytest.mark.parametrize("months", [0, 2, 4, 7, 30])
 def test_less_time_is_the_same_as_a_limit_on_it(months: int) -> None:
     for own in ({}, {"since": -9}, {"job": "clerk", "grade": "mid"}):
-        less, limited = region(own).in_months(months), region(own, max_months=months)
-        for name in ("frozen", "frozen_without_laws", "low", "high", "max_months"):
+        less, limited = region(own).at(months), region(own, max_months=months)
+        for name in ("start", "frozen", "frozen_without_laws", "max_months"):
             assert np.array_equal(getattr(less, name), getattr(limited, name)), name
+        assert np.array_equal(less.low[:, 2:], limited.low[:, 2:])
+        assert np.array_equal(less.high[:, 2:], limited.high[:, 2:])
         assert all(np.array_equal(less.states[j], limited.states[j]) for j in limited.states)
-    assert region().in_months(months).months(region().factuals, np.array([0])).tolist() == [0]
+    assert region().at(months).months(region().factuals, np.array([0])).tolist() == [0]
 
 
 CELLS = st.floats(-20, 120).map(lambda x: round(x, 3)) | st.integers(-10, 100).map(float) | st.just(math.nan)
@@ -218,7 +244,6 @@ RATES = st.sampled_from([1 / 12, 1.0, 0.3, 30.4, 1 / 7, 2.0])
 PACES = st.sampled_from([0.01, 0.3, 1.0, 7.0])
 
 
-@settings(max_examples=60, deadline=None)
 @given(OWN, st.lists(CELLS, min_size=14, max_size=14), st.tuples(RATES, RATES, RATES, PACES, PACES), st.data())
 def test_any_final_form_has_all_clocks_in_step_and_no_change_faster_than_its_pace(
     own: dict[str, Any], cells: list[float], rates: tuple[float, ...], data: st.DataObject
@@ -236,7 +261,7 @@ def test_any_final_form_has_all_clocks_in_step_and_no_change_faster_than_its_pac
         max_months=data.draw(st.sampled_from([3, 40])),
     )
     table = Table.read(pd.DataFrame([own]).astype({"years": float, "since": float, "days": float}), schema)
-    made, owners = Region.of(table, Constraints()), np.zeros(2, dtype=np.intp)
+    made, owners = Region.of(table, Constraints()).at(data.draw(st.integers(0, 45))), np.zeros(2, dtype=np.intp)
     rows = np.array(cells).reshape(2, 7)
     final = made.final_form(rows, owners)
     assert np.array_equal(made.final_form(final, owners), final, equal_nan=True)
@@ -248,7 +273,10 @@ def test_any_final_form_has_all_clocks_in_step_and_no_change_faster_than_its_pac
     for row in final:
         after = {name: table.layout.value(name, float(cell)) for name, cell in zip(schema.names, row, strict=True)}
         assert not broken_rules(schema, before, after), (before, after)
-    assert np.array_equal(made.final_form(table.values, owners[:1]), table.values, equal_nan=True)
+    again = made.after(final, owners)
+    assert (again.max_months == made.months(final, owners)).all()
+    assert np.array_equal(again.final_form(final, np.arange(2)), final, equal_nan=True)
+    assert np.array_equal(made.final_form(table.values, owners[:1]), made.start, equal_nan=True)
 
 
 @given(st.floats(1e-3, 1e9), st.none() | st.sampled_from([1.0, 0.01, 0.3, 25.0]))
@@ -260,24 +288,8 @@ def test_the_grid_has_a_value_below_and_one_beyond(value: float, step: float | N
     assert beyond - below <= 1.01 * spacing
 
 
-AGED = Schema((Feature("age", "count", clock=1 / 12, immutable=True), SINCE, USED, FREE))
-
-
-@pytest.mark.parametrize(
-    ("own", "changes", "cells", "months"),
-    [
-        ({}, {"age": 45}, {}, 0),
-        ({}, {"used": 0.2}, {"age": 41, "since": 15, "used": 0.2}, 12),
-        ({}, {"since": 27}, {"age": 42, "since": 27}, 24),
-        ({"since": -9}, {"used": 0.2}, {"age": 41, "used": 0.2}, 12),
-        ({"since": -9}, {"age": 41}, {}, 0),
-    ],
-)
-def test_nobody_waits_for_an_immutable_clock_but_it_advances(
-    own: dict[str, Any], changes: dict[str, float], cells: dict[str, float], months: float
-) -> None:
-    made = region({"age": 40, **own}, AGED)
-    assert became(made, **changes)[:2] == (cells, months)
-    assert made.frozen[0, 0]
-    held = region({"age": 40, **own}, AGED, immutable=["age"])
-    assert became(held, **changes)[:2] == (cells, months)
+def test_an_immutable_clock_advances_and_a_constraint_does_not_stop_it() -> None:
+    aged = Schema((Feature("age", "count", clock=1 / 12, immutable=True), SINCE, USED, FREE))
+    for constraints in ({}, {"immutable": ["age"]}):
+        made = region({"age": 40}, aged, **constraints)
+        assert became(made, 12, used=0.2, age=45)[0] == {"age": 41, "since": 15, "used": 0.2}

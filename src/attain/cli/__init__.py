@@ -13,6 +13,9 @@ from attain.cli.stopping import CODES, stoppable
 
 def program() -> NoReturn:
     """Runs one command as a process of its own."""
+    # HiGHS may print a line of its own, whatever its options say: what a library writes goes to standard error
+    sys.stdout = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+    os.dup2(2, 1)
     code = main()
     if code in CODES:
         # Taking the interpreter apart would take a second more, and an interrupted import would change the exit code.

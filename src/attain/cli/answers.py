@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,21 +20,11 @@ from attain.schema.schema import without_bounds
 from attain.tables import Table
 from attain.tables.files import EXCEL, columns_of, read_any, read_people, written
 
+if TYPE_CHECKING:
+    from attain.metrics import AnswerMatrix
+
 _NAMES = 5
 """How many people are named in a message."""
-
-
-@dataclass(frozen=True, eq=False)
-class TableOfAnswers:
-    """Answers read from a table, in the form that `attain.metrics.evaluate` takes."""
-
-    table: Table
-    answers: np.ndarray
-    found: np.ndarray
-    target: Any
-    probability: float | None
-    method: str
-    statuses: tuple[Status, ...] | None
 
 
 def is_json(path: str) -> bool:
@@ -65,8 +53,9 @@ def read_whole(path: str) -> Counterfactuals:
         raise FileError(
             f"{path!r} is not a whole result, which is a .json file; `attain explain --out answers.json` writes one"
         )
+    text = read_text(path)
     try:
-        return Counterfactuals.from_json(read_text(path))
+        return Counterfactuals.from_json(text)
     except AttainError as error:
         raise FileError(f"{path!r}: {error}") from None
 
@@ -79,13 +68,15 @@ def read_table(
     probability: float | None,
     index: str | None = None,
     separator: str | None = None,
-) -> TableOfAnswers:
+) -> AnswerMatrix:
     """Answers for these people: matched by name if the file has names, otherwise row by row.
 
     The first of several rows for a person counts: it is the best option. A row of missing cells means no answer, like
     a missing row, and so does any status but FOUND where the file has statuses. Numbers outside the schema's bounds
     are read too, so that they can be counted as violations. Escaped texts of CSV files are read as they were.
     """
+    from attain.metrics import AnswerMatrix
+
     schema, loose = people.schema, without_bounds(people.schema)
     columns = columns_of(path, separator, escaped=True)
     absent = [name for name in schema.names if name not in columns]
@@ -110,7 +101,7 @@ def read_table(
             raise FileError(f"{path!r}: {read.refused[row]}")
     answers[answered] = read.values[rows[answered]]
     found = ~np.isnan(answers).all(axis=1)
-    return TableOfAnswers(people, answers, found, target, probability, Path(path).stem, statuses)
+    return AnswerMatrix(people, answers, found, target, probability, statuses=statuses)
 
 
 def _matched(path: str, names: Sequence[Any], people: Sequence[Any]) -> np.ndarray:

@@ -12,11 +12,18 @@ from attain.core.errors import AttainError, did_you_mean, listed
 
 
 class Parser(argparse.ArgumentParser):
-    """Names the flag that was perhaps meant, before anything else is wrong about the command line."""
+    """Names the command or flag that was perhaps meant, before anything else is wrong about the command line."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuses unknown flags; a parser with commands of its own leaves that to theirs."""
-        if args is not None and self._subparsers is None:
+        """Refuses unknown commands and flags; a parser with commands of its own leaves flags to theirs."""
+        if args is not None and self._subparsers is not None:
+            if not args:
+                self.exit(2, self.format_help())
+            known = {name: name for group in self._subparsers._group_actions for name in group.choices or ()}
+            if not args[0].startswith("-") and args[0] not in known:
+                meant = did_you_mean(args[0], known) or f"; commands are {', '.join(known)}"
+                self.error(f"there is no command {args[0]!r}{meant}")
+        elif args is not None:
             for text in takewhile(lambda text: text != "--", args):
                 flag = text.partition("=")[0]
                 if flag.startswith("--") and flag not in self._option_string_actions:

@@ -38,7 +38,6 @@ example:
   attain audit verify log.jsonl --key audit.key \\
     --expect 120:9f2c...
 """
-_REGENERATE = "repeat an explanation, and compare it with the log"
 _REGENERATE_EPILOG = """The row of the person in PEOPLE is found by its
 content.
 
@@ -48,62 +47,45 @@ example:
     --explainer credit.attain --model model.onnx \\
     --people refused.csv
 """
-_LIST = "list the lines of a log"
-_LIST_EPILOG = """example:
-  attain audit list log.jsonl
-"""
-_REPAIR = "remove an incomplete last line, and record that"
-_REPAIR_EPILOG = """example:
-  attain audit repair log.jsonl --key audit.key
-"""
-_KEY = "create a key"
-_KEY_EPILOG = """example:
-  attain audit key audit.key
-"""
 
 
 def register(commands: Any) -> None:
     """Adds the command and its parts to the parser."""
     command = add_command(commands, "audit", _HELP, _EPILOG)
     parts = command.add_subparsers(dest="part", metavar="COMMAND", required=True)
-    verify = _add_part(parts, "verify", _VERIFY, _VERIFY_EPILOG, _verify)
+    verify = add_command(parts, "verify", _VERIFY, _VERIFY_EPILOG)
     verify.add_argument("--expect", metavar="HEAD", help="a head that was stored elsewhere, NUMBER:HASH")
-    _add_part(parts, "list", _LIST, _LIST_EPILOG, _list, key=False)
-    _add_part(parts, "repair", _REPAIR, _REPAIR_EPILOG, _repair)
-    regenerate = add_command(parts, "regenerate", _REGENERATE, _REGENERATE_EPILOG)
+    lines = add_command(parts, "list", "list the lines of a log", "example:\n  attain audit list log.jsonl\n")
+    text = "remove an incomplete last line, and record that"
+    repair = add_command(parts, "repair", text, "example:\n  attain audit repair log.jsonl --key audit.key\n")
+    text = "repeat an explanation, and compare it with the log"
+    regenerate = add_command(parts, "regenerate", text, _REGENERATE_EPILOG)
     regenerate.add_argument("id", metavar="ID", help="the id of a line, or its first digits")
     regenerate.add_argument("--log", required=True, metavar="LOG", help="the log")
     regenerate.add_argument("--explainer", required=True, metavar="E.attain", help="a file written by `attain fit`")
     add_model(regenerate, "a model file or module:object, as in `attain explain`")
     regenerate.add_argument("--people", required=True, metavar="PEOPLE", help="a table with the person's record")
-    add_key(regenerate)
     add_reading(regenerate)
-    add_json(regenerate)
-    regenerate.set_defaults(run=_regenerate)
-    key = add_command(parts, "key", _KEY, _KEY_EPILOG)
+    key = add_command(parts, "key", "create a key", "example:\n  attain audit key audit.key\n")
     key.add_argument("out", metavar="FILE", help="the file to create, readable by you only")
     key.set_defaults(run=_key)
+    for part, run in ((verify, _verify), (lines, _list), (repair, _repair), (regenerate, _regenerate)):
+        if part is not regenerate:
+            part.add_argument("log", metavar="LOG", help="a log written by `attain explain --audit`")
+        if part is not lines:
+            _add_key(part)
+        add_json(part)
+        part.set_defaults(run=run)
 
 
-def _add_part(parts: Any, name: str, text: str, epilog: str, run: Any, *, key: bool = True) -> argparse.ArgumentParser:
-    command = add_command(parts, name, text, epilog)
-    command.add_argument("log", metavar="LOG", help="a log written by `attain explain --audit`")
-    if key:
-        add_key(command)
-    add_json(command)
-    command.set_defaults(run=run)
-    return command
-
-
-def add_key(command: argparse.ArgumentParser, flag: str = "--key") -> None:
-    """The flag of a command that needs the key of a log."""
+def _add_key(command: argparse.ArgumentParser, flag: str = "--key") -> None:
     command.add_argument(flag, metavar="FILE", help="the key (default: the environment variable ATTAIN_AUDIT_KEY)")
 
 
 def add_audit(command: argparse.ArgumentParser) -> None:
     """Flags of a command that adds to a log."""
     command.add_argument("--audit", metavar="LOG", help="also append a line per person to this log")
-    add_key(command, "--audit-key")
+    _add_key(command, "--audit-key")
     command.add_argument(
         "--audit-inputs",
         choices=("hmac", "plain"),

@@ -120,7 +120,7 @@ def _named(classes: Sequence[str]) -> list[Any]:
 
 def _existing(path: str) -> str:
     if not Path(path).is_file():
-        raise FileError(f"--model: file {path!r} does not exist")
+        raise FileError(f"--model: there is no file {path!r}")
     return path
 
 

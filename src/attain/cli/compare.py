@@ -129,7 +129,7 @@ def _data(given: argparse.Namespace) -> dict[str, Any]:
     needed = {"TRAIN": given.train, "PEOPLE": given.people, "--model": given.model, "--target": given.target}
     missing = [name for name, value in needed.items() if value is None]
     if missing:
-        raise AttainError(f"{given.command} needs {', '.join(missing)}; `attain {given.command} --demo` needs no files")
+        raise AttainError(f"{', '.join(missing)} must be given; --demo needs no files")
     schema = _schema(given)
 
     def read(path: str, label: str | None) -> Any:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attain.cli.arguments import add_command
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
     from attain.datasets import Dataset
     from attain.methods import Explainer
 
@@ -38,7 +33,7 @@ def run(given: argparse.Namespace) -> None:
     """Trains a classifier, explains people it refuses, and shows what they could change."""
     from sklearn.model_selection import train_test_split
 
-    from attain.cli.terminal import say, width
+    from attain.cli.terminal import say, say_summary, width
     from attain.core.errors import AttainError
     from attain.core.files import check_writable
     from attain.datasets import load_german
@@ -74,7 +69,7 @@ def run(given: argparse.Namespace) -> None:
     if shown:
         say(f"\nIn words: {person_sentences(result)[shown[0]]}")
     say()
-    say(summary(result))
+    say_summary(summary(result))
     say(f"\n{first} beside {' and '.join(others)}:")
     print(comparison(results, width()))
     result.to_csv(given.out)
@@ -94,23 +89,15 @@ def _methods(data: Dataset, seed: int) -> dict[str, Explainer]:
 
 
 def classifier(data: Dataset, seed: int) -> Any:
-    """Gradient boosting on the raw frame."""
+    """Gradient boosting on the raw frame; thresholds on the codes of levels, which searches can compile."""
+    from sklearn.compose import make_column_transformer
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
+    from sklearn.preprocessing import OrdinalEncoder
 
-    levels = {feature.name: feature.levels for feature in data.schema if not feature.numeric}
-    boosting = HistGradientBoostingClassifier(
-        max_iter=100, learning_rate=0.05, categorical_features=list(range(len(levels))), random_state=seed
+    levels = [feature.name for feature in data.schema if not feature.numeric]
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    return make_pipeline(
+        make_column_transformer((encoder, levels), remainder="passthrough"),
+        HistGradientBoostingClassifier(max_iter=100, learning_rate=0.05, random_state=seed),
     )
-    return make_pipeline(FunctionTransformer(partial(_coded, levels=levels)), boosting)
-
-
-def _coded(frame: pd.DataFrame, levels: Mapping[str, Sequence[Any]]) -> np.ndarray:
-    """Levels as their positions, then the numbers: what an OrdinalEncoder gives, in a third of the time on few rows."""
-    import numpy as np
-    import pandas as pd
-
-    positions = [pd.Index(known).get_indexer(frame[name]) for name, known in levels.items()]
-    numbers = [frame[name].to_numpy(np.float64) for name in frame.columns if name not in levels]
-    return np.column_stack([*positions, *numbers])

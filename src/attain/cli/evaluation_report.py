@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -11,9 +11,8 @@ import pandas as pd
 from attain.cli.terminal import as_json, say, say_json, width
 from attain.core.files import write_atomically
 from attain.core.text import plain, table, wrapped
-from attain.metrics import Evaluation, RecourseGap, TwoSample
+from attain.metrics import Evaluation, RecourseGap
 from attain.metrics.measures import MEASURES
-from attain.tables import Table
 from attain.tables.files import written
 
 _CLEAR = 0.05
@@ -34,7 +33,6 @@ class Report:
     evaluation: Evaluation
     comparison: pd.DataFrame | None
     gap: RecourseGap | None
-    two_sample: TwoSample | None = None
 
     def content(self) -> dict[str, Any]:
         """Everything as one dictionary."""
@@ -49,9 +47,7 @@ class Report:
             "real_people": len(evaluation.reference),
             "epsilon": {f"{quantile:g}": value for quantile, value in evaluation.reference.epsilon.items()},
             "summary": evaluation.summary.to_dict("index"),
-            "features": evaluation.features.to_dict("index"),
             "broken_laws": None if evaluation.context.laws is None else evaluation.broken_laws.to_dict("records"),
-            "two_sample": None if self.two_sample is None else asdict(self.two_sample),
             "comparison": None if self.comparison is None else self.comparison.to_dict("records"),
             "groups": None
             if gap is None
@@ -65,16 +61,14 @@ class Report:
             return
         evaluation = self.evaluation
         say(
-            f"{plain(self.method)}, target {plain(repr(evaluation.target))}: {evaluation.frame['found'].sum()} of "
-            f"{evaluation.asked.sum()} people who needed an answer have one. The reference is "
+            f"{plain(self.method)}, target {plain(repr(evaluation.target))}: {evaluation.frame['found'].sum():,} of "
+            f"{evaluation.asked.sum():,} people who needed an answer have one. The reference is "
             f"{len(evaluation.reference):,} real people of the desired class."
         )
         print(f"\n{summary_table(evaluation.summary, width())}\n")
         say(legend(evaluation.summary))
         if lines := law_lines(evaluation):
             say("\n".join(lines))
-        if self.two_sample is not None:
-            say(f"\nTwo-sample test of answers against real people with the same immutables: {self.two_sample}.")
         if self.comparison is not None:
             print(f"\n{comparison_table(self.comparison, width())}\n")
             say(
@@ -88,14 +82,14 @@ class Report:
             say(f"\nWritten: {out}")
 
 
-def write(path: str | None, report: Report, people: Table, separator: str | None) -> None:
+def write(path: str | None, report: Report, separator: str | None) -> None:
     """Writes one row per person, or the whole report if the file ends with .json."""
     if path is None:
         return
     if path.lower().endswith(".json"):
         write_atomically(path, (as_json(report.content()) + "\n").encode())
         return
-    frame = report.evaluation.frame.copy()
+    frame, people = report.evaluation.frame.copy(), report.evaluation.context.result.table
     name = getattr(getattr(people.source, "index", None), "name", None)
     frame.insert(0, name if isinstance(name, str) and name and name not in frame else "person", list(people.labels))
     written(path, frame, separator)

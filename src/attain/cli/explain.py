@@ -85,9 +85,6 @@ def register(commands: Any) -> None:
     command.add_argument("--probability", type=float, metavar="P", help="require this probability of the target")
     command.add_argument("--constraints", metavar="C.toml", help="what may change in this call")
     command.add_argument(
-        "--slack", type=float, metavar="P", help="require that answers hold to ± this many percentile points"
-    )
-    command.add_argument(
         "--timeout",
         type=_seconds,
         default=TIMEOUT,
@@ -110,8 +107,6 @@ def register(commands: Any) -> None:
     many.add_argument(
         "--people-per-file", type=int, default=2000, metavar="N", help="people in each file of answers (default 2000)"
     )
-    many.add_argument("--engine", choices=("local", "ray", "spark"), default="local", help="what runs the workers")
-    many.add_argument("--address", metavar="A", help="a cluster of Ray or Spark (default: this machine)")
     add_audit(command)
     add_reading(command)
     add_config(command)
@@ -163,7 +158,6 @@ def run(given: argparse.Namespace) -> int:
             constraints=constraints,
             errors=given.errors,
             **{name: getattr(given, name) is not None for name in _MORE},
-            slack=given.slack,
             timeout=given.timeout,
         )
     except Interrupted as stop:
@@ -186,8 +180,8 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, seconds: float, config: str) -> None:
-    from attain.cli.terminal import say, say_json, width
-    from attain.results.text import SHIFT, paragraphs, people_table, summary
+    from attain.cli.terminal import say, say_json, say_summary, width
+    from attain.results.text import SHIFT, further_options, paragraphs, people_table, summary
 
     if given.json:
         say_json(
@@ -213,11 +207,11 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
         print(paragraphs(result, width()))
     else:
         print(people_table(result, range(min(len(result), _SHOWN)), width()))
-        say(f"\n{SHIFT}")
+        say("\n".join(["", SHIFT, *further_options(result, given.out)]))
     if len(result) > _SHOWN:
         say(f"{_SHOWN} of {len(result)} people are shown; all are in {given.out}.")
     say()
-    say(summary(result))
+    say_summary(summary(result))
     rate = f" ({len(result) / seconds:,.0f} people per second)" if len(result) > _FEW and seconds > 0 else ""
     say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
     say(f"Written: {', '.join([given.out, *_tables(given).values(), config])}")

@@ -51,7 +51,6 @@ def explain_many(given: argparse.Namespace) -> int:
         n=given.n,
         constraints=read_constraints(given.constraints, ()),
         ranges=given.ranges is True,
-        slack=given.slack,
         timeout=given.timeout,
     )
     started, interrupted = time.perf_counter(), False
@@ -64,8 +63,6 @@ def explain_many(given: argparse.Namespace) -> int:
             separator=given.separator,
             people_per_file=given.people_per_file,
             workers=given.workers,
-            engine=given.engine,
-            address=given.address,
             note=note,
         )
     except Interrupted as stop:
@@ -81,7 +78,7 @@ def explain_many(given: argparse.Namespace) -> int:
 
 
 def _report(given: argparse.Namespace, batch: ExplainBatch, summary: Summary, seconds: float, config: str) -> None:
-    from attain.cli.terminal import say, say_json
+    from attain.cli.terminal import say, say_json, say_summary
     from attain.results.status import Status
     from attain.results.text import summary_lines
 
@@ -103,6 +100,6 @@ def _report(given: argparse.Namespace, batch: ExplainBatch, summary: Summary, se
         say_json(report)
         return
     statuses = {Status[name]: count for name, count in summary.status.items()}
-    say("\n".join([*summary_lines(empty, statuses, summary.level, summary.means), *empty.notes]))
+    say_summary("\n".join([*summary_lines(empty, statuses, summary.level, summary.means), *empty.notes]))
     say(f"{seconds:.1f} s")
     say(f"Written: {given.out}")

@@ -17,9 +17,8 @@ _HELP = "fit an explainer on a table and save it in one file"
 _EPILOG = """methods: {methods}
 
 The file contains training rows unless you pass
---reference swapped or --reference none: protect
-it like the data. The .config.toml beside it has
-all arguments.
+--reference none: protect it like the data. The
+.config.toml beside it has all arguments.
 
 example:
   attain fit credit.csv --schema schema.toml \\
@@ -51,15 +50,14 @@ def register(commands: Any) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a parameter of the method, as in Python, or of its density model: autoencoder.epochs=50",
+        help="a parameter of the method, as in Python, or of its autoencoder: autoencoder.epochs=50",
     )
     command.add_argument(
         "--reference",
-        choices=("rows", "swapped", "none"),
+        choices=("rows", "none"),
         default="rows",
         metavar="KEPT",
-        help="what the file keeps of the training data: rows, swapped (stand-ins for them) or none (each column's "
-        "distribution); default rows",
+        help="what the file keeps of the training data: rows, or none (only each column's distribution); default rows",
     )
     add_levels(command)
     command.add_argument("--seed", type=int, default=0, help="seed of training and search (default 0)")

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_METHOD = "Guarded"
 AUTOENCODERS = ("CHVAE", "CVAE", "VAE")
-MODELS = {"autoencoder": AUTOENCODERS, "density": ("TreeDensity", "GaussianCopula", *AUTOENCODERS)}
-"""By parameter, the models that it takes, the default first; they are listed here because importing some needs JAX."""
+"""The default first; they are listed here because importing them needs JAX."""
 _OWN_FLAG = {"schema": "--schema", "random_state": "--seed"}
 
 
@@ -38,7 +37,7 @@ def make_explainer(method: type[Explainer], schema: Schema, seed: int, settings:
     """The unfitted method, with parameters from strings such as `samples=50` or `autoencoder.epochs=20`."""
     known = [name for name in inspect.signature(method).parameters if name not in _OWN_FLAG]
     parameters: dict[str, Any] = {}
-    nested: dict[str, dict[str, Any]] = {name: {} for name in MODELS}
+    nested: dict[str, Any] = {}
     for text in settings:
         key, equals, value = text.partition("=")
         key = key.strip()
@@ -47,30 +46,27 @@ def make_explainer(method: type[Explainer], schema: Schema, seed: int, settings:
         if key in _OWN_FLAG:
             raise AttainError(f"--set {key}: use {_OWN_FLAG[key]}")
         model, dot, part = key.partition(".")
-        if dot and model in MODELS and model in known:
-            nested[model][part] = _value(value)
+        if dot and model == "autoencoder" and model in known:
+            nested[part] = _value(value)
         elif key in known:
             parameters[key] = _value(value)
         else:
             meant = did_you_mean(key, known) or f"; it has {', '.join(known)}"
             raise AttainError(f"--set {key}: {method.__name__} has no such parameter{meant}")
-    for key, inner in nested.items():
-        if inner or isinstance(parameters.get(key), str):
-            parameters[key] = _model(key, parameters.get(key), schema, seed, inner)
+    if nested or isinstance(parameters.get("autoencoder"), str):
+        parameters["autoencoder"] = _autoencoder(parameters.get("autoencoder"), schema, seed, nested)
     return method(schema=schema, random_state=seed, **parameters)
 
 
-def _model(parameter: str, name: str | None, schema: Schema, seed: int, settings: dict[str, Any]) -> Any:
-    from attain.methods.persistence import density_named
+def _autoencoder(name: str | None, schema: Schema, seed: int, settings: dict[str, Any]) -> Any:
+    from attain.methods.persistence import autoencoder_named
 
-    kinds = MODELS[parameter]
-    name = "TreeDensity" if name == "trees" else name
-    kind = density_named(_matching(name or kinds[0], kinds, f"--set {parameter}"))
+    kind = autoencoder_named(_matching(name or AUTOENCODERS[0], AUTOENCODERS, "--set autoencoder"))
     known = [key for key in inspect.signature(kind).parameters if key != "schema"]
     unknown = [key for key in settings if key not in known]
     if unknown:
         meant = did_you_mean(unknown[0], known) or f"; it has {', '.join(known)}"
-        raise AttainError(f"--set {parameter}: {kind.__name__} has no {listed(unknown)}{meant}")
+        raise AttainError(f"--set autoencoder: {kind.__name__} has no {listed(unknown)}{meant}")
     return kind(schema=schema, **{"random_state": seed, **settings})
 
 

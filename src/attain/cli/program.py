@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import attain
 from attain.cli import (
     audit,
-    capacity,
     compare,
     demo,
     evaluate,
@@ -20,7 +19,6 @@ from attain.cli import (
     inspect,
     laws,
     letter,
-    menu,
     report,
     schema,
     serve,
@@ -32,7 +30,7 @@ from attain.cli.stopping import Stop
 from attain.cli.terminal import printable
 
 _ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->", "“": '"', "”": '"'}
-_COMMANDS = (schema, laws, fit, explain, menu, serve, letter, report, evaluate, compare, capacity, audit, inspect, demo)
+_COMMANDS = (schema, laws, fit, explain, serve, letter, report, evaluate, compare, audit, inspect, demo)
 
 
 def parser() -> argparse.ArgumentParser:

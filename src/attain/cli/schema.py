@@ -42,11 +42,7 @@ def register(commands: Any) -> None:
     infer.add_argument("--drop", action="append", metavar="A,B", help="columns to drop")
     infer.add_argument("--preset", choices=["lending"], help="follow the advice that is obvious in this field")
     infer.add_argument("--out", metavar="S.toml", help="the file to write the schema to")
-    infer.add_argument(
-        "--force",
-        action="store_true",
-        help="replace an existing schema; comments on features that it still has are kept",
-    )
+    infer.add_argument("--force", action="store_true", help="replace an existing schema")
     infer.add_argument("--no-laws", action="store_true", help="do not look for laws")
     add_reading(infer)
     add_json(infer)

@@ -12,6 +12,14 @@ from typing import Any, TextIO, cast
 from attain.core.text import CONTROLS, disarmed, window, wrapped
 
 _WIDEST = 100
+_COMMANDS = {
+    "can be given as `calibration` when fitting": "can be given to `attain fit --calibration`",
+    "`schema.advise(train)` says": "`attain schema check` says",
+    "Raise `timeout`": "Raise `--timeout`",
+    "Raise `budget`": "Raise `attain fit --set budget=…`",
+    "Raise `max_shells`": "Raise `attain fit --set max_shells=…`",
+}
+"""What summaries and notes of results call by its name in Python, and the command or flag for it."""
 
 
 class Printable:
@@ -50,6 +58,13 @@ def say(text: str = "") -> None:
     """Prints paragraphs, wrapped; lines keep their indentation."""
     for line in text.splitlines() or [""]:
         print(wrapped(line.strip(), width(), " " * (len(line) - len(line.lstrip()))))
+
+
+def say_summary(text: str) -> None:
+    """Prints the summary of a result, which names commands and flags instead of what they are in Python."""
+    for python, command in _COMMANDS.items():
+        text = text.replace(python, command)
+    say(text)
 
 
 def note(text: str) -> None:

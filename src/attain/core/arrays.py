@@ -1,13 +1,12 @@
-"""Array types, arrays joined to one, and Python scalars for NumPy's."""
+"""Array types, and Python scalars for NumPy's."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -22,16 +21,6 @@ def flat(array: FloatArray) -> FloatArray:
 def positions(mask: BoolArray) -> IndexArray:
     """Where a mask (n,) is true: `np.flatnonzero` without its overhead, which is most of its time on small masks."""
     return mask.nonzero()[0]
-
-
-def starts(parts: Sequence[Sized]) -> NDArray[np.int64]:
-    """Where each part begins in `joined`, and the last ends."""
-    return np.cumsum([0, *map(len, parts)], dtype=np.int64)
-
-
-def joined(parts: Sequence[ArrayLike]) -> FloatArray:
-    """Numbers one part after the other, as kernels read them."""
-    return np.concatenate([np.zeros(0), *(np.asarray(part, dtype=np.float64) for part in parts)])
 
 
 def as_python(value: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from attain.core import reading
-from attain.core.errors import FileError
+from attain.core.errors import FileError, unread
 from attain.core.files import write_atomically
 
 FORMAT: Final = "attain-explainer-1"
@@ -106,16 +106,14 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, byt
 def _content(path: str | os.PathLike[str]) -> bytes:
     """The file's bytes, if its seal holds: every byte is the one that was written."""
     file = Path(path)
-    if not file.exists():
-        raise FileError(f"there is no file {str(path)!r}")
-    if not file.is_file():
-        raise FileError(f"{str(path)!r} is not a file; pass one written by `save`")
+    if file.exists() and not file.is_file():
+        raise FileError(f"{str(path)!r} is not a file; pass one written by `save` or `attain fit`")
     try:
         if file.stat().st_size > LARGEST:
             raise refused(path, f"it is larger than {LARGEST // 2**30} GiB")
         content = file.read_bytes()
     except OSError as error:
-        raise FileError(f"{str(path)!r} could not be read: {error.strerror or error}") from None
+        raise unread(path, error) from None
     body, seal = content[:-_SEAL_LENGTH], content[-_SEAL_LENGTH:]
     if not content.startswith(b"PK") or not seal.startswith(_SEAL):
         raise _foreign(path)
@@ -125,7 +123,7 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 
 def _foreign(path: str | os.PathLike[str]) -> FileError:
-    return refused(path, "it was not written by `save`, or it is truncated")
+    return refused(path, "it was not written by `save` or `attain fit`, or it is truncated")
 
 
 def _check_members(path: str | os.PathLike[str], facts: dict[str, Any], data: Mapping[str, bytes]) -> None:

@@ -10,8 +10,6 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, Final
 
-import numpy as np
-
 from attain.core.errors import MissingExtraError
 from attain.core.files import write_atomically
 from attain.core.text import plain
@@ -163,25 +161,6 @@ def legend_below(ax: Any, entries: Sequence[Any], loc: str, columns: int, points
     place = {"loc": loc, "bbox_to_anchor": (int(loc.endswith("right")), 0), "bbox_transform": below, "ncols": columns}
     look = {"fontsize": 8, "labelcolor": FAINT, "handletextpad": 0.5, "columnspacing": 1.5}
     ax.legend(handles=entries, **place, **look, borderpad=0, borderaxespad=0)
-
-
-def spread(places: Sequence[float], apart: float, low: float, high: float) -> np.ndarray:
-    """Where labels go: as near as possible to these places, in their order, at least `apart`, and within the limits.
-
-    Where there is too little room for that, they are as far apart as the limits allow.
-    """
-    from sklearn.isotonic import IsotonicRegression
-
-    wanted = np.asarray(places, dtype=np.float64)
-    if not len(wanted):
-        return wanted
-    order = np.argsort(wanted, kind="stable")
-    steps = np.arange(len(wanted)) * min(apart, (high - low) / max(len(wanted) - 1, 1))
-    # least squares with steps of at least `apart` is isotonic regression of what the steps leave
-    fitted = IsotonicRegression(y_min=low, y_max=high - steps[-1]).fit_transform(steps, wanted[order] - steps)
-    result = np.empty(len(wanted))
-    result[order] = fitted + steps
-    return result
 
 
 def written(figure: Any, ending: str = "png") -> bytes:

@@ -44,8 +44,11 @@ class FileError(AttainError):
         super().__init__(message if len(message) <= _LONGEST_MESSAGE else f"{message[:half]} … {message[-half:]}")
 
 
-class MissingDataSetError(AttainError):
-    """A data set is missing; the message says where to get it and where to put it."""
+def unread(path: object, error: OSError, what: str = "") -> FileError:
+    """The error for a file that is missing, or that the system does not read; `what` is a noun, or a flag and `:`."""
+    if isinstance(error, FileNotFoundError):
+        return FileError(f"{what if what.endswith(':') else ''} there is no file {str(path)!r}".lstrip())
+    return FileError(f"{what} {str(path)!r} could not be read: {error.strerror or error}".lstrip())
 
 
 class MissingExtraError(AttainError, ImportError):

@@ -76,19 +76,14 @@ def share_interval(values: ArrayLike, *, confidence: float = CONFIDENCE) -> Inte
 
     Unlike the bootstrap's, it has a width if all values are equal.
     """
-    column = np.asarray(values, dtype=np.float64)
-    present = column[~np.isnan(column)]
-    return count_interval(int(present.sum()), len(present), confidence=confidence)
-
-
-def count_interval(ones: int, number: int, *, confidence: float = CONFIDENCE) -> Interval:
-    """Wilson's interval of the share of ones; NaN without any."""
     from scipy.stats import binomtest
 
+    column = np.asarray(values, dtype=np.float64)
+    present = column[~np.isnan(column)]
     confidence = checked_confidence(confidence)
-    if not number:
+    if not len(present):
         return NOTHING
-    interval = binomtest(ones, number).proportion_ci(confidence, method="wilson")
+    interval = binomtest(int(present.sum()), len(present)).proportion_ci(confidence, method="wilson")
     return Interval(float(interval.low), float(interval.high))
 
 

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from attain.core.errors import FileError
+from attain.core.errors import FileError, unread
 
 _LONGEST_KEY: Final = 200
 """Parsing `a.b.c` takes memory that grows with the square of its parts."""
@@ -19,22 +19,20 @@ _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 def read_text(path: str | os.PathLike[str], what: str = "") -> str:
     """The text of a file in UTF-8, with or without a byte order mark; `what` precedes the name in messages."""
-    named = f"{what} {str(path)!r}".lstrip()
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise FileError(f"{named} could not be read: {error.strerror or error}") from None
+        raise unread(path, error, what) from None
     except UnicodeDecodeError:
-        raise FileError(f"{named} is not UTF-8 text") from None
+        raise FileError(f"{what} {str(path)!r} is not UTF-8 text".lstrip()) from None
 
 
 def read_toml(path: str | os.PathLike[str], what: str = "") -> dict[str, Any]:
     """The content of a TOML file."""
+    text = read_text(path, what)
     try:
-        return parse_toml(read_text(path, what))
+        return parse_toml(text)
     except ValueError as error:
-        if isinstance(error, FileError):
-            raise
         raise FileError(f"{what} {str(path)!r} is not valid TOML: {error}".lstrip()) from None
 
 

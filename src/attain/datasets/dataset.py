@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
 import pandas as pd
 
 from attain.core.errors import DataError, listed
@@ -64,28 +62,3 @@ class Dataset:
     def __repr__(self) -> str:
         labels = ", ".join(f"{label!r} {share:.1%}" for label, share in self.y.value_counts(normalize=True).items())
         return f"Dataset({self.name!r}, {len(self.X)} rows × {self.X.shape[1]} features, labels: {labels})"
-
-
-def fingerprint(X: pd.DataFrame, y: pd.Series) -> str:
-    """The SHA-256 of the rows as a set: equal for the same records in any order, file format or dtype."""
-    columns = {str(name): _coded(column) for name, column in (*X.items(), (y.name, y))}
-    order = np.lexsort([codes for _, codes in columns.values()])
-    digest = hashlib.sha256()
-    for name, (strings, codes) in columns.items():
-        digest.update(f"\x1d{name}\x1d".encode())
-        digest.update("\x1e".join(strings[codes[order]]).encode())
-    return digest.hexdigest()
-
-
-def _coded(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of a column as sorted strings, and the position of each row's value among them.
-
-    Numbers are written with twelve significant digits: enough for every file, and too few to show how parsers round.
-    A missing cell is an empty string.
-    """
-    codes, distinct = pd.factorize(column, use_na_sentinel=True)
-    number = pd.api.types.is_numeric_dtype(column)
-    written = [f"{value:.12g}" if number else str(value) for value in distinct] + [""]
-    # Code −1, missing, is the position of the empty string at the end.
-    strings, positions = np.unique(np.array(written), return_inverse=True)
-    return strings, positions[codes]

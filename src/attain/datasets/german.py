@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from importlib import resources
+from io import StringIO
 from typing import Any
 
 import pandas as pd
 
 from attain.datasets.dataset import Dataset
-from attain.datasets.source import schema_of
+from attain.schema import Schema
 
 
 def german_texts() -> dict[str, Any]:
     """Texts of letters about German credit, in English and German, as `attain.letters.write` takes them."""
-    place = resources.files("attain.datasets").joinpath("german_reasons.toml")
-    return tomllib.loads(place.read_text(encoding="utf-8"))
+    return tomllib.loads(_file("german_reasons.toml"))
 
 
 def load_german() -> Dataset:
@@ -41,9 +41,8 @@ def load_german() -> Dataset:
     2019). The values here keep UCI's reading, because models and papers do. UCI also states costs: accepting a bad
     applicant costs 5, refusing a good one 1.
     """
-    with resources.files("attain.datasets").joinpath("german.csv").open(encoding="utf-8") as file:
-        frame = pd.read_csv(file, keep_default_na=False)
-    schema = schema_of("german")
+    frame = pd.read_csv(StringIO(_file("german.csv")), keep_default_na=False)
+    schema = Schema.from_toml(_file("german.toml"))
     return Dataset(
         name="german",
         X=frame[list(schema.names)],
@@ -55,3 +54,7 @@ def load_german() -> Dataset:
         "https://doi.org/10.24432/C5NC77. Column and level names are changed.",
         licence="CC BY 4.0",
     )
+
+
+def _file(name: str) -> str:
+    return resources.files("attain.datasets").joinpath(name).read_text(encoding="utf-8")

@@ -1,12 +1,11 @@
-"""Density models: autoencoders, the paper's CHVAE among them, trees and a copula, and contracts for others.
+"""Autoencoders, the paper's CHVAE among them, and a contract for others.
 
-Models are imported when they are first used: only autoencoders need JAX, the extra `autoencoders`.
+They are imported when they are first used. Training needs JAX, the extra `autoencoders`; trained ones are NumPy.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from attain.core.errors import MissingExtraError
 from attain.density.autoencoder import Autoencoder, Codes
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from attain.density.chvae import CHVAE
     from attain.density.cvae import CVAE
     from attain.density.hivae import HIVAE
-    from attain.density.tiles import TILE, in_tiles
+    from attain.density.network import row_product
     from attain.density.vae import VAE
     from attain.density.vaeac import VAEAC
     from attain.density.wae import WAE
@@ -26,31 +25,21 @@ _HOMES = {
     "CHVAE": "chvae",
     "CVAE": "cvae",
     "HIVAE": "hivae",
-    "TILE": "tiles",
     "VAE": "vae",
     "VAEAC": "vaeac",
     "WAE": "wae",
-    "in_tiles": "tiles",
+    "row_product": "network",
 }
 
-_EXTRA = {"jax", "jaxlib", "equinox", "optax"}
-
 __all__ = [
-    "AAE", "CHVAE", "CVAE", "HIVAE", "TILE", "VAE", "VAEAC", "WAE", "Autoencoder", "BetaVAE", "Codes", "in_tiles",
+    "AAE", "CHVAE", "CVAE", "HIVAE", "VAE", "VAEAC", "WAE", "Autoencoder", "BetaVAE", "Codes", "row_product",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'attain.density' has no attribute {name!r}")
-    try:
-        value = getattr(import_module(f"attain.density.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _EXTRA:
-            raise
-        raise MissingExtraError(
-            f"{name} needs JAX, which is not installed: pip install 'attain[autoencoders]'"
-        ) from None
+    value = getattr(import_module(f"attain.density.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

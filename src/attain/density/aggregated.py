@@ -7,22 +7,24 @@ neither method has, is trained by the evidence lower bound with all else held, s
 from __future__ import annotations
 
 import abc
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from attain.density.bounds import Posterior, Terms, exact_terms
+from attain.density.mixture import Layer, Mixture, layer_of
 from attain.density.training import Metrics, Schedule
-
-if TYPE_CHECKING:
-    from attain.density.mixture import Mixture
-
 
 CHECKED = 100.0
 """The weight of the discrepancy between held-out codes and prior, by which epochs are compared."""
+WIDTH = 64
+"""The hidden units of the critic."""
+STEEPNESS = 1.0
+"""The weight of the critic's squared slope at draws of the prior (Mescheder et al. 2018): without it codes escape."""
 
 
 def mean_discrepancy(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -90,3 +92,41 @@ def _with_scale(model: Mixture, batch: jax.Array, noise: jax.Array) -> Terms:
     posterior = scaled.posterior(batch)
     fixed = Posterior(posterior.log_share, jax.lax.stop_gradient(posterior.mean), posterior.scale)
     return exact_terms(fixed, held.prior_mean, lambda z, c: held.log_likelihood(batch, z, c), noise)
+
+
+@dataclass(frozen=True)
+class Discrepancy(Aggregated):
+    """The distance of codes from the prior is their maximum mean discrepancy."""
+
+    def apart(self, model: Mixture, codes: jax.Array, prior: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """MMD² of codes and draws of the prior."""
+        return mean_discrepancy(codes, prior), jnp.zeros((), codes.dtype)
+
+
+@dataclass(frozen=True)
+class Adversary(Aggregated):
+    """A critic, trained beside the model, tells codes from draws of the prior; the encoder is trained to mislead it."""
+
+    def initial(self, key: jax.Array, latent_dim: int) -> Any:
+        """The critic's two layers."""
+        first, second = jax.random.split(key)
+        return layer_of(first, latent_dim, WIDTH), layer_of(second, WIDTH, 1)
+
+    def apart(self, model: Mixture, codes: jax.Array, prior: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The critic's log-loss on codes taken for draws, 0 where it cannot tell them apart; and its own loss."""
+        critic = model.weights.extra
+        missed = jax.nn.softplus(-_score(jax.lax.stop_gradient(critic), codes)).mean() - math.log(2)
+        own = jax.nn.softplus(_score(critic, jax.lax.stop_gradient(codes))) + jax.nn.softplus(-_score(critic, prior))
+        return missed, own.mean() + STEEPNESS * _steepness(critic, prior)
+
+
+def _score(critic: tuple[Layer, Layer], z: jax.Array) -> jax.Array:
+    """The log-odds that z is a draw of the prior."""
+    first, second = critic
+    return second(jnp.tanh(first(z)))[:, 0]
+
+
+def _steepness(critic: tuple[Layer, Layer], z: jax.Array) -> jax.Array:
+    """The mean square of the slope of the critic's score."""
+    slope = jax.grad(lambda places: _score(critic, places).sum())(z)
+    return (slope * slope).sum(axis=1).mean()

@@ -41,10 +41,10 @@ class Autoencoder(Protocol):
     A fitted autoencoder has `schema_`, the schema it was fitted with. One that is to be fitted by an explainer is a
     scikit-learn estimator with a parameter `schema`: it is cloned, gets the explainer's schema, and is fitted.
 
-    A row's results must not depend on the other rows of the call, to the last bit; `attain.density.in_tiles` makes
-    matrix products so. An optional method `decode_vjp(codes, gradient)` gives gradient · ∂decode/∂z, (n, f) to (n, k):
-    REVISE needs it for exact gradients. An autoencoder with a mixture of L components may have another,
-    `log_components(z)`: log p(c | z) but for a constant of each row, (n, k) to (n, L). The first column of
+    A row's results must not depend on the other rows of the call, to the last bit; `attain.density.row_product` is a
+    matrix product of which that is true. An optional method `decode_vjp(codes, gradient)` gives gradient · ∂decode/∂z,
+    (n, f) to (n, k): REVISE needs it for exact gradients. An autoencoder with a mixture of L components may have
+    another, `log_components(z)`: log p(c | z) but for a constant of each row, (n, k) to (n, L). The first column of
     `Codes.context` is then the number of the component that a code is decoded with.
     """
 

@@ -1,4 +1,4 @@
-"""The bounds of log p(x): evidence lower bound and importance-weighted bound of a mixture of Gaussian latents.
+"""The evidence lower bound of log p(x) for a mixture of Gaussian latents.
 
 The model is p(c) = 1/L, p(z|c) = N(μ(c), I), p(x|z, c); the posterior is q(c|x) q(z|x, c) with diagonal Gaussians. The
 functions are independent of any network: a log-likelihood is a function of z, and noise is passed in.
@@ -73,19 +73,3 @@ def relaxed_terms(
     columns = log_likelihood((mean + scale * noise)[:, None, :], weights[:, None, :])
     divergence = latent_divergence(mean, scale, weights @ prior_mean)
     return Terms(columns[:, 0, :], divergence, component_divergence(posterior.log_share))
-
-
-def log_importance_weights(
-    posterior: Posterior, prior_mean: jax.Array, log_likelihood: LogLikelihood, noise: jax.Array
-) -> jax.Array:
-    """log of Σ_c p(x, z_c, c) / q(z_c|x, c) for one draw of z per component; `noise` is (…, L, k) over rows (n).
-
-    The logarithm of its average over draws is a lower bound of log p(x) in expectation: at one draw at least the
-    evidence lower bound, rising with the number of draws.
-    """
-    codes = posterior.mean + posterior.scale * noise
-    columns = log_likelihood(codes, jnp.eye(prior_mean.shape[0], dtype=codes.dtype))
-    log_prior = -0.5 * (codes - prior_mean) ** 2
-    log_posterior = -0.5 * noise**2 - jnp.log(posterior.scale)
-    weights = columns.sum(axis=-1) + (log_prior - log_posterior).sum(axis=-1) - jnp.log(prior_mean.shape[0])
-    return jax.nn.logsumexp(weights, axis=-1)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attain.core.errors import DataError
-from attain.density.estimator import MixtureEstimator, check_size
-from attain.density.mixture import Estimator
+from attain.density.estimator import Estimator, MixtureEstimator, check_size
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

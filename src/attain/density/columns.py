@@ -12,8 +12,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import Self
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from attain.core.errors import DataError
@@ -34,11 +32,6 @@ class Block(Tree):
     codes: tuple[tuple[float, ...], ...] = static()
     """For a block of states: the special codes of each column, which are its states 1, 2, …"""
     of_states: bool = static()
-
-    @property
-    def has_slope(self) -> bool:
-        """Whether typical values have a slope in its raw outputs, or depend on a state."""
-        return self.likelihood.smooth or any(self.codes)
 
     def cells(self, values: np.ndarray) -> np.ndarray:
         """The values, or states, of this block in rows of the matrix, in original units; NaN does not count."""
@@ -116,16 +109,6 @@ class Columns(Tree):
         """The positions in the schema of the columns that are modelled, in order."""
         return np.unique([j for block in self.free for j in block.positions])
 
-    def with_slope(self) -> tuple[Self, np.ndarray]:
-        """Those columns whose typical values have a slope, and which of all raw outputs these values depend on.
-
-        They are for `typical` alone.
-        """
-        kept = [block.has_slope for block in self.free]
-        outputs = np.repeat(kept, [block.likelihood.typical_outputs for block in self.free])
-        free = tuple(block for block, has_slope in zip(self.free, kept, strict=True) if has_slope)
-        return type(self)(free, (), (), ()), self.typical_outputs[outputs]
-
     def initial(self) -> np.ndarray:
         """Raw decoder outputs at which every column has its marginal."""
         return np.concatenate([block.likelihood.initial() for block in self.free])
@@ -139,10 +122,6 @@ class Columns(Tree):
     def log_base(self, values: np.ndarray) -> np.ndarray:
         """For each row the sum of all terms that depend on the data alone, Jacobians included, in float64."""
         return sum(np.nansum(block.likelihood.log_base(block.cells(values)), axis=1) for block in self.free)
-
-    def in_single_precision(self) -> Self:
-        """The same columns with float32 constants, for the compiled graph."""
-        return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), self)
 
     def encode(self, rows: Array) -> Array:
         """Encoder inputs for the free columns of compact rows."""
@@ -165,21 +144,21 @@ class Columns(Tree):
         parts.append(xp.isnan(rows[..., xp.array(flagged, int)]).astype(rows.dtype))
         return xp.concatenate(parts, axis=-1)
 
-    def log_density(self, raw: jax.Array, rows: jax.Array, *, complete: bool = False) -> jax.Array:
+    def log_density(self, raw: Array, rows: Array, *, complete: bool = False) -> Array:
         """Log-densities (..., width) of compact rows, without `log_base`; 0 where a cell does not count.
 
         With `complete`, every cell counts, and masking is skipped.
         """
-        parts = []
+        parts, xp = [], namespace(rows)
         cells_of = _split(rows[..., : self.width], [len(block.positions) for block in self.free])
         for block, parameters, cells in zip(self.free, self._parameters(raw), cells_of, strict=True):
             if complete:
                 parts.append(block.likelihood.log_density(parameters, cells))
             else:
-                counts = ~jnp.isnan(cells)
-                density = block.likelihood.log_density(parameters, jnp.where(counts, cells, block.neutral))
-                parts.append(jnp.where(counts, density, 0.0))
-        return jnp.concatenate(parts, axis=-1)
+                counts = ~xp.isnan(cells)
+                density = block.likelihood.log_density(parameters, xp.where(counts, cells, block.neutral))
+                parts.append(xp.where(counts, density, 0.0))
+        return xp.concatenate(parts, axis=-1)
 
     @property
     def typical_outputs(self) -> np.ndarray:
@@ -190,40 +169,46 @@ class Columns(Tree):
             start + np.arange(one.typical_outputs) for start, one in zip(starts, likelihoods, strict=False)
         ])  # fmt: skip
 
-    def typical(self, raw: Array) -> Array:
-        """Typical values (..., free columns) in original units, in the order of the schema.
+    def typical(self, raw: np.ndarray) -> np.ndarray:
+        """Typical values (n, free columns) in original units, in the order of the schema.
 
         `raw` are the raw outputs at the positions `typical_outputs`.
         """
+        return self._assembled([block.likelihood.typical(piece) for block, piece in self._typical_pieces(raw)])
+
+    def typical_vjp(self, raw: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """gradient · ∂typical/∂raw: from the free columns, in the order of the schema, to the outputs of `typical`."""
+        place = {position: column for column, position in enumerate(self.modelled.tolist())}
+        gradient, pieces = gradient.copy(), self._typical_pieces(raw)
+        for block, piece in pieces:
+            if block.of_states:  # where a code is typical, its value is not
+                columns = [place[position] for position in block.positions]
+                gradient[:, columns] = np.where(block.likelihood.typical(piece) == 0, gradient[:, columns], 0.0)
+        return np.concatenate(
+            [block.likelihood.typical_vjp(piece, gradient[:, [place[j] for j in block.positions]])
+             for block, piece in pieces], axis=1,
+        )  # fmt: skip
+
+    def _typical_pieces(self, raw: np.ndarray) -> list[tuple[Block, np.ndarray]]:
         pieces = _split(raw, [block.likelihood.typical_outputs for block in self.free])
-        return self._assembled(
-            [block.likelihood.typical(piece) for block, piece in zip(self.free, pieces, strict=True)]
-        )
+        return list(zip(self.free, pieces, strict=True))
 
-    def sample(self, key: jax.Array, raw: jax.Array) -> jax.Array:
-        """One draw (..., width) of the compact free columns: see `in_units`."""
-        draws = [
-            block.likelihood.sample(jax.random.fold_in(key, place), parameters)
-            for place, (block, parameters) in enumerate(zip(self.free, self._parameters(raw), strict=True))
-        ]
-        return jnp.concatenate(draws, axis=-1)
+    def quantile(self, raw: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Values (n, free columns) with the share u (n, width) of their densities below them, in original units."""
+        pieces = _split(u, [len(block.positions) for block in self.free])
+        return self._assembled([
+            block.likelihood.quantile(parameters, part)
+            for block, parameters, part in zip(self.free, self._parameters(raw), pieces, strict=True)
+        ])  # fmt: skip
 
-    def in_units(self, draws: np.ndarray) -> np.ndarray:
-        """Draws (n, width) as values (n, free columns) in original units, in the order of the schema."""
-        pieces = _split(draws, [len(block.positions) for block in self.free])
-        return np.asarray(
-            self._assembled([block.likelihood.in_units(part) for block, part in zip(self.free, pieces, strict=True)])
-        )
-
-    def _parameters(self, raw: jax.Array) -> Iterable[object]:
+    def _parameters(self, raw: Array) -> Iterable[object]:
         pieces = _split(raw, [block.likelihood.outputs for block in self.free])
         return [block.likelihood.parameters(piece) for block, piece in zip(self.free, pieces, strict=True)]
 
-    def _assembled(self, parts: Sequence[Array]) -> Array:
-        """The cells of each block (..., columns) as values of the free columns, in the order of the schema."""
-        xp = namespace(parts[0])
-        value: dict[int, Array] = {}
-        state: dict[int, tuple[Array, tuple[float, ...]]] = {}
+    def _assembled(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """The cells of each block (n, columns) as values of the free columns, in the order of the schema."""
+        value: dict[int, np.ndarray] = {}
+        state: dict[int, tuple[np.ndarray, tuple[float, ...]]] = {}
         for block, cells in zip(self.free, parts, strict=True):
             for column, position in enumerate(block.positions):
                 if block.of_states:
@@ -232,8 +217,8 @@ class Columns(Tree):
                     value[position] = cells[..., column]
         for position, (chosen, codes) in state.items():
             for number, code in enumerate(codes, start=1):
-                value[position] = xp.where(chosen == number, code, value[position])
-        return xp.stack([value[position] for position in sorted(value)], axis=-1)
+                value[position] = np.where(chosen == number, code, value[position])
+        return np.stack([value[position] for position in sorted(value)], axis=-1)
 
 
 def _blocks(schema: Schema, positions: Sequence[int], values: np.ndarray, family: Family) -> tuple[Block, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attain.density.chvae import CHVAE
-from attain.density.mixture import Estimator
+from attain.density.estimator import Estimator
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -2,14 +2,14 @@
 
 p(c) = 1/L, p(z|c) = N(μ(c), I), p(x_free | z, c, x_immutable) = Π p(x_d | z, c, x_immutable), and
 q(c|x), q(z|x, c) for x = (x_free, x_immutable). One component is a CVAE; without conditions it is a VAE. No hidden
-width is the linear model. All methods are pure functions of the weights, rows and keys.
+width is the linear model. All methods are pure functions of the weights, rows and keys. This is the model as it is
+trained; `attain.density.network` is the trained one.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self
 
 import equinox as eqx
 import jax
@@ -20,15 +20,16 @@ from attain.density.bounds import (
     Posterior,
     Terms,
     exact_terms,
-    log_importance_weights,
     relaxed_terms,
 )
 from attain.density.columns import Columns
+from attain.density.likelihoods.tree import Tree, every_tree
+from attain.density.network import LOG_SCALES
 from attain.density.objective import BOUND, Objective
 from attain.density.training import Metrics, Schedule
 
-Estimator: TypeAlias = Literal["exact", "relaxed"]
-SMALLEST_LOG_SCALE, LARGEST_LOG_SCALE = -7.0, 2.0
+_KNOWN: set[type[Tree]] = set()
+"""The classes of trees that JAX knows."""
 
 
 class Layer(eqx.Module):
@@ -57,6 +58,17 @@ class Weights(eqx.Module):
     extra: Any = None
     """What the objective trains beside the model."""
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All but `extra`, by the names of `attain.density.network.Sizes.shapes`."""
+        layers = {"shared": self.shared, "separate": self.separate}
+        for name, several in (("encoder", self.encoder), ("decoder", self.decoder)):
+            layers |= {f"{name}.{i}": layer for i, layer in enumerate(several)}
+        found = {f"{name}.matrix": layer.matrix for name, layer in layers.items() if layer is not None}
+        found |= {f"{name}.bias": layer.bias for name, layer in layers.items() if layer is not None}
+        names = ("prior", "from_latent", "from_component", "from_conditions")
+        found |= {name: array for name in names if (array := getattr(self, name)) is not None}
+        return {name: np.asarray(array) for name, array in found.items()}
+
 
 class Mixture(eqx.Module):
     """Weights, columns and sizes of the model."""
@@ -65,7 +77,7 @@ class Mixture(eqx.Module):
     columns: Columns
     latent_dim: int = eqx.field(static=True)
     components: int = eqx.field(static=True)
-    estimator: Estimator = eqx.field(static=True)
+    estimator: str = eqx.field(static=True)
     complete: bool = eqx.field(static=True)
     """Whether every cell of the training rows counts, so that training needs no masks."""
     objective: Objective = eqx.field(static=True)
@@ -80,7 +92,7 @@ class Mixture(eqx.Module):
         latent_dim: int,
         components: int,
         hidden: tuple[int, ...],
-        estimator: Estimator = "exact",
+        estimator: str = "exact",
         complete: bool = False,
         objective: Objective = BOUND,
     ) -> Self:
@@ -118,7 +130,7 @@ class Mixture(eqx.Module):
             decoder=tuple(decoder),
             extra=objective.initial(jax.random.fold_in(key, 1), latent_dim),
         )
-        return cls(weights, columns.in_single_precision(), latent_dim, components, estimator, complete, objective)
+        return cls(weights, in_single_precision(columns), latent_dim, components, estimator, complete, objective)
 
     @property
     def prior_mean(self) -> jax.Array:
@@ -140,7 +152,7 @@ class Mixture(eqx.Module):
             shape = (*x.shape[:-1], self.components, self.latent_dim)
             mean, log_scale = mean + own_mean.reshape(shape), log_scale + own_log_scale.reshape(shape)
             log_share = jax.nn.log_softmax(logits, axis=-1)
-        return Posterior(log_share, mean, jnp.exp(jnp.clip(log_scale, SMALLEST_LOG_SCALE, LARGEST_LOG_SCALE)))
+        return Posterior(log_share, mean, jnp.exp(jnp.clip(log_scale, *LOG_SCALES)))
 
     def decode(self, codes: jax.Array, component: jax.Array, conditions: jax.Array) -> jax.Array:
         """Raw parameters (..., outputs) for codes (..., k), component weights (..., L) and encoded conditions."""
@@ -192,52 +204,19 @@ class Mixture(eqx.Module):
         """The same model with other weights."""
         return eqx.tree_at(lambda model: model.weights, self, weights)
 
-    def with_outputs(self, columns: Columns, outputs: np.ndarray) -> Self:
-        """The model with a decoder that gives the raw outputs at these positions only, for these columns."""
-        weights = self.weights
-        if weights.decoder:
-            *before, last = weights.decoder
-            decoder = (*before, Layer(last.matrix[:, outputs], last.bias[outputs]))
-            return replace(self, weights=replace(weights, decoder=decoder), columns=columns)
-        conditions = weights.from_conditions
-        first = replace(
-            weights,
-            from_latent=weights.from_latent[:, outputs],
-            from_component=weights.from_component[:, outputs],
-            from_conditions=None if conditions is None else conditions[:, outputs],
-        )
-        return replace(self, weights=first, columns=columns)
-
-    def importance_bound(self, rows: jax.Array, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The importance-weighted bound of each row, without `log_base`, and its standard error.
-
-        `noise` (samples, L, k) is shared by all rows, so that the bound of a row does not depend on the other rows.
-        """
-        posterior = self.posterior(rows)
-
-        def log_likelihood(codes: jax.Array, component: jax.Array) -> jax.Array:
-            return self.log_likelihood(rows, codes, component)
-
-        def draw(carry: None, noise: jax.Array) -> tuple[None, jax.Array]:
-            return None, log_importance_weights(posterior, self.prior_mean, log_likelihood, noise)
-
-        _, log_weights = jax.lax.scan(draw, None, noise)
-        return average_weight(log_weights)
-
 
 @eqx.filter_jit
 def _validated(model: Mixture, rows: jax.Array, key: jax.Array) -> tuple[jax.Array, Metrics]:
     return model.objective.held_out(model, rows, key)
 
 
-def average_weight(log_weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """log of the mean over the first axis, and its standard error by the delta method."""
-    samples = log_weights.shape[0]
-    largest = log_weights.max(axis=0)
-    weights = jnp.exp(log_weights - largest)
-    mean = weights.mean(axis=0)
-    spread = jnp.sqrt(((weights - mean) ** 2).sum(axis=0) / max(samples - 1, 1) / samples)
-    return largest + jnp.log(mean), spread / mean
+def in_single_precision(columns: Columns) -> Columns:
+    """The same columns with float32 constants, for compiled functions."""
+    for kind in set(every_tree()) - _KNOWN:
+        jax.tree_util.register_dataclass(kind, *kind.parts())
+        _KNOWN.add(kind)
+    single: Columns = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), columns)
+    return single
 
 
 def layer_of(key: jax.Array, inputs: int, outputs: int, gain: float = 1.0) -> Layer:

@@ -54,6 +54,33 @@ class Bound:
         return terms.bound.mean(), averaged(terms)
 
 
+@dataclass(frozen=True)
+class AnyGiven(Bound):
+    """The bound for columns that are given at random, other ones for every row.
+
+    Half of the rows are given the immutable columns. Of the others, each draws a share from [0, 1], and each column is
+    given with that probability.
+    """
+
+    positions: tuple[int, ...] = ()
+    """The column of the schema that each compact column belongs to; the conditions are the same columns again."""
+    immutable: tuple[int, ...] = ()
+
+    def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
+        """The bound of the columns that are not given, given the others."""
+        kind_key, share_key, mask_key, rest = jax.random.split(key, 4)
+        rows, columns = batch.shape[0], max(self.positions) + 1
+        share = jax.random.uniform(share_key, (rows, 1))
+        drawn = jax.random.uniform(mask_key, (rows, columns)) < share
+        usual = jnp.isin(jnp.arange(columns), jnp.array(self.immutable, int))
+        held = jnp.where(jax.random.bernoulli(kind_key, 0.5, (rows, 1)), usual, drawn)[:, jnp.array(self.positions)]
+        width = len(self.positions)
+        masked = jnp.concatenate(
+            [jnp.where(held, jnp.nan, batch[:, :width]), jnp.where(held, batch[:, width:], jnp.nan)], axis=1
+        )
+        return super().loss(model, masked, rest, schedule)
+
+
 BOUND = Bound()
 
 

@@ -1,4 +1,4 @@
-"""What every density model does with its input: frames and rows of the matrix are read by the schema."""
+"""What every autoencoder does with its input: frames and rows of the matrix are read by the schema."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.schema import Schema
 from attain.tables import Table
-from attain.tables.cells import ordinary
-from attain.tables.grid import snapped
-
-_OPEN = (-np.inf, np.inf)
 
 
 class ReadsRows(BaseEstimator):
@@ -70,20 +66,9 @@ def with_derived(rows: np.ndarray, schema: Schema) -> np.ndarray:
     return rows
 
 
-def on_steps(rows: np.ndarray, schema: Schema, columns: Iterable[int]) -> np.ndarray:
-    """The rows with the values of some columns put on their steps, within their bounds, in place."""
-    for j in columns:
-        feature = schema.features[j]
-        if feature.step is not None:
-            low, high = (end if side is None else side for side, end in zip(feature.bounds, _OPEN, strict=True))
-            usual = ordinary(feature, rows[:, j])
-            rows[usual, j] = snapped(rows[usual, j], feature.step, np.array(low), np.array(high))
-    return rows
-
-
 def check_enough(values: np.ndarray, columns: Sequence[int] | np.ndarray) -> None:
     """Refuses tables that there is nothing to learn from."""
     if len(values) < 2:
-        raise DataError(f"X has {len(values)} rows; a density needs at least 2")
+        raise DataError(f"X has {len(values)} rows; an autoencoder needs at least 2")
     if not len(columns):
         raise DataError("no feature is free, so there is nothing to model; see immutable and derived in the schema")

@@ -8,6 +8,7 @@ keep compiled programs between processes, set JAX's own JAX_COMPILATION_CACHE_DI
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -18,8 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax  # type: ignore[import-untyped]
 
-from attain.core.errors import DataError, listed
+from attain.core.errors import AttainError, DataError, listed
 
+_IMPORTED_IN = os.getpid()
 Weights: TypeAlias = Any
 """A pytree of arrays: everything that training changes."""
 Metrics: TypeAlias = dict[str, jax.Array]
@@ -108,6 +110,11 @@ def train(
     labels
         For metrics with several entries, what each belongs to: named where it is no longer finite.
     """
+    if os.getpid() != _IMPORTED_IN:
+        raise AttainError(
+            "training an autoencoder in a forked process would wait forever for JAX's threads, which a fork does not "
+            "copy; do it before forking, or start processes by 'spawn'"
+        )
     generator = np.random.default_rng(seed)
     validation_key, step_key = jax.random.split(jax.random.key(seed))
     chunks = _Chunks.of(len(rows), plan)

@@ -4,49 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from attain.core.errors import DataError
 from attain.core.frames import Frame
 from attain.density.columns import Columns
 from attain.density.estimator import MixtureEstimator, completed
-from attain.density.mixture import Mixture
-from attain.density.objective import Bound, Objective
 from attain.density.rows import given_columns, modelled_columns
-from attain.density.training import Metrics, Schedule
 from attain.schema import Schema
 
-
-@dataclass(frozen=True)
-class AnyGiven(Bound):
-    """The bound for columns that are given at random, other ones for every row.
-
-    Half of the rows are given the immutable columns. Of the others, each draws a share from [0, 1], and each column is
-    given with that probability.
-    """
-
-    positions: tuple[int, ...] = ()
-    """The column of the schema that each compact column belongs to; the conditions are the same columns again."""
-    immutable: tuple[int, ...] = ()
-
-    def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
-        """The bound of the columns that are not given, given the others."""
-        kind_key, share_key, mask_key, rest = jax.random.split(key, 4)
-        rows, columns = batch.shape[0], max(self.positions) + 1
-        share = jax.random.uniform(share_key, (rows, 1))
-        drawn = jax.random.uniform(mask_key, (rows, columns)) < share
-        usual = jnp.isin(jnp.arange(columns), jnp.array(self.immutable, int))
-        held = jnp.where(jax.random.bernoulli(kind_key, 0.5, (rows, 1)), usual, drawn)[:, jnp.array(self.positions)]
-        width = len(self.positions)
-        masked = jnp.concatenate(
-            [jnp.where(held, jnp.nan, batch[:, :width]), jnp.where(held, batch[:, width:], jnp.nan)], axis=1
-        )
-        return super().loss(model, masked, rest, schedule)
+if TYPE_CHECKING:
+    from attain.density.objective import Objective
 
 
 class VAEAC(MixtureEstimator):
@@ -74,10 +45,10 @@ class VAEAC(MixtureEstimator):
         """A lower bound of log p(other columns | given columns) of each row (n,); the immutable ones by default."""
         values = self._values(X)
         held = sorted(given_columns(self.schema_, given))
-        rows = self._given(self.columns_, values, held)
+        rows = self._given(self.network_.columns, values, held)
         values = values.copy()
         values[:, held] = np.nan
-        return self._bounded(rows, self.columns_.log_base(values), samples)[0]
+        return self._bounded(rows, self.network_.columns.log_base(values), samples)[0]
 
     def sample(
         self, conditions: Frame, n: int = 1, *, given: Iterable[str] | None = None, random_state: Any = None
@@ -85,7 +56,7 @@ class VAEAC(MixtureEstimator):
         """`n` draws for each row, one after the other, as rows of the matrix; given columns are copied."""
         values = self._values(conditions)
         held = given_columns(self.schema_, given)
-        drawn = self._drawn(values, self._given(self.columns_, values, sorted(held)), n, random_state)
+        drawn = self._drawn(values, self._given(self.network_.columns, values, sorted(held)), n, random_state)
         modelled = modelled_columns(self.schema_)
         free = [place for place, j in enumerate(modelled) if j not in held]
         rows = np.repeat(values, n, axis=0)
@@ -109,6 +80,8 @@ class VAEAC(MixtureEstimator):
         return rows
 
     def _objective(self, columns: Columns) -> Objective:
+        from attain.density.objective import AnyGiven  # needs JAX
+
         immutable = tuple(int(j) for j in self.schema.immutable_columns)
         return AnyGiven(weight=self.beta, positions=_positions(columns), immutable=immutable)
 

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import jax
-import jax.numpy as jnp
-
-from attain.density.aggregated import Aggregated, mean_discrepancy
 from attain.density.columns import Columns
 from attain.density.estimator import MixtureEstimator
-from attain.density.mixture import Mixture
-from attain.density.objective import Objective
 
-
-@dataclass(frozen=True)
-class Discrepancy(Aggregated):
-    """The distance of codes from the prior is their maximum mean discrepancy."""
-
-    def apart(self, model: Mixture, codes: jax.Array, prior: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """MMD² of codes and draws of the prior."""
-        return mean_discrepancy(codes, prior), jnp.zeros((), codes.dtype)
+if TYPE_CHECKING:
+    from attain.density.objective import Objective
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -38,4 +27,6 @@ class WAE(MixtureEstimator):
     beta: float = 100.0
 
     def _objective(self, columns: Columns) -> Objective:
+        from attain.density.aggregated import Discrepancy  # needs JAX
+
         return Discrepancy(self.beta)

@@ -68,7 +68,8 @@ def contents(
     most_options: int,
 ) -> list[Content]:
     """What the letters to the people at some positions say."""
-    recheck = Recheck(explainer, model, result, call_constraints(result))
+    session = explainer.session(model, target=result.target, probability=result.probability)
+    recheck = session.recheck(result, call_constraints(result))
     _check_decisions(result, recheck, positions)
     printer = Printer(result, recheck)
     refused = [i for i in positions if result.statuses[i] not in _NOT_REFUSED]

@@ -6,23 +6,61 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from attain.core.checks import check_integer
-from attain.core.errors import DataError, FileError, listed
+from attain.core.errors import AttainError, DataError, FileError, MissingExtraError, listed
 from attain.core.files import write_atomically
 from attain.core.reading import read_text
 from attain.core.text import plain
 from attain.letters.content import Content, contents
-from attain.letters.languages import language_of
+from attain.letters.languages import LANGUAGES, language_of
 from attain.letters.markup import as_html, as_text, blocks
-from attain.letters.rendering import PAGE, builtin_templates, rendered
 from attain.letters.texts import Texts
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from attain.methods import Explainer
     from attain.results.counterfactuals import Counterfactuals
+
+
+PAGE: Final = "page.html"
+
+
+def builtin_templates() -> dict[str, str]:
+    """The templates that come with the package, by the name of their file: one for each language, and the page."""
+    folder = files("attain.letters").joinpath("templates")
+    names = [*(f"letter.{code}.txt" for code in LANGUAGES), PAGE]
+    return {name: folder.joinpath(name).read_text(encoding="utf-8") for name in names}
+
+
+def rendered(template: str, title: str, values: Mapping[str, Any], *, escape: bool) -> str:
+    """The template with these values; `title` is what messages call it."""
+    try:
+        from jinja2 import TemplateError
+    except ImportError:
+        raise MissingExtraError("letters need Jinja2, which is not installed: pip install 'attain[report]'") from None
+    try:
+        text: str = _compiled(template, escape).render(values)
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        line = getattr(error, "lineno", None)
+        raise AttainError(f"{title}{f', line {line}' if line else ''}: {error}") from None
+    return text
+
+
+@lru_cache(maxsize=8)
+def _compiled(template: str, escape: bool) -> Template:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(
+        autoescape=escape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    ).from_string(template)
+
 
 _ENDINGS = (".html", ".txt")
 
@@ -84,7 +122,7 @@ def write(
     ----------
     result
         What `explain(..., contributions=True)` returned. With `ranges=True`, letters also say between which values an
-        option is proven to hold.
+        option was checked and holds.
     explainer, model
         Those that the result was made with.
     texts

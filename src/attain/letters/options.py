@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from attain.letters.printed import Printed, Printer
-from attain.letters.rounding import inward, shown
+from attain.letters.rounding import shown
 from attain.letters.texts import Texts
 from attain.results.status import Typicality
 from attain.schema import Feature
@@ -30,8 +30,8 @@ class Change:
     Attributes
     ----------
     low, high, levels
-        From `low` to `high`, or with one of the other `levels`, the option holds too; empty where that is not known.
-        Where only one of `low` and `high` is empty, the option holds to the end of all values that were tried.
+        From `low` to `high`, or with one of the other `levels`, the option holds too, all else as printed; empty where
+        that is not known. Where only one of `low` and `high` is empty, the detail cannot go beyond it.
     needed
         Whether the decision needs this change. Otherwise it only keeps the record like those of other people.
     """
@@ -43,6 +43,11 @@ class Change:
     high: str = ""
     levels: tuple[str, ...] = ()
     needed: bool = True
+
+    @property
+    def other(self) -> bool:
+        """Whether other values would do."""
+        return bool(self.low or self.high or self.levels)
 
 
 @dataclass(frozen=True)
@@ -90,12 +95,10 @@ class OptionWriter:
         return written
 
     def _option(self, one: Printed) -> Option:
-        region, own = self.printer.recheck.region, self._result.table.values[one.owner]
+        region, own, owner = self.printer.recheck.region, self._result.table.values[one.owner], np.array([one.owner])
         features = self._result.table.schema.features
         follows = [j for j in np.flatnonzero(~unchanged(own, one.row)).tolist() if j not in one.chosen]
-        months = float(region.months(one.row[None], np.array([one.owner]))[0])
-        timing = region.book.timing
-        waits = timing is not None and bool(timing.waiting(one.row[None], own[None]).any())
+        months, waits = float(region.months(one.row[None], owner)[0]), bool(region.waits(one.row[None], owner)[0])
         duration = self.texts.language.duration(months) if months else ""
         changes = sorted((self._change(one, j) for j in one.chosen), key=lambda change: not change.needed)
         return Option(
@@ -111,30 +114,20 @@ class OptionWriter:
         feature, own = self._result.table.schema.features[j], self._result.table.values[one.owner, j]
         label, after = self.texts.label(feature), self._shown(feature, one.row[j])
         before = self._shown(feature, shown(feature, own))
-        ends, levels = one.ranges.get(j), one.levels.get(j, [])
-        if ends is not None and not feature.numeric:
-            first, last = map(int, ends)
-            ends, levels = None, [level for level in range(first, last + 1) if level != one.row[j]]
-        low, high = ("", "") if ends is None else self._ends(one, j, ends)
+        low, high = self._ends(feature, *one.ranges[j]) if j in one.ranges else ("", "")
         return Change(
             label[:1].upper() + label[1:],  # it begins a line
             self._shown(feature, own) if before == after else before,
             after,
             low,
             high,
-            tuple(self._shown(feature, level) for level in levels),
+            tuple(self._shown(feature, level) for level in one.levels.get(j, [])),
             j not in one.unneeded,
         )
 
-    def _ends(self, one: Printed, j: int, ends: tuple[float, float]) -> tuple[str, str]:
-        """Both ends of a range, rounded inward as long as the value stays inside; the unit stands once.
-
-        An end beyond which nothing was tried is empty.
-        """
-        feature = self._result.table.schema.features[j]
-        low, high = inward(*ends, feature.step)
-        low, high = (low, high) if low <= one.row[j] <= high else ends
-        below, above = self.printer.open_ends(one, j)
+    def _ends(self, feature: Feature, low: float, high: float) -> tuple[str, str]:
+        """Both ends of a range, of which the unit stands once; an end beyond which nothing is suggested is empty."""
+        below, above = low <= feature.suggested[0], high >= feature.suggested[1]
         if below or above:
             return "" if below else self._shown(feature, low), "" if above else self._shown(feature, high)
         return self.texts.start(feature, low), self._shown(feature, high)

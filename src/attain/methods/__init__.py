@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
+    from attain.methods.budgeted_inverse import BudgetedInverseClassification
     from attain.methods.cchvae.cchvae import CCHVAE
-    from attain.methods.face.face import FACE
+    from attain.methods.face import FACE
+    from attain.methods.feature_tweaking import FeatureTweaking
     from attain.methods.growing_spheres import GrowingSpheres
     from attain.methods.guarded.guarded import Guarded
-    from attain.methods.lash.budgeted_inverse import BudgetedInverseClassification
-    from attain.methods.lash.hill_climbing import HillClimbingLocalSearch
-    from attain.methods.nearest.nearest_unlike import NearestUnlike
+    from attain.methods.hill_climbing import HillClimbingLocalSearch
+    from attain.methods.nearest_unlike import NearestUnlike
     from attain.methods.recourse.actionable_recourse import ActionableRecourse
     from attain.methods.revise.revise import REVISE
-    from attain.methods.russell.russell import Russell
-    from attain.methods.tweaking.feature_tweaking import FeatureTweaking
-    from attain.methods.wachter.wachter import Wachter
+    from attain.methods.russell import Russell
+    from attain.methods.wachter import Wachter
 
 _HOMES = {
     "ActionableRecourse": "recourse.actionable_recourse",
-    "BudgetedInverseClassification": "lash.budgeted_inverse",
+    "BudgetedInverseClassification": "budgeted_inverse",
     "CCHVAE": "cchvae.cchvae",
     "Explainer": "base",
-    "FACE": "face.face",
-    "FeatureTweaking": "tweaking.feature_tweaking",
+    "FACE": "face",
+    "FeatureTweaking": "feature_tweaking",
     "GrowingSpheres": "growing_spheres",
     "Guarded": "guarded.guarded",
-    "HillClimbingLocalSearch": "lash.hill_climbing",
-    "NearestUnlike": "nearest.nearest_unlike",
+    "HillClimbingLocalSearch": "hill_climbing",
+    "NearestUnlike": "nearest_unlike",
     "REVISE": "revise.revise",
-    "Russell": "russell.russell",
-    "Wachter": "wachter.wachter",
+    "Russell": "russell",
+    "Wachter": "wachter",
 }
 
 __all__ = [

@@ -8,9 +8,10 @@ from attain.population.connectedness import connected
 from attain.population.difficulty import changed
 from attain.population.diversity import mean_pairwise_distance
 from attain.population.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
-from attain.population.percentiles import Percentiles, max_shift, total_shift
+from attain.population.percentiles import max_shift, total_shift
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
+from attain.schema import Schema
 
 NEIGHBOURS = 20
 """k of the local outlier factor shown with an answer."""
@@ -18,13 +19,12 @@ EPSILON = 0.9
 """The quantile of real people's nearest distance within which an answer counts as connected."""
 
 
-def difficulty(rows: np.ndarray, factuals: np.ndarray, percentiles: Percentiles) -> dict[str, np.ndarray]:
-    """How much each answer asks of its person."""
-    shifts, free = percentiles.shift(factuals, rows), percentiles.schema.free_columns
+def difficulty(rows: np.ndarray, factuals: np.ndarray, shifts: np.ndarray, schema: Schema) -> dict[str, np.ndarray]:
+    """How much each answer asks of its person; `shifts` (n, d) are in percentiles."""
     return {
-        "features_changed": changed(rows, factuals, percentiles.schema),
-        "total_shift": total_shift(shifts, free),
-        "max_shift": max_shift(shifts, free),
+        "features_changed": changed(rows, factuals, schema),
+        "total_shift": total_shift(shifts, schema.free_columns),
+        "max_shift": max_shift(shifts, schema.free_columns),
     }
 
 

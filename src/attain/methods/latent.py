@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -13,24 +12,21 @@ from attain.core.errors import AttainError, FileError
 from attain.density.autoencoder import Autoencoder, Codes
 from attain.density.uniforms import row_keys, uniforms
 from attain.methods.base import Explainer
-from attain.methods.context import ModelContext
-from attain.methods.densities import check_members, check_same_columns, for_schema
-from attain.methods.density_rank import density_rank
 from attain.methods.plane import plane_of
 from attain.methods.search.latent_space import DecodeVjp, Latent
 from attain.methods.search.moves import Scale, fewest_changes
-from attain.models import GoalLike
+from attain.models import Goal
 from attain.results.plots.planes import Plane
+from attain.schema import Schema
 from attain.tables import Region, without_unseen
 
 AutoencoderChoice: TypeAlias = Autoencoder | Literal["chvae"]
 """An autoencoder, fitted or not; or `"chvae"`, a `CHVAE` with default parameters."""
 Component: TypeAlias = Literal["frozen", "argmax", "sampled", "all"]
 """Which mixture component a code is decoded with: the row's own, the most probable one there, a drawn one, each."""
-_RANK_SAMPLES = 20
-"""With how many draws the density of each answer is bounded, where it is ranked."""
-
 _CALLED = ("encode", "decode", "log_density")
+_DEFINING = ("name", "kind", "levels", "special", "immutable", "derived")
+"""What of a feature decides how its cells are modelled."""
 
 
 class LatentExplainer(Explainer):
@@ -56,7 +52,14 @@ class LatentExplainer(Explainer):
             if given != "chvae":
                 raise AttainError(f"autoencoder must be an autoencoder or 'chvae', got {given!r}")
             return
-        check_members("autoencoder", given, _CALLED, "attain.density.Autoencoder")
+        lacking = [member for member in _CALLED if not hasattr(given, member)]
+        if not hasattr(given, "schema_") and not hasattr(given, "fit"):
+            lacking.append("fit")
+        if lacking:
+            raise AttainError(
+                f"autoencoder is a {type(given).__name__}, which has no {', '.join(lacking)}; "
+                "see attain.density.Autoencoder"
+            )
 
     def _prepare(self) -> None:
         rows = self.table_.values
@@ -68,15 +71,18 @@ class LatentExplainer(Explainer):
     def _fitted_autoencoder(self, rows: np.ndarray) -> Autoencoder:
         given = self.autoencoder
         if not isinstance(given, str) and hasattr(given, "schema_"):
-            fitted: Autoencoder = for_schema(given, self.schema_)
-            check_same_columns("autoencoder", fitted, self.schema_)
-            return fitted
+            fitted: Any = given
+            if hasattr(fitted, "for_schema") and fitted.schema_.names == self.schema_.names:
+                fitted = fitted.for_schema(self.schema_)
+            _check_same_columns(fitted, self.schema_)
+            known: Autoencoder = fitted
+            return known
         return self._unfitted_autoencoder().fit(rows)
 
     def _unfitted_autoencoder(self) -> Autoencoder:
         given = self.autoencoder
         if isinstance(given, str):
-            from attain.density import CHVAE  # needs JAX
+            from attain.density import CHVAE
 
             return CHVAE(self.schema_, likelihoods="paper", hidden=0, random_state=self._seed)
         fresh: Autoencoder = clone(given).set_params(schema=self.schema_)
@@ -99,20 +105,13 @@ class LatentExplainer(Explainer):
         if any(side.shape != units or side.dtype != np.float64 for side in self.box_):
             raise FileError("the file does not have the range of the training codes for each latent unit")
 
-    def warm_up(self) -> Self:
-        super().warm_up()
-        row = without_unseen(self.schema_, self.table_.values[:1])
-        self.autoencoder_.decode(self.autoencoder_.encode(row))
-        self._log_density(row, _RANK_SAMPLES)
-        return self
-
     def _latent(self, region: Region, rule: Component = "frozen") -> Latent:
         """The rows' codes and the decoder: typical cells beside each row's own immutable ones.
 
         The `rule` says which mixture component a code is decoded with, where the autoencoder has several.
         """
         autoencoder: Autoencoder = self.autoencoder_
-        own = autoencoder.encode(without_unseen(self.schema_, region.factuals))
+        own = autoencoder.encode(without_unseen(self.schema_, region.start))
         log_components: Callable[[np.ndarray], np.ndarray] | None = getattr(autoencoder, "log_components", None)
         several = 1 if log_components is None else log_components(own.z[:1]).shape[1]
 
@@ -139,12 +138,12 @@ class LatentExplainer(Explainer):
 
         return pulled_back
 
-    def _plane(self, goal: GoalLike, accepted: np.ndarray, rows: np.ndarray, factuals: np.ndarray) -> Plane:
+    def _plane(self, goal: Goal, accepted: np.ndarray, rows: np.ndarray, factuals: np.ndarray) -> Plane:
         codes = self.autoencoder_.encode(without_unseen(self.schema_, rows)).z.astype(np.float64)
         decided = self._decided(goal, factuals) if len(factuals) == 1 else None
         return plane_of(codes, len(factuals), accepted, latent=True, decided=decided)
 
-    def _decided(self, goal: GoalLike, factual: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    def _decided(self, goal: Goal, factual: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Which codes (n, k) decode to a row with the desired decision, for one row's immutable features."""
         own = self.autoencoder_.encode(without_unseen(self.schema_, factual))
 
@@ -157,20 +156,29 @@ class LatentExplainer(Explainer):
 
         return decided
 
-    def _density_rank(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
-        """The rank of each answer's density, given its immutable features, among real rows of the desired class."""
-        return density_rank(rows, goal, context, partial(self._log_density, samples=_RANK_SAMPLES))
-
     def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Complete rows: decoded free cells beside each owner's immutable ones, with as few changes as possible."""
-        rows = region.factuals[owners]
+        rows = region.start[owners]
         rows[:, self.schema_.free_columns] = free
         return fewest_changes(rows, owners, region, self.scale_)
 
-    def _log_density(self, rows: np.ndarray, samples: int) -> np.ndarray:
-        """The log-density (n,) of the rows' free features given their immutable ones."""
-        known = without_unseen(self.schema_, rows)
-        return np.asarray(self.autoencoder_.log_density(known, samples)) if len(rows) else np.empty(0)
+
+def _check_same_columns(autoencoder: Autoencoder, schema: Schema) -> None:
+    """Refuses an autoencoder that was fitted on other columns, or on the same in another order."""
+    other, kind = autoencoder.schema_, type(autoencoder).__name__
+    if other.names != schema.names:
+        raise AttainError(
+            f"autoencoder is a {kind} fitted with the columns {', '.join(other.names)}, but the explainer's are "
+            f"{', '.join(schema.names)}; fit it with the explainer's schema, or pass one that is not fitted"
+        )
+    for own, its in zip(schema, other, strict=True):
+        for part in _DEFINING:
+            if getattr(own, part) != getattr(its, part):
+                raise AttainError(
+                    f"autoencoder is a {kind} fitted with another schema: {part} of {own.name!r} is "
+                    f"{getattr(its, part)!r} there and {getattr(own, part)!r} here; "
+                    "fit it with the explainer's schema, or pass one that is not fitted"
+                )
 
 
 def _chosen(log_probability: np.ndarray, z: np.ndarray, rule: Component, seed: int) -> np.ndarray:

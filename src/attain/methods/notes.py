@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attain.methods.search.problem import Answers
+from attain.methods.search.problem import Answers, Problem
+from attain.results.importance import Attributions
 from attain.schema.advice import columns_to_decide
 from attain.schema.laws import Law
 from attain.tables import Region, RuleBook
 
-SWAPPED = (
-    "This explainer was saved with stand-ins for its training rows: typicality, outlier and connectedness compare with "
-    "records that resemble real ones, and are nobody's."
-)
+if TYPE_CHECKING:
+    from attain.methods.session import Session
+
 _BROKEN_RULE = 0.01
 """A rule that a larger share of the training rows breaks is named in a note: it is perhaps not what was meant."""
 
@@ -28,6 +29,30 @@ def doubtful_rules(book: RuleBook, values: np.ndarray) -> tuple[str, ...]:
         for rule, share in zip(book.rules, broken.tolist(), strict=True)
         if share > _BROKEN_RULE
     )
+
+
+def notes_on(
+    session: Session, problem: Problem, answers: Answers, failed: int, attributions: Attributions | None
+) -> tuple[str, ...]:
+    """What a reader of these answers must know; the model failed on so many rows besides unreadable people."""
+    explainer, region = session.explainer, problem.region
+    notes = (*explainer._rule_notes, *explainer._notes(problem.inspected))
+    if explainer.figures and not explainer.has_rows_:
+        notes += ("This explainer was saved without its training rows: outlier and connectedness are missing.",)
+    elif explainer.figures and not session.reference.labelled:
+        notes += ("No labels were given: real rows of the desired class are those the model decides for.",)
+    notes += undecided(region, answers, explainer.schema is None)
+    notes += own_breaks(region, explainer.laws_)
+    offered = np.bincount(answers.owners, minlength=len(problem))
+    fewer = int(((offered > 0) & (offered < problem.options)).sum())
+    if fewer:
+        have = f"{fewer} people have" if fewer > 1 else "1 person has"
+        notes += (f"{have} fewer than the {problem.options} options asked for: no others were found.",)
+    if failed:
+        notes += (f"The model failed on {failed} rows that it was asked about; they count as not flipping it.",)
+    if attributions is not None and not attributions.people:
+        notes += ("No training row has the desired decision, so there are no contributions.",)
+    return notes
 
 
 def own_breaks(region: Region, laws: Sequence[Law]) -> tuple[str, ...]:
@@ -48,10 +73,10 @@ def undecided(region: Region, answers: Answers, inferred: bool) -> tuple[str, ..
         notes += ("No schema was given, so one was inferred in which everything may change.",)
     changed = region.changed(answers.rows, answers.owners)
     counts = {name: int(changed[:, region.schema.position(name)].sum()) for name in columns_to_decide(region.schema)}
-    shown = [f"{count} change {name}" for name, count in sorted(counts.items(), key=lambda pair: -pair[1]) if count]
+    shown = [f"{n} of {len(answers.rows)} answers change{'s' * (n == 1)} {name}" for name, n in counts.items() if n]
     if shown:
         notes += (
-            f"Of {len(answers.rows)} answers {', '.join(shown)}: people may not be able to. `schema.advise(train)` "
-            "says why, and how to exclude it.",
+            f"{' and '.join(shown)}, which people may not be able to change. `schema.advise(train)` says why, and how "
+            "to prevent it.",
         )
     return notes

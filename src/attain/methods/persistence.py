@@ -1,6 +1,6 @@
 """Saving fitted explainers, and loading them again.
 
-A file names classes, and never code. `load` knows the explainers and density models of this package; any other class
+A file names classes, and never code. `load` knows the explainers and autoencoders of this package; any other class
 has to be passed as `trusted`. Every name is checked before anything is built.
 """
 
@@ -23,11 +23,9 @@ from attain.core import container
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.frames import library_named
-from attain.population.space import MeasuringSpace
-from attain.population.swapping import stand_ins
 from attain.schema import Schema, toml
 from attain.schema.laws import Law
-from attain.tables import Layout, RuleBook, Table
+from attain.tables import Layout, Table
 
 _STATE, _SCHEMA = "explainer.json", "schema.toml"
 _FACTS: Final = {"format", "explainer", "reference", "rows", "versions"}
@@ -42,12 +40,9 @@ _MARGINAL_SEED: Final = 0
 _VERSIONED: Final = ("numpy", "scipy", "scikit-learn", "pandas", "jax", "equinox")
 HOLDS: Final = {
     "rows": "This file holds training rows: real people's records. Treat it like the data it was fitted on.",
-    "swapped": "This file holds no training rows: each cell of its rows is that of one of several similar people.",
     "none": "This file holds no training rows, only each column's distribution.",
 }
 """By what `save` was told to keep, what a file holds."""
-_FEWEST: Final = 40
-"""The least number of stand-ins for training rows."""
 
 
 class Savable(Protocol):
@@ -56,9 +51,7 @@ class Savable(Protocol):
     table_: Table
     labels_: np.ndarray | None
     laws_: tuple[Law, ...]
-    space_: MeasuringSpace
-    book_: RuleBook
-    kept_rows_: Any
+    has_rows_: bool
     needs_rows: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
@@ -66,10 +59,8 @@ class Savable(Protocol):
     def _check_parameters(self) -> None: ...
 
     def _remember(
-        self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, kept: Any = "rows"
+        self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, has_rows: bool = True
     ) -> None: ...
-
-    def _with_stand_ins(self, made: Any) -> Any: ...
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]: ...
 
@@ -79,11 +70,8 @@ class Savable(Protocol):
 def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> None:
     """Writes a fitted explainer into one file."""
     if reference not in HOLDS:
-        raise AttainError(f"reference must be 'rows', 'swapped' or 'none', got {reference!r}")
-    if reference == "swapped" and explainer.kept_rows_ == "rows":
-        explainer = _with_stand_ins(explainer)
-    # what was saved without training rows has none to keep
-    kept = "none" if "none" in (reference, explainer.kept_rows_) else explainer.kept_rows_
+        raise AttainError(f"reference must be 'rows' or 'none', got {reference!r}")
+    kept = reference if explainer.has_rows_ else "none"
     if kept == "none":
         check_needs_no_rows(explainer)
     table = explainer.table_
@@ -97,43 +85,18 @@ def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> No
         raise AttainError(
             f"this {type(explainer).__name__} cannot be saved: {error}; labels must be strings, numbers or booleans"
         ) from None
-    known = kept == "none" and explainer.kept_rows_ != "none"
+    reduced = kept == "none" and explainer.has_rows_
     container.write(
         path,
         container.Contents(
             {"explainer": state["class"], "reference": kept, "rows": len(table), "versions": versions()},
             {_STATE: text, _SCHEMA: table.schema.to_toml()},
             {
-                "table": marginals(table.values, table.schema) if known else table.values,
+                "table": marginals(table.values, table.schema) if reduced else table.values,
                 **{f"{_LEARNED}{key}": array for key, array in arrays.items()},
             },
         ),
     )
-
-
-def _with_stand_ins(explainer: Savable) -> Savable:
-    """The explainer, fitted again on stand-ins for its training rows."""
-    table, book, space = explainer.table_, explainer.book_, explainer.space_
-
-    def completed(rows: np.ndarray, real: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rows = book.computed(rows, real)
-        return rows, book.all_kept(rows) & ~np.isinf(rows).any(axis=1)
-
-    def made(values: np.ndarray, labels: np.ndarray | None) -> tuple[Table, np.ndarray | None]:
-        groups = np.zeros(len(values), dtype=np.intp)
-        if labels is not None:
-            groups = np.unique(labels.astype(str), return_inverse=True)[1]
-        rows, made_from = stand_ins(values, groups, space, completed, table.values, _MARGINAL_SEED)
-        if len(rows) < _FEWEST:
-            raise AttainError(
-                f"only {len(rows)} stand-ins for {len(values)} rows differ from all of them: the columns have too few "
-                "different values, or too many rules; save with reference='rows', or 'none' where the method needs none"
-            )
-        stand_in = Table(table.schema, rows, table.layout, range(len(rows)), table.layout.frame(rows))
-        return stand_in, None if labels is None else labels[made_from]
-
-    other: Savable = explainer._with_stand_ins(made)
-    return other
 
 
 def _fitted_state(explainer: Savable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -156,7 +119,7 @@ def fitted_digest(explainer: Savable) -> str | None:
     """A hash of everything that `fit` learned, the same after saving and loading; None where it cannot be saved."""
     try:
         state, arrays = _fitted_state(explainer)
-    except AttainError:  # a density of the user's own may have no state to save
+    except AttainError:  # an autoencoder of the user's own may have no state to save
         return None
     schema = explainer.table_.schema
     stated = [
@@ -207,13 +170,13 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
     path
         The file.
     trusted
-        Your own explainers and density models that the file may name. Those of this package are always known.
+        Your own explainers and autoencoders that the file may name. Those of this package are always known.
     """
     known = {class_name(one): one for one in _checked_classes(trusted)}
     contents, state = _opened(path)
     known.setdefault(state["class"], class_named(state["class"]))
     for name in _estimator_names(state["parameters"]):
-        known.setdefault(name, density_named(name))
+        known.setdefault(name, autoencoder_named(name))
     unknown = [name for name, found in known.items() if found is None]
     if unknown:
         raise container.refused(
@@ -246,7 +209,7 @@ def _built(found: Any, contents: container.Contents, state: Mapping[str, Any], k
         schema=schema, **{key: _unpacked(value, schema, known) for key, value in state["parameters"].items()}
     )
     explainer._check_parameters()
-    explainer._remember(table, labels, tuple(map(Law.restored, state["laws"])), kept=kept)
+    explainer._remember(table, labels, tuple(map(Law.restored, state["laws"])), has_rows=kept == "rows")
     learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
     explainer._restore(state["learned"], learned)
     _check_restored(explainer, state["learned"], learned)
@@ -297,7 +260,7 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def class_name(one: type) -> str:
     """How a file names a class: those of this package by their name, all others with their module."""
-    for found in (class_named(one.__name__), density_named(one.__name__)):
+    for found in (class_named(one.__name__), autoencoder_named(one.__name__)):
         if found is one:
             return one.__name__
     return f"{one.__module__}.{one.__qualname__}"
@@ -310,12 +273,11 @@ def class_named(name: object) -> Any:
     return _concrete(methods, name)
 
 
-def density_named(name: object) -> Any:
-    """The density or autoencoder of this package with that name; None where there is none."""
+def autoencoder_named(name: object) -> Any:
+    """The autoencoder of this package with that name; None where there is none."""
     from attain import density
-    from attain.density import densities
 
-    return _concrete(densities, name) or _concrete(density, name)
+    return _concrete(density, name)
 
 
 def _concrete(room: Any, name: object) -> Any:
@@ -429,7 +391,7 @@ def _version(name: str) -> str | None:
 
 
 def _packed(name: str, value: Any) -> Any:
-    """A parameter as JSON: what JSON lacks (tuples, infinity, density models) is an object with one key."""
+    """A parameter as JSON: what JSON lacks (tuples, infinity, autoencoders) is an object with one key."""
     value = as_python(value)
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
@@ -446,7 +408,7 @@ def _packed(name: str, value: Any) -> Any:
         return {"estimator": [class_name(type(value)), given]}
     raise AttainError(
         f"{name} is a {type(value).__name__}, which cannot be saved; numbers, strings, lists, dictionaries and "
-        "density models that are scikit-learn estimators can"
+        "autoencoders that are scikit-learn estimators can"
     )
 
 

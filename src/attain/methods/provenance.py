@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from attain.core.arrays import as_python
 from attain.methods.persistence import Savable, class_name, data_digest, described_parameters, fitted_digest, versions
 from attain.models import Goal
 from attain.schema import Constraints
+
+if TYPE_CHECKING:
+    from attain.methods.session import Session
 
 
 class LearnedDigests(NamedTuple):
@@ -26,9 +29,7 @@ class LearnedDigests(NamedTuple):
 
 
 def learned_digests(explainer: Savable) -> LearnedDigests:
-    return LearnedDigests(
-        fitted_digest(explainer), _training_digest(explainer) if explainer.kept_rows_ == "rows" else None
-    )
+    return LearnedDigests(fitted_digest(explainer), _training_digest(explainer) if explainer.has_rows_ else None)
 
 
 def _training_digest(explainer: Savable) -> str:
@@ -40,30 +41,31 @@ def _training_digest(explainer: Savable) -> str:
 
 
 def call_settings(
-    explainer: Savable,
-    digests: LearnedDigests,
-    seed: int,
+    session: Session,
     goal: Goal,
     others: Sequence[Goal],
     constraints: Constraints | Mapping[str, Any] | None,
     asked: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The settings of one call of `explain`; `asked` are further arguments of it, by name."""
-    real = explainer.kept_rows_ != "none"
+    explainer = session.explainer
+    if explainer._digests is None:
+        explainer._digests = learned_digests(explainer)
+    digests, described = explainer._digests, session.kept("parameters", lambda: described_parameters(explainer))
     return {
         "versions": dict(_versions()),
         "method": class_name(type(explainer)),
-        "parameters": described_parameters(explainer),
-        "seed": seed,
+        "parameters": dict(described),
+        "seed": explainer._seed,
         "explainer_digest": digests.explainer,
         "target": as_json(goal.target),
         "probability": goal.probability,
         **{name: as_json(value) for name, value in asked.items()},
         "robust": [_model_facts(other) for other in others],
         "constraints": _constraint_facts(Constraints.of(constraints)),
-        "model": _model_facts(goal),
+        "model": _model_facts(session.goal),
         "training": {
-            "rows": len(explainer.table_) if real else None,
+            "rows": len(explainer.table_) if explainer.has_rows_ else None,
             "columns": len(explainer.table_.schema),
             "labels": explainer.labels_ is not None,
             "digest": digests.training,

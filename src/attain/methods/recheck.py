@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from attain.core.errors import AttainError
-from attain.schema import Constraints, Feature, Schema
+from attain.schema import Feature, Schema
 from attain.tables import Region, ordinary
 
 if TYPE_CHECKING:
-    from attain.methods.base import Explainer
+    from attain.methods.session import Session
     from attain.results.counterfactuals import Counterfactuals
 
 
@@ -37,33 +36,19 @@ class Checked(NamedTuple):
 
 
 class Recheck:
-    """The people of a result, and a model to decide on them again.
+    """The people of a result, and a model to decide on them again: what `Session.recheck` returns.
 
-    Parameters
+    Attributes
     ----------
-    explainer, model
-        Those that the result was made with.
-    result
-        What `explain` returned.
-    constraints
-        Those of the call.
+    region
+        What each of the people may become.
     """
 
-    def __init__(
-        self,
-        explainer: Explainer,
-        model: Any,
-        result: Counterfactuals,
-        constraints: Constraints | Mapping[str, Any] | None = None,
-    ) -> None:
-        goal = explainer._request(model, result.target, result.probability)
-        if _columns(result.table.schema) != _columns(explainer.schema_):
+    def __init__(self, session: Session, result: Counterfactuals, region: Region) -> None:
+        if _columns(result.table.schema) != _columns(session.explainer.schema_):
             raise AttainError("result has another schema than the explainer was fitted with")
-        context = explainer._context(goal)
-        self._explainer, self._context, self._plain_goal = explainer, context, goal
-        self._inspected = context.inspected(goal, explainer._parameters(), explainer._inspect)
-        self._goal = goal.with_unseen(result.table.layout.unseen)
-        self.region = Region.of(result.table, Constraints.of(constraints), explainer.observed_, explainer.book_)
+        self._session, self.region = session, region
+        self._goal = session.goal.anew(result.table.layout.unseen)
 
     def decided(self, positions: np.ndarray) -> np.ndarray:
         """Which of the people at some positions have the desired decision as they are."""
@@ -72,13 +57,14 @@ class Recheck:
     def options(self, rows: np.ndarray, owners: np.ndarray) -> Checked:
         """Puts options (m, d) of the people at the positions `owners`, (m,), into final form, and checks them.
 
-        They take as long as their changes need, unless they wait.
+        They take as long as before, or longer where their changes need that.
         """
-        rows = self.region.final_form(self.region.clocks_reset(rows, owners), owners)
-        holds = self.region.allows(rows, owners) & self.region.changed(rows, owners).any(axis=1)
+        rows = self.region.after(rows, owners).final_form(rows, np.arange(len(owners)))
+        holds = self.region.changed(rows, owners).any(axis=1) | self.region.waits(rows, owners)
+        holds &= self.region.allows(rows, owners)
         holds[holds] = self._goal.decide(rows[holds]).met
         typicality = np.full(len(rows), math.nan)
-        typicality[holds] = self._explainer._typicality(self._inspected, rows[holds])
+        typicality[holds] = self._session.explainer._typicality(self._session.inspected, rows[holds])
         return Checked(rows, holds, np.maximum(typicality, self.region.breaks_law(rows, owners)))
 
     @property
@@ -87,10 +73,10 @@ class Recheck:
 
         Without real training rows it is the median of all rows.
         """
-        explainer = self._explainer
+        explainer = self._session.explainer
         rows = explainer.table_.values
-        met = self._context.met(self._plain_goal) if explainer.has_rows_ else np.zeros(len(rows), dtype=bool)
-        rows = rows[met] if met.any() else rows
+        if explainer.has_rows_ and self._session.met.any():
+            rows = rows[self._session.met]
         usual = np.full(rows.shape[1], math.nan)
         for j, feature in enumerate(explainer.schema_):
             cells = rows[ordinary(feature, rows[:, j]), j]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from attain.core.arrays import BoolArray, FloatArray
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
@@ -60,6 +60,8 @@ class AnswerMatrix:
         Search costs by name, one number per row, such as `rows_scored`.
     statuses
         How the search for each row ended; by default all rows needed an answer.
+    rows, owners
+        Several options per row, and the position of the row that each is for.
     """
 
     table: Table
@@ -69,6 +71,8 @@ class AnswerMatrix:
     probability: float | None = None
     person_figures: Mapping[str, FloatArray] = field(default_factory=dict)
     statuses: Sequence[Status] | None = None
+    rows: FloatArray | None = None
+    owners: IndexArray | None = None
 
 
 @dataclass(frozen=True, eq=False)

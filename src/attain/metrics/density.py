@@ -1,4 +1,4 @@
-"""How probable answers are under a density model of real rows."""
+"""How probable answers are under an autoencoder of real rows."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from attain.tables import without_unseen
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
-    from attain.density.densities import Density
 
 
-def log_density(answers: ArrayLike, density: Density | Autoencoder, found: ArrayLike | None = None) -> FloatArray:
-    """The log-density of each answer's free features given its immutable ones, in original units.
+def log_density(answers: ArrayLike, autoencoder: Autoencoder, found: ArrayLike | None = None) -> FloatArray:
+    """A lower bound of the log-density of each answer's free features given its immutable ones, in original units.
 
-    That of an autoencoder is a lower bound. Because of the units, only answers for the same columns can be compared.
+    Because of the units, only answers for the same columns can be compared.
     """
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        return np.asarray(density.log_density(without_unseen(density.schema_, rows)), dtype=np.float64)
+        return np.asarray(autoencoder.log_density(without_unseen(autoencoder.schema_, rows)), dtype=np.float64)
 
-    return measured(answers, found, len(density.schema_), measure)
+    return measured(answers, found, len(autoencoder.schema_), measure)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,10 +17,8 @@ from attain.core.intervals import CONFIDENCE, RESAMPLES
 from attain.metrics.averages import summarised
 from attain.metrics.context import AnswerMatrix, EvaluationContext, Measurable
 from attain.metrics.laws import broken
-from attain.metrics.likeness import correlation, spread
 from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures
 from attain.metrics.robustness import unmargined_goal
-from attain.metrics.two_sample import TwoSample, two_sample_test
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
@@ -95,23 +93,6 @@ class Evaluation:
         return pd.DataFrame(columns, index=self.frame.index)
 
     @cached_property
-    def features(self) -> pd.DataFrame:
-        """One row per free feature, over all answers together.
-
-        `spread` is the standard deviation of the answers over that of the reference, `correlation` that of answers and
-        factuals; NaN for features without an order.
-        """
-        c = self.context
-        free = c.schema.free_columns
-        return pd.DataFrame(
-            {
-                "spread": spread(c.answers, c.reference, c.found)[free],
-                "correlation": correlation(c.answers, c.factuals, c.schema, c.found)[free],
-            },
-            index=pd.Index(c.schema.free, name="feature"),
-        )
-
-    @cached_property
     def broken_laws(self) -> pd.DataFrame:
         """The laws of held-out people that answers break, one row for each, the most broken first.
 
@@ -140,15 +121,6 @@ class Evaluation:
             }
         )
 
-    def two_sample(self, **options: Any) -> TwoSample:
-        """Whether a classifier can tell answers from real rows; `options` are those of `two_sample_test`.
-
-        Real rows are held-out ones if there are any, at most 5,000 of them.
-        """
-        c = self.context
-        options = {"random_state": c.random_state, **options}
-        return two_sample_test(c.answers, c.drawn(c.real), c.reference.space, found=c.found, **options)
-
     def __str__(self) -> str:
         table = self.summary.to_string(float_format="{:.3f}".format)
         if self.context.held_out is None or self.context.laws:
@@ -156,13 +128,15 @@ class Evaluation:
         return f"{table}\n\npossible is not measured: no laws were found in the held-out rows."
 
 
-class Measured(NamedTuple):
-    """One number per row for each measure, the measures, what they looked at, and which rows needed an answer (n,)."""
+class _Slice(NamedTuple):
+    """Some rows of a result: their answers, cells and labels, which have an answer and which needed one, measures."""
 
-    columns: dict[str, FloatArray]
-    measures: dict[str, Measure]
-    context: EvaluationContext
+    answers: FloatArray
+    factuals: FloatArray
+    labels: Sequence[Any]
+    found: BoolArray
     asked: BoolArray
+    columns: dict[str, FloatArray]
 
 
 class Background:
@@ -241,7 +215,7 @@ class Background:
 
     def evaluate(
         self,
-        result: Measurable,
+        result: Measurable | Iterable[Measurable],
         *,
         measures: Iterable[str | Measure | Compute] = DEFAULT,
         constraints: Constraints | Mapping[str, Any] | None = None,
@@ -249,10 +223,29 @@ class Background:
         resamples: int = RESAMPLES,
         random_state: int = 0,
     ) -> Evaluation:
-        """The measures of a result: see `metrics.evaluate`."""
-        columns, kept, context, asked = self.measured(
-            result, measures=measures, constraints=constraints, random_state=random_state
-        )
+        """The measures of a result: see `metrics.evaluate`.
+
+        `result` may also be slices of one, as many as there are: each is measured by itself, and what is kept of it are
+        its rows, their answers and their measures.
+        """
+        wanted = as_measures(measures)
+        wanted = wanted if "found" in wanted else {"found": MEASURES["found"], **wanted}
+        slices: list[_Slice] = []
+        for part in result if isinstance(result, Iterable) else [result]:
+            context = self._context(part, constraints, random_state)
+            own, columns = (context.answers, context.factuals, part.table.labels), _columns(wanted, context)
+            slices.append(_Slice(*own, context.found, _asked(part), columns))
+        if not slices:
+            raise DataError("there is nothing to measure")
+        index = pd.Index(slices[0].labels).append([pd.Index(part.labels) for part in slices[1:]])
+        if len(slices) > 1:
+            context = self._joined(context, slices, index)
+        kept = {name: measure for name, measure in wanted.items() if any(name in part.columns for part in slices)}
+        columns = {
+            name: np.concatenate([part.columns.get(name, np.full(len(part.labels), np.nan)) for part in slices])
+            for name in kept
+        }
+        asked = np.concatenate([part.asked for part in slices])
         summary = summarised(
             {name: column[asked] for name, column in columns.items()},
             kept,
@@ -262,29 +255,16 @@ class Background:
             resamples=resamples,
             random_state=random_state,
         )
-        summary["real"] = self.real_means(kept.values(), context)
-        frame = pd.DataFrame({**columns, "found": context.found}, index=pd.Index(result.table.labels))
-        return Evaluation(frame, summary, kept, context, asked)
+        summary["real"] = self._real_means(kept.values(), context)
+        return Evaluation(pd.DataFrame({**columns, "found": context.found}, index=index), summary, kept, context, asked)
 
-    def measured(
-        self,
-        result: Measurable,
-        *,
-        measures: Iterable[str | Measure | Compute] = DEFAULT,
-        constraints: Constraints | Mapping[str, Any] | None = None,
-        random_state: int = 0,
-    ) -> Measured:
-        """The measures of each row, without their averages."""
-        context = self._context(result, constraints, random_state)
-        wanted = as_measures(measures)
-        columns, kept = {}, {}
-        for name, measure in (wanted if "found" in wanted else {"found": MEASURES["found"], **wanted}).items():
-            try:
-                columns[name], kept[name] = _column(measure, context), measure
-            except Unavailable:
-                if not measure.optional:
-                    raise
-        return Measured(columns, kept, context, _asked(result, context.found))
+    def _joined(self, last: EvaluationContext, slices: Sequence[_Slice], index: pd.Index) -> EvaluationContext:
+        """The context of all slices, from that of the last one."""
+        answers, factuals = (np.concatenate([part[place] for part in slices]) for place in range(2))
+        found = np.concatenate([part.found for part in slices])
+        table = replace(last.result.table, values=factuals, labels=index.tolist())
+        result = AnswerMatrix(table, answers, found, self.goal.target, self.goal.probability)
+        return replace(last, answers=answers, factuals=factuals, found=found, reference=self.reference, result=result)
 
     def _context(
         self, result: Measurable, constraints: Constraints | Mapping[str, Any] | None, random_state: int
@@ -302,7 +282,7 @@ class Background:
             answers=result.answers,
             factuals=result.table.values,
             found=found,
-            goal=self.goal.with_unseen(unseen),
+            goal=self.goal.anew(unseen),
             train=replace(self.train, layout=replace(self.train.layout, unseen=unseen)),
             met=self.met,
             reference=self.reference.searched(result.answers[found]),
@@ -315,7 +295,7 @@ class Background:
             find_laws=lambda: self.laws,
         )
 
-    def real_means(self, measures: Iterable[Measure], context: EvaluationContext) -> list[float]:
+    def _real_means(self, measures: Iterable[Measure], context: EvaluationContext) -> list[float]:
         """Each measure's mean over the real people it is compared with, NaN where there are none; found once."""
         missing = [measure for measure in measures if measure.compute not in self._real]
         for people in dict.fromkeys(measure.real for measure in missing):
@@ -361,7 +341,7 @@ def evaluate(
         As for `Background`, which saves work if several results are measured against the same data.
     measures
         Names of registered measures, `Measure` objects, or functions of an `EvaluationContext`, which are named after
-        themselves: `[*DEFAULT, "justified", measures.valid_after_retraining(models), my_function]`.
+        themselves: `[*DEFAULT, measures.valid_after_retraining(models), my_function]`.
     constraints
         Those of the call that gave the result; `violations` counts them with the schema's rules.
     confidence, resamples, random_state
@@ -398,11 +378,23 @@ def _column(measure: Measure, context: EvaluationContext) -> FloatArray:
     return values if measure.known else np.where(context.found, values, np.nan)
 
 
-def _asked(result: Measurable, found: BoolArray) -> BoolArray:
+def _columns(wanted: Mapping[str, Measure], context: EvaluationContext) -> dict[str, FloatArray]:
+    """The numbers of each measure, without those that are optional and lack what they need."""
+    columns = {}
+    for name, measure in wanted.items():
+        try:
+            columns[name] = _column(measure, context)
+        except Unavailable:
+            if not measure.optional:
+                raise
+    return columns
+
+
+def _asked(result: Measurable) -> BoolArray:
     """Which rows needed an answer, and could be read: all of them, unless the result says otherwise."""
     statuses = getattr(result, "statuses", None)
     if statuses is None:
-        return np.ones(len(found), dtype=np.bool_)
+        return np.ones(len(result.found), dtype=np.bool_)
     none_needed = (Status.ALREADY_DESIRED, Status.UNREADABLE)
     return np.array([status not in none_needed for status in statuses], dtype=np.bool_)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError
-from attain.metrics import density, distances, justification, laws, neighbourhood, privacy, robustness, validity
+from attain.metrics import density, distances, laws, robustness, training_rows, validity
 from attain.metrics.context import EvaluationContext
 from attain.population import connectedness, difficulty, faithfulness
 from attain.population.diversity import mean_pairwise_distance
@@ -18,7 +18,6 @@ from attain.population.reference import QUANTILES
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
-    from attain.density.densities import Density
 
 Better: TypeAlias = Literal["lower", "higher"]
 Compute: TypeAlias = Callable[[EvaluationContext], FloatArray]
@@ -144,17 +143,6 @@ def largest_component(quantile: float = LARGEST_AT, name: str | None = None) -> 
     )
 
 
-def justified(samples: int = justification.SAMPLES) -> Measure:
-    """1 for answers linked to a real row through records that the model decides alike: see `metrics.justified`."""
-    return _verdict(
-        "justified",
-        "justified",
-        lambda c: justification.justified(
-            c.answers, c.reference, c.goal, samples=samples, random_state=c.random_state, found=c.found
-        ),
-    )
-
-
 def valid_after_retraining(models: Iterable[Any]) -> Measure:
     """The share of retrained models, such as `metrics.retrained` yields, that still decide as asked for."""
     return Measure(
@@ -182,11 +170,11 @@ def valid_after_inexact_execution(points: float = 5.0, draws: int = 20) -> Measu
     )  # fmt: skip
 
 
-def log_density(model: Density | Autoencoder) -> Measure:
-    """The log-density of each answer under a fitted density, or its lower bound under a fitted autoencoder."""
+def log_density(autoencoder: Autoencoder) -> Measure:
+    """A lower bound of the log-density of each answer, by a fitted autoencoder."""
     return Measure(
         "log_density",
-        lambda c: density.log_density(c.answers, model, c.found),
+        lambda c: density.log_density(c.answers, autoencoder, c.found),
         "log density",
         "higher",
     )
@@ -264,15 +252,15 @@ def _redundant(c: EvaluationContext) -> FloatArray:
 
 
 def _y_nearest(c: EvaluationContext) -> FloatArray:
-    return neighbourhood.y_nearest(c.answers, c.train.values, c.met, c.reference.space, found=c.found)
+    return training_rows.y_nearest(c.answers, c.train.values, c.met, c.reference.space, found=c.found)
 
 
 def _training_distance(c: EvaluationContext) -> FloatArray:
-    return privacy.closest_training_distance(c.answers, c.train.values, c.reference.space, c.found)
+    return training_rows.closest_training_distance(c.answers, c.train.values, c.reference.space, c.found)
 
 
-def _copied(c: EvaluationContext) -> privacy.Copied:
-    return privacy.copies(c.answers, c.train.values, c.schema, c.found)
+def _copied(c: EvaluationContext) -> training_rows.Copied:
+    return training_rows.copies(c.answers, c.train.values, c.schema, c.found)
 
 
 _DEFAULT: Final = (
@@ -312,7 +300,7 @@ DEFAULT: Final = tuple(replace(measure, optional=True) for measure in _DEFAULT)
 out."""
 
 MEASURES: Final[dict[str, Measure]] = {
-    measure.name: measure for measure in (*_DEFAULT, justified(), valid_after_inexact_execution())
+    measure.name: measure for measure in (*_DEFAULT, valid_after_inexact_execution())
 }
 """The measures that can be asked for by name, in the order in which the default ones are reported."""
 

@@ -27,11 +27,17 @@ from attain.core.errors import ConstraintError, DataError, listed
 from attain.core.frames import Frame
 from attain.core.intervals import CONFIDENCE, checked_confidence, share_interval
 from attain.methods.base import Explainer
+from attain.methods.outcomes import Decided
+from attain.methods.ranges import spread
+from attain.methods.search.problem import Ledger, Problem
+from attain.methods.session import Session
 from attain.metrics.groups import group_members
 from attain.results.status import Status
 from attain.schema import Constraints
-from attain.tables import unchanged
+from attain.tables import Region, Table, unchanged
 
+_MOST_VALUES: Final = 1_024
+"""Numbers with at most this many values take each of them, others so many, evenly spaced."""
 EVERYBODY: Final = "everybody"
 """The name of all people together among the groups."""
 
@@ -76,15 +82,15 @@ def necessity_and_sufficiency(
     if groups is not None:
         members |= group_members(groups, len(first))
     asked = np.array([status not in (Status.ALREADY_DESIRED, Status.UNREADABLE) for status in first.statuses], bool)
-    goal = explainer._request(model, target, probability)
-    alone = explainer._suffices_alone(goal, first.table, given)
+    session = explainer.session(model, target=target, probability=probability)
+    alone = _enough_alone(session, first.table, given)
     answered = first.found | alone.any(axis=1)
     moved = ~unchanged(first.answers, first.table.values)
     necessary, sufficient = {}, {}
     for name in levers:
         j = explainer.schema_.position(name)
-        # whoever has an answer that leaves the feature as it is needs no further search; clocks run with any change
-        others = np.delete(alone, j, axis=1).any(axis=1) & (explainer.schema_[name].clock is None)
+        # whoever has an answer that leaves the feature as it is needs no further search
+        others = np.delete(alone, j, axis=1).any(axis=1)
         at = np.flatnonzero(answered & ~others & (moved[:, j] | ~first.found))
         held = replace(given, immutable=(*given.immutable, name))
         sufficient[name] = np.zeros(len(first), dtype=bool)
@@ -109,11 +115,49 @@ def necessity_and_sufficiency(
     return pd.DataFrame(lines)
 
 
+def _enough_alone(session: Session, table: Table, constraints: Constraints) -> np.ndarray:
+    """For each row, the features that flip the decision alone, (n, d): some value of them does, all others held.
+
+    Columns that are computed from the feature follow, and clocks advance by the months that the change needs.
+    """
+    explainer, goal = session.explainer, session.goal.anew(table.layout.unseen)
+    decided = Decided.of(table, goal.decide(table.values[table.readable]))
+    every = Region.of(table, constraints, explainer.observed_, explainer.book_)
+    result = np.zeros(table.values.shape, dtype=bool)
+    for i in np.flatnonzero(~decided.met & ~np.isnan(decided.score)):
+        columns = np.flatnonzero(~every.frozen[i])
+        if not columns.size:
+            continue
+        cells = [_reachable(every, int(i), int(j)) for j in columns]
+        moved, each = np.repeat(columns, [len(values) for values in cells]), np.arange(sum(map(len, cells)))
+        rows = np.repeat(every.factuals[[i]], len(each), axis=0)
+        rows[each, moved] = np.concatenate(cells)
+        held = np.arange(rows.shape[1]) != moved[:, None]
+        region = every.after(rows, np.full(len(each), i))
+        region = replace(region, frozen=region.frozen | held, frozen_without_laws=region.frozen_without_laws | held)
+        problem = Problem(goal, region, Ledger(len(each), explainer.budget), 1, explainer._seed)
+        result[i, moved[problem.evaluate(rows, each).hits]] = True
+    return result
+
+
+def _reachable(region: Region, i: int, j: int) -> np.ndarray:
+    """Cells of column j that row i of a region may take; at most 1,024 numbers."""
+    feature, own = region.schema.features[j], region.factuals[i, j]
+    if not feature.numeric:
+        return np.flatnonzero(region.levels(j)[i]).astype(np.float64)
+    states = region.states[j][i] if feature.special else np.ones(1, dtype=bool)
+    values = np.array([own, *(code for code, able in zip(feature.special, states, strict=False) if able)])
+    if not states[-1]:
+        return values
+    low, high = (float(own if np.isinf(end) else end) for end in (region.low[i, j], region.high[i, j]))
+    return np.append(values, spread(low, high, feature.step, _MOST_VALUES))
+
+
 def _levers(explainer: Explainer, constraints: Constraints, wanted: Sequence[str] | None) -> list[str]:
     """The features that may change and do not follow others: all of them, or those wanted."""
     explainer._check_fitted()
     schema, follow = explainer.schema_, {one.column for one in explainer.book_.derivations}
-    able = [schema.names[j] for j in schema.free_columns if j not in follow]
+    able = [schema.names[j] for j in schema.free_columns if j not in follow and j not in schema.clocks]
     able = [name for name in able if name not in constraints.immutable]
     unable = [name for name in wanted or () if name not in able]
     if unable:

@@ -36,7 +36,8 @@ def type_valid(answers: ArrayLike, region: Region, goal: Goal, found: ArrayLike 
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
         owners = _owners(region, present)
-        finished = unchanged(region.final_form(rows, owners), rows).all(axis=1)
+        final = region.after(rows, owners).final_form(rows, np.arange(len(rows)))
+        finished = unchanged(final, rows).all(axis=1)
         met = np.asarray(goal.decide(rows).met, dtype=np.bool_)
         return np.asarray(finished & region.allows(rows, owners) & met, dtype=np.float64)
 
@@ -48,7 +49,7 @@ def redundant(
 ) -> FloatArray:
     """The number of changed free features that could have stayed as they were: reset alone, the goal is still met.
 
-    Derived columns and clocks follow a reset. A reset that breaks a rule which the answer keeps does not count. The
+    Derived columns follow a reset. A reset that breaks a rule which the answer keeps does not count. The
     model is asked about all resets of all rows in one call.
     """
 

@@ -2,13 +2,12 @@
 
 from attain.models.adapter import Adapter, Options, library_name
 from attain.models.detection import register
-from attain.models.goal import Goal, GoalLike, JointGoal, Judgement, probe_rows
+from attain.models.goal import Goal, JointGoal, Judgement, probe_rows
 from attain.models.model import Model
 
 __all__ = [
     "Adapter",
     "Goal",
-    "GoalLike",
     "JointGoal",
     "Judgement",
     "Model",

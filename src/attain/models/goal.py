@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from hashlib import blake2b
 from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
 from attain.core.arrays import as_python
 from attain.core.errors import ModelError, listed
+from attain.engine.score import LeastScore, Score
+from attain.engine.sums import Sums
 from attain.models.adapter import AnswerKind, Answers, Label
 from attain.models.answers import decision, lead, winning_lead
 from attain.models.model import Model
 from attain.models.reader import Reader
-from attain.models.watch import SlowModelError
 
 if TYPE_CHECKING:
     from attain.tables import Layout
 
-CompiledScore: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""A goal's score of rows, (n, d) → (n,), computed without the model; NaN where the model itself has to be asked."""
+Link: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""From a model's sums to the score that a goal is judged by, (n, C) → (n,)."""
 REPEATABLE = 1e-6
 """How far two answers about one row may differ, relative to their size: more than rounding, less than a decision."""
 
@@ -47,15 +50,48 @@ class Judgement(NamedTuple):
         are needed. What was asked again after an error does not count here, but in `Reader.uncharged`.
     failures
         The rows that the model fails on, by position, each with a sentence that says how. They do not meet the goal.
-    slow
-        Those of them for whose owners the model takes too long, in order.
     """
 
     met: np.ndarray
     score: np.ndarray
     asked: np.ndarray
     failures: Mapping[int, str] = MappingProxyType({})
-    slow: tuple[int, ...] = ()
+
+
+class Control(NamedTuple):
+    """Rows that show whether a model is still the one that was learned about, and what it said of them.
+
+    Attributes
+    ----------
+    rows, met, score
+        The rows (n, d), whether they meet the goal, and their scores, (n,) each.
+    """
+
+    rows: np.ndarray
+    met: np.ndarray
+    score: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledScore:
+    """A goal's score, computed without the model; NaN where the model itself has to be asked.
+
+    Attributes
+    ----------
+    sums
+        The sums of rows, (n, d) → (n, C).
+    link
+        From the sums to the score, (n, C) → (n,).
+    score
+        For searches: by how much rows meet the goal, on the scale of the sums.
+    """
+
+    sums: Sums
+    link: Link
+    score: Score
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return self.link(self.sums(rows))
 
 
 class Classified(NamedTuple):
@@ -76,107 +112,22 @@ class Classified(NamedTuple):
     judgement: Judgement
 
 
-class GoalLike(Protocol):
-    """What searches need of a goal: one model's (`Goal`), or that of several models at once (`JointGoal`)."""
-
-    reader: Reader
-    """The model whose score guides a search, and whose structure a method may look into."""
-    target: Label
-    probability: float | None
-    margin: float
-    lowest: float
-    """The score of rows that the model does not say anything about: the lowest of the probe."""
-
-    @property
-    def most_questions(self) -> int:
-        """The largest value of `Judgement.asked` that `judge` gives."""
-        ...
-
-    @property
-    def last_questions(self) -> int:
-        """The largest value of `Judgement.asked` that `decide` gives."""
-        ...
-
-    @property
-    def rows_asked(self) -> int:
-        """How many rows the models were asked about so far on behalf of this goal, for whatever purpose.
-
-        A row of which both the probability and the label are asked counts twice, as in `Model.rows`. Rows that a
-        compiled score answered count too.
-        """
-        ...
-
-    def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
-        """Whether each row meets the goal, with as few calls as the probe allows, or by a compiled score; for searches.
-
-        With a timeout, a model that is too slow is too slow for all rows with the same number in `owners`, (n,).
-        """
-        ...
-
-    def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
-        """Whether each row meets the goal, by the model's own decision and the score; for the last check."""
-        ...
-
-    def usual_seconds(self, rows: int) -> float:
-        """How long it usually takes to judge so many rows; 0 without a timeout."""
-        ...
-
-    def allow(self, seconds: float) -> None:
-        """Says how many seconds the owners of rows have left, where there is a timeout."""
-        if self.reader.watch is not None:
-            self.reader.watch.allowed = seconds
-
-    @property
-    def probed(self) -> Answers:
-        """The model's answers about the probe."""
-        ...
-
-    def fingerprint(self) -> str:
-        """A string that is equal for equal predictions on the probe and an equal request."""
-        ...
-
-    def with_unseen(self, unseen: Mapping[str, tuple[Any, ...]]) -> Self:
-        """This goal for rows with further levels, by column, that the schema does not have."""
-        goal = copy(self)
-        goal.reader = self.reader.with_unseen(unseen)
-        return goal
-
-    @property
-    def model(self) -> Model:
-        return self.reader.model
-
-    @property
-    def layout(self) -> Layout:
-        return self.reader.layout
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        return self.reader.classes
-
-    @property
-    def timeout(self) -> float | None:
-        """The most seconds that the model may take longer than usual; None for any time."""
-        watch = self.reader.watch
-        return None if watch is None else watch.timeout
-
-    @property
-    def labels_only(self) -> bool:
-        """Whether the model gives labels and no scores, so that a few equal answers do not show that it is the same."""
-        return tuple(self.reader.kinds) == ("labels",)
-
-
-class Goal(GoalLike):
+class Goal:
     """A model asked for a target class, or for at least a probability of it.
 
-    With `probability` unset the model must decide for the target. The score is by how much the target leads the best
-    other class, in probability where the model gives one, or else in `decision_function`; the goal is met when the
-    lead is at least `margin` and, in `decide`, the model's own `predict` says the same. Where no score decides like
-    `predict`, that alone decides, and the score is only a guide. A model that gives labels only scores 1 where it
-    decides for the target and 0 elsewhere, and has no margin.
+    What is asked, and what counts, follows from the answers about the probe:
 
-    With `probability` set the score is the target's probability, and the goal is met when that is at least
-    `probability + margin` (or 1, where that would be more than 1). The decision of `predict` is not asked then: at
-    least 0.3 of a class can be wanted where the model decides for another.
+    | the request | the model gives | score | `judge` asks for | `decide` asks for | met |
+    |---|---|---|---|---|---|
+    | a class | scores that decide like `predict` | lead | scores | scores, labels | lead ≥ margin, and the label |
+    | | scores that do not | lead, only a guide | scores, labels | scores, labels | the label |
+    | | scores alone | lead | scores | scores | lead ≥ margin |
+    | | labels alone | 1 or 0 | labels | labels | the label |
+    | a probability | probabilities | probability | probabilities | probabilities | score ≥ probability + margin, or 1 |
+
+    Scores are probabilities or, where these do not decide like `predict` or there are none, `decision_function`. The
+    lead is by how much the target is ahead of the best other class. With a probability the decision of `predict` is not
+    asked: at least 0.3 of a class can be wanted where the model decides for another.
 
     Parameters
     ----------
@@ -197,14 +148,6 @@ class Goal(GoalLike):
     tolerant
         Whether rows that the model fails on are judged: as not meeting the goal, with the lowest score of the probe.
         If not, they raise a `ModelError`. A model that fails on all of the probe raises one in any case.
-    timeout
-        How many seconds longer than usual the model may take for one row, or for all rows of one owner; None for any
-        time. Rows that take longer are failures, tolerant or not.
-    known
-        The answers about the probe that an earlier goal had from the same model (`probed`). Where it still gives the
-        same ones, it is asked once instead of twice.
-    confirmed
-        Whether the model is asked about the probe now. If not, `known` is taken as it is, and `confirm` asks later.
     """
 
     compiled: CompiledScore | None = None
@@ -220,53 +163,89 @@ class Goal(GoalLike):
         margin: float = 1e-6,
         probe: np.ndarray,
         tolerant: bool = False,
-        timeout: float | None = None,
-        known: Answers = MappingProxyType({}),
-        confirmed: bool = True,
     ) -> None:
         _check_numbers(probability, margin, probe)
-        self.confirmed = confirmed
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
-        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant, timeout=timeout)
+        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant)
         self._check_names()
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
-        self.reader.on_the_probe(lambda: self._learn(known))
+        try:
+            self._learn()
+        except ModelError:
+            if not self.reader.drop_failing_rows():
+                raise
+            self._learn()
 
-    def _learn(self, known: Answers) -> None:
+    def _learn(self) -> None:
         """Learns from the probe which kinds of answer decide."""
-        self._tried = self._still_given(known) if self.confirmed else dict(known)
+        self._tried: dict[AnswerKind, np.ndarray] = {}
         self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
         self.decisive = not own or self._agrees(self._guide)
         """Whether the score alone decides like `predict`, on the whole probe."""
         self._judge_kinds = (self._guide,) if self.decisive else self._decide_kinds
-        answers: Answers = {kind: self._try(kind) for kind in self._decide_kinds}
-        self.lowest = float(self._met_and_score(answers)[1].min())
-        self._fingerprint = self._hashed(answers, self.target, self.probability, self.margin)
+        met, score = self._met_and_score({kind: self._try(kind) for kind in self._decide_kinds})
+        self.lowest = float(score.min())
+        """The score of rows that the model does not say anything about: the lowest of the probe."""
+        self.control = Control(self.reader.probe, met, score)
+        """The probe; for a model that gives labels only, somebody may put all training rows here."""
+
+    def anew(self, unseen: Mapping[str, tuple[Any, ...]] = MappingProxyType({}), model: Model | None = None) -> Goal:
+        """This goal with counts of its own, for rows with further levels, by column, that the schema does not have.
+
+        `model` is the same model, wrapped again: what has changed in it since is seen by `decide_again`.
+        """
+        goal = copy(self)
+        goal.reader = self.reader.anew(unseen, self.model if model is None else model)
+        return goal
 
     @property
-    def probed(self) -> Answers:
-        """The answers about the probe."""
-        return self._tried
+    def model(self) -> Model:
+        return self.reader.model
+
+    @property
+    def layout(self) -> Layout:
+        return self.reader.layout
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        return self.reader.classes
+
+    @property
+    def labels_only(self) -> bool:
+        """Whether the model gives labels and no scores, so that a few equal answers do not show that it is the same."""
+        return tuple(self.reader.kinds) == ("labels",)
 
     @property
     def most_questions(self) -> int:
+        """The largest value of `Judgement.asked` that `judge` gives."""
         return len(self._judge_kinds)
 
     @property
     def last_questions(self) -> int:
+        """The largest value of `Judgement.asked` that `decide` gives."""
         return len(self._decide_kinds)
 
-    @property
+    @cached_property
     def answers_digest(self) -> str:
         """A hash of the answers about the probe that score rows, to six decimals, whatever the target."""
-        return self._hashed({self._guide: self._try(self._guide)})
+        answer = self._try(self._guide)
+        rounded = np.round(np.asarray(answer, dtype=np.float64), 6) + 0.0  # turns -0.0 into 0.0
+        digest = blake2b(repr((self.classes,)).encode(), digest_size=16)
+        digest.update(f"{self._guide}{rounded.shape}".encode())
+        digest.update(np.ascontiguousarray(rounded, dtype="<f8").tobytes())
+        return digest.hexdigest()
 
     @property
     def rows_asked(self) -> int:
+        """How many rows the model was asked about so far on behalf of this goal, for whatever purpose.
+
+        A row of which both the probability and the label are asked counts twice, as in `Model.rows`. Rows that a
+        compiled score answered count too.
+        """
         return self.reader.count.rows
 
     @property
@@ -276,19 +255,25 @@ class Goal(GoalLike):
             return "probability"
         return {"labels": "decision", "probabilities": "lead in probability"}.get(self._guide, "lead in score")
 
-    def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
+    def judge(self, rows: np.ndarray) -> Judgement:
+        """Whether each row meets the goal, for searches: by as few calls as the probe allows, or a compiled score."""
         if self.compiled is None:
-            return self._judgement(rows, self._judge_kinds, owners)
+            return self._judgement(len(rows), self._judge_kinds, *self.reader.read_each(rows, self._judge_kinds))
         score = self.compiled(rows)
         unknown = np.flatnonzero(np.isnan(score))
-        self.reader.count_compiled(len(rows) - len(unknown))
+        self.reader.count_rows(len(rows) - len(unknown))
         met, asked = self.meets(score), np.ones(len(rows), dtype=np.int64)
         if not len(unknown):
             return Judgement(met, score, asked)
-        judged = self._judgement(rows[unknown], self._judge_kinds, None if owners is None else owners[unknown])
+        answers = self.reader.read_each(rows[unknown], self._judge_kinds)
+        judged = self._judgement(len(unknown), self._judge_kinds, *answers)
         met[unknown], score[unknown], asked[unknown] = judged.met, judged.score, judged.asked
         failures = {int(unknown[position]): sentence for position, sentence in judged.failures.items()}
-        return Judgement(met, score, asked, failures, tuple(unknown[list(judged.slow)].tolist()))
+        return Judgement(met, score, asked, failures)
+
+    def compiled_score(self) -> Score | None:
+        """By how much rows meet the goal, for the engine; None where a model is not compiled."""
+        return None if self.compiled is None else self.compiled.score
 
     def meets(self, score: np.ndarray) -> np.ndarray:
         """Whether these scores, (n,), meet the goal, where they alone decide and no tie has to be broken."""
@@ -296,27 +281,25 @@ class Goal(GoalLike):
             return np.asarray(score >= min(self.probability + self.margin, 1.0))
         return np.asarray(score >= self.margin)
 
-    def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
-        return self._judgement(rows, self._decide_kinds, owners)
+    def decide(self, rows: np.ndarray) -> Judgement:
+        """Whether each row meets the goal, by the model's own decision and the score; for the last check."""
+        return self._judgement(len(rows), self._decide_kinds, *self.reader.read_each(rows, self._decide_kinds))
 
-    def confirm(self, rows: np.ndarray) -> Judgement | None:
-        """What `decide` says, by one call that is about the probe, too; for a goal that is not confirmed yet.
-
-        None if the model fails, or answers about the probe otherwise than before: then nothing that was learned about
-        it holds any more.
-        """
-        probe = self.reader.probe
+    def decide_again(self, rows: np.ndarray) -> Judgement | None:
+        """`decide`, in one call of the model with the control; None where it now answers otherwise about that."""
+        reader, kinds, control = self.reader, self._decide_kinds, self.control
+        n, before = len(control.rows), reader.count.rows
         try:
-            answers = self.reader.read(np.concatenate((probe, rows)), self._decide_kinds)
-        except ModelError:
-            return None
-        n = len(probe)
-        if not _same({kind: answer[:n] for kind, answer in answers.items()}, self._tried):
-            return None
-        self.confirmed = True
-        self.reader.uncharged += n * len(self._decide_kinds)
-        answers = {kind: answer[n:] for kind, answer in answers.items()}
-        return self._judged(len(rows), len(self._decide_kinds), np.arange(len(rows)), answers, {})
+            answers = reader.read(np.concatenate((control.rows, rows)), kinds)
+            met, score = self._met_and_score(answers)
+            now, judged = (met[:n], score[:n]), Judgement(met[n:], score[n:], np.full(len(rows), len(kinds)))
+            reader.uncharged += n * len(kinds)
+        except ModelError:  # one of the rows may be at fault
+            now = self.decide(control.rows)[:2]
+            reader.uncharged = reader.count.rows - before
+            judged = self.decide(rows)
+        same = np.array_equal(now[0], control.met) and not _apart(control.score, now[1]).any()
+        return judged if same else None
 
     def classify(self, rows: np.ndarray) -> Classified:
         """What the model decides about each row, with its probability of the target."""
@@ -324,7 +307,7 @@ class Goal(GoalLike):
         if "probabilities" in self.reader.kinds:
             kinds = tuple(dict.fromkeys((*kinds, "probabilities")))
         taken, answers, failures = self.reader.read_each(rows, kinds)
-        judgement = self._judged(len(rows), len(kinds), taken, answers, failures)
+        judgement = self._judgement(len(rows), kinds, taken, answers, failures)
         labels: list[Label | None] = [None] * len(rows)
         probability = np.full(len(rows), np.nan)
         if len(taken):
@@ -335,27 +318,19 @@ class Goal(GoalLike):
                 probability[taken] = answers["probabilities"][:, self._position]
         return Classified(labels, probability, judgement)
 
-    def usual_seconds(self, rows: int) -> float:
-        watch = self.reader.watch
-        return 0.0 if watch is None else watch.usual(rows)
-
-    def fingerprint(self) -> str:
-        return self._fingerprint
-
-    def _judgement(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...], owners: np.ndarray | None) -> Judgement:
-        if not len(rows):
-            return self._judged(0, 0, np.empty(0, dtype=np.intp), {}, {})
-        return self._judged(len(rows), len(kinds), *self.reader.read_each(rows, kinds, owners))
-
-    def _judged(
-        self, n: int, questions: int, taken: np.ndarray, answers: Answers, failures: Mapping[int, ModelError]
+    def _judgement(
+        self,
+        n: int,
+        kinds: tuple[AnswerKind, ...],
+        taken: np.ndarray,
+        answers: Answers,
+        failures: Mapping[int, ModelError],
     ) -> Judgement:
         met, score = np.zeros(n, dtype=bool), np.full(n, self.lowest)
         if len(taken):
             met[taken], score[taken] = self._met_and_score(answers)
         sentences = {position: str(error) for position, error in failures.items()}
-        slow = (position for position, error in failures.items() if isinstance(error, SlowModelError))
-        return Judgement(met, score, np.full(n, questions), sentences, tuple(sorted(slow)))
+        return Judgement(met, score, np.full(n, len(kinds)), sentences)
 
     def _met_and_score(self, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
         decided = answers["labels"] == self._position if "labels" in answers else True
@@ -434,32 +409,16 @@ class Goal(GoalLike):
             self._tried[kind] = first
         return self._tried[kind]
 
-    def _still_given(self, known: Answers) -> dict[AnswerKind, np.ndarray]:
-        """The answers about the probe, if they are the known ones; else none."""
-        kinds = tuple(kind for kind in known if kind in self.reader.kinds)
-        answers = self.reader.read(self.reader.probe, kinds) if kinds else {}
-        return dict(answers) if _same(answers, known) else {}
 
-    def _hashed(self, answers: Answers, *request: object) -> str:
-        digest = blake2b(digest_size=16)
-        digest.update(repr((*request, self.classes)).encode())
-        for kind, answer in answers.items():
-            rounded = np.round(np.asarray(answer, dtype=np.float64), 6) + 0.0  # turns -0.0 into 0.0
-            digest.update(f"{kind}{rounded.shape}".encode())
-            digest.update(np.ascontiguousarray(rounded, dtype="<f8").tobytes())
-        return digest.hexdigest()
-
-
-class JointGoal(GoalLike):
+class JointGoal(Goal):
     """A goal that is met where a first goal and all others are met; its score, target and model are the first's.
 
     The others are asked only about rows that meet the goals before them.
     """
 
-    def __init__(self, first: GoalLike, others: Sequence[GoalLike]) -> None:
+    def __init__(self, first: Goal, others: Sequence[Goal]) -> None:
+        vars(self).update(vars(first), compiled=None)
         self._goals = (first, *others)
-        self.reader, self.target = first.reader, first.target
-        self.probability, self.margin, self.lowest = first.probability, first.margin, first.lowest
 
     @property
     def most_questions(self) -> int:
@@ -473,50 +432,30 @@ class JointGoal(GoalLike):
     def rows_asked(self) -> int:
         return sum(goal.rows_asked for goal in self._goals)
 
-    def judge(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
-        return _jointly([goal.judge for goal in self._goals], rows, owners)
+    def judge(self, rows: np.ndarray) -> Judgement:
+        return _jointly([goal.judge for goal in self._goals], rows)
 
-    def decide(self, rows: np.ndarray, owners: np.ndarray | None = None) -> Judgement:
-        return _jointly([goal.decide for goal in self._goals], rows, owners)
+    def decide(self, rows: np.ndarray) -> Judgement:
+        return _jointly([goal.decide for goal in self._goals], rows)
 
-    def usual_seconds(self, rows: int) -> float:
-        return sum(goal.usual_seconds(rows) for goal in self._goals)
-
-    def allow(self, seconds: float) -> None:
-        for goal in self._goals:
-            goal.allow(seconds)
-
-    @property
-    def probed(self) -> Answers:
-        return self._goals[0].probed
-
-    def fingerprint(self) -> str:
-        return "+".join(goal.fingerprint() for goal in self._goals)
+    def compiled_score(self) -> Score | None:
+        scores = [score for goal in self._goals if (score := goal.compiled_score()) is not None]
+        return reduce(LeastScore, scores) if len(scores) == len(self._goals) else None
 
     def share(self, rows: np.ndarray) -> np.ndarray:
         """The share of the other goals that each row meets, (n,)."""
         return np.mean([other.judge(rows).met for other in self._goals[1:]], axis=0)
 
 
-def _jointly(
-    judges: Sequence[Callable[[np.ndarray, np.ndarray | None], Judgement]], rows: np.ndarray, owners: np.ndarray | None
-) -> Judgement:
-    met, score, asked, failures, slow = judges[0](rows, owners)
+def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarray) -> Judgement:
+    met, score, asked, failures = judges[0](rows)
     met, asked = met.copy(), asked.copy()
     for judge in judges[1:]:
         left = np.flatnonzero(met)
-        judged = judge(rows[left], None if owners is None else owners[left])
+        judged = judge(rows[left])
         met[left] = judged.met
         asked[left] += judged.asked
-        slow += tuple(left[list(judged.slow)].tolist())
-    return Judgement(met, score, asked, failures, tuple(sorted(slow)))
-
-
-def _same(answers: Answers, known: Answers) -> bool:
-    """Whether answers about the same rows are those that are known."""
-    return all(
-        answer.shape == known[kind].shape and not _apart(answer, known[kind]).any() for kind, answer in answers.items()
-    )
+    return Judgement(met, score, asked, failures)
 
 
 def _apart(first: np.ndarray, again: np.ndarray) -> np.ndarray:

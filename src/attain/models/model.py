@@ -1,23 +1,17 @@
-"""`Model`: any classifier, asked in one way, counted and checked."""
+"""`Model`: any classifier, and what cannot be seen of it from outside."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
-import numpy as np
-
-from attain.core.errors import AttainError, ModelError
+from attain.core.errors import ModelError
 from attain.core.files import file_digest
 from attain.core.frames import library_names
-from attain.models.adapter import Accepts, Adapter, AnswerKind, Label, Options, Returns, plain_classes
-from attain.models.answers import as_array
+from attain.models.adapter import Accepts, Label, Options, Returns, plain_classes
 from attain.models.detection import adapter_for
-
-T = TypeVar("T")
 
 
 class RowCounter:
@@ -130,77 +124,6 @@ class Model:
         self.__dict__.update(state)
         self.adapter = adapter_for(self.model, self.options)
 
-    def gradient(self, adapter: Adapter, array: np.ndarray, k: int, count: RowCounter) -> tuple[np.ndarray, np.ndarray]:
-        """By how much class k leads the best other one, (n,), and the gradient of that in the array's cells, (n, p)."""
-        ask = adapter.gradient
-        assert ask is not None
-        leads, gradients = [], []
-        for start in range(0, len(array), self.batch_rows):
-            some = array[start : start + self.batch_rows]
-            self._count.add(len(some))
-            count.add(len(some))
-            lead, gradient = _guarded(adapter, "the gradient", len(some), partial(ask, some, k))
-            leads.append(np.asarray(lead, dtype=np.float64))
-            gradients.append(np.asarray(gradient, dtype=np.float64))
-            _check_gradient(adapter, some, leads[-1], gradients[-1])
-        return np.concatenate(leads), np.concatenate(gradients)
-
-    def ask(
-        self,
-        adapter: Adapter,
-        kinds: Iterable[AnswerKind],
-        rows: np.ndarray,
-        batch_of: Callable[[np.ndarray], Any],
-        count: RowCounter,
-    ) -> dict[AnswerKind, np.ndarray]:
-        """The model's raw answers of these kinds, one entry per row; `batch_of` turns rows into what the model takes.
-
-        Calls and rows are added to `count` too.
-        """
-        parts, wanted = [], tuple(kinds)
-        for start in range(0, len(rows), self.batch_rows):
-            some = rows[start : start + self.batch_rows]
-            batch = batch_of(some)
-            if adapter.prepare is not None:
-                batch = _guarded(adapter, wanted[0], len(some), partial(adapter.prepare, batch))
-            answers: dict[AnswerKind, np.ndarray] = {}
-            for kind in wanted:
-                if kind not in answers:
-                    self._count.add(len(some))
-                    count.add(len(some))
-                    answers.update(_call(adapter, kind, batch, len(some)))
-            parts.append(answers)
-        return {kind: _joined([part[kind] for part in parts], adapter.title) for kind in parts[0]}
-
-
-def _call(adapter: Adapter, kind: AnswerKind, batch: Any, length: int) -> dict[AnswerKind, np.ndarray]:
-    raw = _guarded(adapter, kind, length, partial(adapter.ask, kind, batch))
-    return {given: as_array(answer, length, adapter.title) for given, answer in raw.items()}
-
-
-def _guarded(adapter: Adapter, what: str, length: int, call: Callable[[], T]) -> T:
-    """What the model returns; what it raises becomes a `ModelError`, also where it calls `exit`."""
-    try:
-        return call()
-    except AttainError:
-        raise
-    except (Exception, SystemExit) as error:
-        rows = "1 row" if length == 1 else f"{length} rows"
-        raise ModelError(
-            f"{adapter.title} raised {type(error).__name__} when asked for {what} of {rows}: {error}"
-        ) from error
-
-
-def _check_gradient(adapter: Adapter, array: np.ndarray, lead: np.ndarray, gradient: np.ndarray) -> None:
-    if lead.shape != (len(array),) or gradient.shape != array.shape:
-        raise ModelError(
-            f"{adapter.title} returned scores of shape {lead.shape} and a gradient of shape {gradient.shape} for "
-            f"{len(array)} rows; they must be {(len(array),)} and {array.shape}"
-        )
-    wrong = ~np.isfinite(lead) | (~np.isfinite(gradient) & ~np.isnan(array)).any(axis=1)
-    if wrong.any():
-        raise ModelError(f"{adapter.title} returned NaN or infinite gradients for {wrong.sum()} of {len(array)} rows")
-
 
 def _distinct(classes: Sequence[Label] | None) -> tuple[Label, ...] | None:
     if classes is None:
@@ -219,12 +142,3 @@ def _named(names: Mapping[Any, str] | None) -> dict[Label, str]:
             f"class_names must be a text for each class, such as {{0: 'refused', 1: 'granted'}}, got {names!r}"
         )
     return dict(zip(plain_classes(list(names)), names.values(), strict=True))
-
-
-def _joined(parts: list[np.ndarray], title: str) -> np.ndarray:
-    if len(parts) == 1:
-        return parts[0]
-    shapes = {part.shape[1:] for part in parts}
-    if len(shapes) > 1:
-        raise ModelError(f"{title} returned answers of different widths in different calls: {sorted(shapes)}")
-    return np.concatenate(parts)

@@ -34,6 +34,9 @@ _DTYPES: Final = {
 }
 
 
+_NO_PATH: Final = "a string is the path of an ONNX file; load other models first (joblib.load) and pass the object"
+
+
 def recognises(model: object) -> bool:
     if isinstance(model, str | bytes | os.PathLike):
         return True
@@ -73,9 +76,11 @@ def _session(model: Any, title: str) -> Any:
     if hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
     if isinstance(model, str | os.PathLike):
-        if not Path(model).is_file():
-            raise ModelError(f"there is no ONNX file {str(model)!r}")
         model = Path(model)
+        if model.suffix.lower() not in (".onnx", ".ort"):
+            raise ModelError(f"{str(model)!r}: {_NO_PATH}")
+        if not model.is_file():
+            raise ModelError(f"there is no file {str(model)!r}")
     try:
         import onnxruntime
     except ImportError:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from attain.core.errors import ModelError, listed
+from attain.core.errors import AttainError, ModelError, listed
 from attain.models.adapter import AnswerKind, Answers, Label
-from attain.models.answers import checked, seen_classes
+from attain.models.answers import as_array, checked, seen_classes
 from attain.models.model import Model, RowCounter
-from attain.models.watch import SUSPECTED, SlowModelError, Watch
 
 if TYPE_CHECKING:
     from attain.tables import Layout
@@ -22,17 +22,13 @@ T = TypeVar("T")
 
 
 def by_halves(
-    ask: Callable[[np.ndarray], T], rows: np.ndarray, owners: np.ndarray | None = None
+    ask: Callable[[np.ndarray], T], rows: np.ndarray
 ) -> tuple[list[tuple[np.ndarray, T]], dict[int, ModelError]]:
     """`ask(rows)`; where that raises a `ModelError`, of either half, down to single rows: at most 2n − 1 calls.
 
-    Where it raises a `SlowModelError`, of the rows of either half of the owners, (n,), by default one for each row:
-    a row on which the model hangs is not looked for among those of its owner, each of which may take as long.
-
     Returns the parts that succeeded, each as the positions of its rows and what `ask` returned, in order; and by
-    position the error of each row that fails by itself, or whose owner is too slow.
+    position the error of each row that fails by itself.
     """
-    owners = np.arange(len(rows)) if owners is None else owners
     parts: list[tuple[np.ndarray, T]] = []
     failures: dict[int, ModelError] = {}
     waiting = [np.arange(len(rows))]
@@ -41,13 +37,10 @@ def by_halves(
         try:
             parts.append((at, ask(rows[at])))
         except ModelError as error:
-            slow = isinstance(error, SlowModelError)
-            of = np.unique(owners[at] if slow else at)
-            if len(of) == 1:
-                failures |= dict.fromkeys(at.tolist(), error)
-                continue
-            first = (owners[at] if slow else at) < of[len(of) // 2]
-            waiting += [at[~first], at[first]]
+            if len(at) == 1:
+                failures[int(at[0])] = error
+            else:
+                waiting += [at[len(at) // 2 :], at[: len(at) // 2]]
     return parts, failures
 
 
@@ -65,60 +58,63 @@ class Reader:
         Rows of the matrix, at least one.
     tolerant
         Whether `read_each` finds the rows that the model fails on. If not, it raises like `read`.
-    timeout
-        How many seconds longer than usual a call may take; `read_each` then finds the rows that take so long.
     """
 
-    def __init__(
-        self, model: Model, layout: Layout, probe: np.ndarray, *, tolerant: bool = False, timeout: float | None = None
-    ) -> None:
+    def __init__(self, model: Model, layout: Layout, probe: np.ndarray, *, tolerant: bool = False) -> None:
         self.model = model
         self.layout = layout
         self.tolerant = tolerant
-        self.watch = None if timeout is None else Watch(timeout, self.title)
         self.count = RowCounter()
         self.uncharged = 0
-        """How many of the rows counted are those of gradients, or were asked again by `read_each` after an error."""
+        """How many of the rows counted are those of gradients and controls, or were asked again after an error."""
         self.failed = 0
         """How many rows `read_each` found that the model fails on."""
         self.structure: dict[str, Any] = {}
         """What was learned about the inside of the model, by `attain.models.structure`."""
+        self._adapter = model.adapter
         self._columns = self._wanted_columns()
         position = {column: j for j, column in enumerate(layout.columns)}
         self._positions = None if self._columns is None else [position[name] for name in self._columns]
         self.probe = probe
         """The rows of the probe that the model takes."""
-        self.on_the_probe(self._settle)
+        try:
+            self._settle()
+        except ModelError:
+            if not self.drop_failing_rows():
+                raise
+            self._settle()
         if len(self.classes) < 2 and self._closed:
             raise ModelError(f"{self.title} has only the class {listed(self.classes)}; there is no decision to flip")
 
-    def on_the_probe(self, learn: Callable[[], None]) -> None:
-        """Calls `learn`, which asks about the probe; if tolerant, again without rows that the model fails on."""
-        if self.watch is not None:
-            self.watch.learning = True
-        try:
-            try:
-                learn()
-            except SlowModelError:  # a single row shows how long many may take
-                self._ask(self.model.adapter.kinds[:1], self.probe[:1])
-                learn()
-        except ModelError:
-            taken = self._taken(self.probe) if self.tolerant else self.probe
-            if len(taken) in (0, len(self.probe)):
-                raise
-            self.probe = taken
-            learn()
-        finally:
-            if self.watch is not None:
-                self.watch.learning = False
+    def anew(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Reader:
+        """This reader with counts of its own, for rows with further levels, by column, that the schema does not have.
+
+        `model` is the same model, perhaps wrapped again.
+        """
+        reader = copy(self)
+        reader.count, reader.uncharged, reader.failed = RowCounter(), 0, 0
+        reader.model = model
+        if model.adapter.settle is None:
+            reader._adapter = model.adapter
+        if unseen:
+            reader.layout = replace(self.layout, unseen=unseen)
+        return reader
+
+    def drop_failing_rows(self) -> bool:
+        """Drops rows of the probe that the model fails on, if tolerant; False where these are none or all of them."""
+        taken = self._taken(self.probe) if self.tolerant else self.probe
+        if len(taken) in (0, len(self.probe)):
+            return False
+        self.probe = taken
+        return True
 
     def _settle(self) -> None:
         """Learns what the model does not say about itself."""
         self._closed = True
-        adapter = self.model.adapter
+        adapter = self._adapter
         classes = adapter.classes
         if adapter.settle is not None or classes is None:
-            first = self._ask(adapter.kinds, self.probe)
+            first = self.read(self.probe, adapter.kinds, raw=True)
             if adapter.settle is not None:
                 adapter = adapter.settle(first)
                 classes = adapter.classes
@@ -128,90 +124,89 @@ class Reader:
         self.kinds = adapter.kinds
         self.classes: tuple[Label, ...] = classes
 
-    def with_unseen(self, unseen: Mapping[str, tuple[Any, ...]]) -> Reader:
-        """This reader for rows with further levels, by column, that the schema does not have."""
-        reader = copy(self)
-        reader.layout = replace(self.layout, unseen=unseen)
-        return reader
-
     @property
     def title(self) -> str:
         return self.model.adapter.title
 
-    def read(self, rows: np.ndarray, kinds: Iterable[AnswerKind]) -> Answers:
-        """The model's answers of these kinds; `rows` must not be empty.
+    def read(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...], *, raw: bool = False) -> Answers:
+        """The model's answers of these kinds, checked unless they are to be `raw`; `rows` must not be empty.
 
         Rows with unseen levels are asked about by themselves: they may change the dtype of a column.
         """
-        wanted = tuple(kinds)
-        return self._within_time(lambda: self._read(rows, wanted), rows)
-
-    def _within_time(self, call: Callable[[], T], rows: np.ndarray, share: float = 1.0, *, alone: bool = False) -> T:
-        return call() if self.watch is None else self.watch.run(call, len(rows), share, alone=alone)
-
-    def _read(self, rows: np.ndarray, wanted: tuple[AnswerKind, ...]) -> Answers:
         unseen = self.layout.has_unseen(rows)
         if unseen.any() and not unseen.all():
             order = np.argsort(np.argsort(unseen, kind="stable"), kind="stable")
-            seen, others = self._read(rows[~unseen], wanted), self._read(rows[unseen], wanted)
-            return {kind: np.concatenate((seen[kind], others[kind]))[order] for kind in wanted}
-        adapter = self._adapter
-        raw = self.model.ask(adapter, wanted, rows, self.batch, self.count)
-        answers: dict[AnswerKind, np.ndarray] = {}
-        for kind in wanted:
-            classes = adapter.model_labels if kind == "labels" and adapter.model_labels is not None else self.classes
-            answers[kind] = checked(kind, raw[kind], classes, self.title, closed=self._closed)
-        return answers
+            seen, others = self.read(rows[~unseen], kinds), self.read(rows[unseen], kinds)
+            return {kind: np.concatenate((seen[kind], others[kind]))[order] for kind in kinds}
+        adapter, size, parts = self._adapter, self.model.batch_rows, []
+        for start in range(0, len(rows), size):
+            some = rows[start : start + size]
+            batch = self.batch(some)
+            if adapter.prepare is not None:
+                with self._asking(kinds[0], some):
+                    batch = adapter.prepare(batch)
+            given: dict[AnswerKind, np.ndarray] = {}
+            for kind in kinds:
+                if kind not in given:
+                    self.count_rows(len(some))
+                    with self._asking(kind, some):
+                        answer = adapter.ask(kind, batch)
+                    given |= {each: as_array(values, len(some), self.title) for each, values in answer.items()}
+            parts.append(given)
+        answers = {kind: _joined([part[kind] for part in parts], self.title) for kind in parts[0]}
+        return answers if raw else {kind: self._checked(kind, answers[kind]) for kind in kinds}
 
-    def count_compiled(self, rows: int) -> None:
-        """Counts rows that a compiled score answered in place of the model."""
+    def _checked(self, kind: AnswerKind, answer: np.ndarray) -> np.ndarray:
+        labels = self._adapter.model_labels if kind == "labels" else None
+        return checked(kind, answer, self.classes if labels is None else labels, self.title, closed=self._closed)
+
+    @contextmanager
+    def _asking(self, what: str, rows: np.ndarray) -> Iterator[None]:
+        """What the model raises becomes a `ModelError`, also where it calls `exit`."""
+        try:
+            yield
+        except AttainError:
+            raise
+        except (Exception, SystemExit) as error:
+            number = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+            raise ModelError(
+                f"{self.title} raised {type(error).__name__} when asked for {what} of {number}: {error}"
+            ) from error
+
+    def count_rows(self, rows: int) -> None:
+        """Counts one call about so many rows, of the model or of what stands in for it."""
         if rows:
             self.count.add(rows)
             self.model.count(rows)
 
     def read_each(
-        self, rows: np.ndarray, kinds: Iterable[AnswerKind], owners: np.ndarray | None = None
+        self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]
     ) -> tuple[np.ndarray, Answers, dict[int, ModelError]]:
         """The positions of the rows that the model takes, its answers about these, and an error for each other one.
 
-        With a timeout, all rows of an owner for which the model takes too long have a `SlowModelError`, tolerant or
-        not. A model that fails on a row of the probe, too, has stopped to work, and its error is raised.
+        A model that fails on a row of the probe, too, has stopped to work, and its error is raised.
         """
-        wanted = tuple(kinds)
-        owners = np.arange(len(rows)) if owners is None else owners
-        one, before = bool((owners == owners[0]).all()), self.count.rows
+        if not len(rows):
+            return np.arange(0), {}, {}
+        before = self.count.rows
         try:
-            answers = self._within_time(lambda: self._read(rows, wanted), rows, alone=one)
-            return np.arange(len(rows)), answers, {}
-        except SlowModelError as error:
-            if one:
-                self.uncharged += self.count.rows - before - len(rows) * len(wanted)
-                return np.empty(0, dtype=np.intp), {}, dict.fromkeys(range(len(rows)), error)
+            return np.arange(len(rows)), self.read(rows, kinds), {}
         except ModelError:
             if not self.tolerant:
                 raise
-        self.read(self.probe[:1], wanted)
-
-        def ask(at: np.ndarray) -> Answers:
-            alone = bool((owners[at] == owners[at[0]]).all())
-            return self._within_time(lambda: self._read(rows[at], wanted), at, 1.0 if alone else SUSPECTED, alone=alone)
-
-        parts, failures = by_halves(ask, np.arange(len(rows)), owners)
-        self.uncharged += self.count.rows - before - len(rows) * len(wanted)
-        broken = [error for error in failures.values() if not isinstance(error, SlowModelError)]
-        if broken and not self.tolerant:
-            raise broken[0]
-        self.failed += len(broken)
+        self.read(self.probe[:1], kinds)
+        parts, failures = by_halves(lambda some: self.read(some, kinds), rows)
+        self.uncharged += self.count.rows - before - len(rows) * len(kinds)
+        self.failed += len(failures)
         taken = np.concatenate([np.empty(0, dtype=np.intp), *(at for at, _ in parts)])
-        answers = {kind: np.concatenate([answer[kind] for _, answer in parts]) for kind in wanted} if parts else {}
+        answers = {kind: np.concatenate([answer[kind] for _, answer in parts]) for kind in kinds} if parts else {}
         return taken, answers, failures
 
     def _taken(self, rows: np.ndarray) -> np.ndarray:
         """The rows that the model takes: those that raise no error, and have no answer that is NaN or infinite."""
-        adapter = self.model.adapter
 
         def ask(some: np.ndarray) -> None:
-            for answer in self._ask(adapter.kinds, some).values():
+            for answer in self.read(some, self._adapter.kinds, raw=True).values():
                 if answer.dtype.kind == "f" and not np.isfinite(answer).all():
                     raise ModelError(f"{self.title} returned NaN or infinite numbers")
 
@@ -222,18 +217,24 @@ class Reader:
 
         The array has the model's `columns`; it must not be empty.
         """
+        ask, size, parts = self._adapter.gradient, self.model.batch_rows, []
+        assert ask is not None
         self.uncharged += len(array)
-        return self._within_time(lambda: self.model.gradient(self._adapter, array, k, self.count), array)
+        for start in range(0, len(array), size):
+            some = array[start : start + size]
+            self.count_rows(len(some))
+            with self._asking("the gradient", some):
+                lead, gradient = (np.asarray(part, dtype=np.float64) for part in ask(some, k))
+            _check_gradient(self.title, some, lead, gradient)
+            parts.append((lead, gradient))
+        leads, gradients = zip(*parts, strict=True)
+        return np.concatenate(leads), np.concatenate(gradients)
 
     @property
     def columns(self) -> np.ndarray:
         """Which column of the matrix each column of the model's arrays is."""
         positions = self.layout.positions
         return positions if self._positions is None else positions[self._positions]
-
-    def _ask(self, kinds: tuple[AnswerKind, ...], rows: np.ndarray) -> dict[AnswerKind, np.ndarray]:
-        model = self.model
-        return self._within_time(lambda: model.ask(model.adapter, kinds, rows, self.batch, self.count), rows)
 
     def _shown_classes(self, kind: AnswerKind, first: Answers) -> tuple[Label, ...]:
         answer = first.get(kind, first.get("output"))
@@ -245,7 +246,7 @@ class Reader:
 
     def _wanted_columns(self) -> list[str] | None:
         """The columns the model wants, as the table spells them; None for all of them in the table's order."""
-        adapter, columns = self.model.adapter, self.layout.columns
+        adapter, columns = self._adapter, self.layout.columns
         if adapter.names is None:
             if adapter.width is not None and adapter.width != len(columns):
                 raise ModelError(
@@ -265,7 +266,7 @@ class Reader:
 
     def batch(self, rows: np.ndarray) -> Any:
         """Rows of the matrix in the form the model takes."""
-        accepts = self.model.adapter.accepts
+        accepts = self._adapter.accepts
         if accepts == "numpy":
             return self.array(rows)
         library: str | None = None if accepts in ("native", "frame") else accepts
@@ -277,3 +278,23 @@ class Reader:
         """Rows of the matrix as an array with the columns the model wants, in their order."""
         array = self.layout.array(rows)
         return array if self._positions is None else array[:, self._positions]
+
+
+def _check_gradient(title: str, array: np.ndarray, lead: np.ndarray, gradient: np.ndarray) -> None:
+    if lead.shape != (len(array),) or gradient.shape != array.shape:
+        raise ModelError(
+            f"{title} returned scores of shape {lead.shape} and a gradient of shape {gradient.shape} for "
+            f"{len(array)} rows; they must be {(len(array),)} and {array.shape}"
+        )
+    wrong = ~np.isfinite(lead) | (~np.isfinite(gradient) & ~np.isnan(array)).any(axis=1)
+    if wrong.any():
+        raise ModelError(f"{title} returned NaN or infinite gradients for {wrong.sum()} of {len(array)} rows")
+
+
+def _joined(parts: list[np.ndarray], title: str) -> np.ndarray:
+    if len(parts) == 1:
+        return parts[0]
+    shapes = {part.shape[1:] for part in parts}
+    if len(shapes) > 1:
+        raise ModelError(f"{title} returned answers of different widths in different calls: {sorted(shapes)}")
+    return np.concatenate(parts)

@@ -33,10 +33,10 @@ def max_shift(
 
 
 def changed(answers: ArrayLike, factuals: ArrayLike, schema: Schema, found: ArrayLike | None = None) -> FloatArray:
-    """L0: the number of free features that change."""
+    """L0: the number of free features that change; clocks, which advance with time, do not count."""
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
-        free, own = schema.free_columns, own_rows(factuals, len(schema), present)
+        free, own = np.setdiff1d(schema.free_columns, schema.clocks), own_rows(factuals, len(schema), present)
         return np.asarray((~unchanged(own[:, free], rows[:, free])).sum(axis=1), dtype=np.float64)
 
     return measured(answers, found, len(schema), measure)

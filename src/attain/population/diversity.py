@@ -26,6 +26,8 @@ def mean_pairwise_distance(rows: ArrayLike, owners: ArrayLike, n_rows: int, spac
     matrix = as_matrix(rows, len(space.schema))
     whose = _checked(owners, len(matrix), n_rows)
     number, result = np.bincount(whose, minlength=n_rows), np.full(n_rows, np.nan)
+    if not (number > 1).any():
+        return result
     several = np.flatnonzero(number[whose] > 1)
     points = space.transform(matrix[several[np.argsort(whose[several], kind="stable")]])
     start = 0

@@ -1,21 +1,20 @@
 """The guard: whether a record is one that real rows of the desired class could have.
 
-A record x has several measurements among the n real rows: its local outlier factor for each number of neighbours, its
-density, if there is one, and, for the setting `connected`, its distance to the nearest of them.
+A record x has several measurements among the n real rows: its local outlier factor for each number of neighbours and,
+for the setting `connected`, its distance to the nearest of them.
 Each measurement m gives a rank, the share of real rows that are as unusual or more,
 
     r_m(x) = #{i : m(x_i) ≥ m(x)} / n        (distance: r_m / closeness),
 
 and the score of x is its smallest rank, s(x) = min_m r_m(x).
 
-Which scores are too small is decided conformally, with m calibration rows that neither the guard nor the density
-was fitted on. The p-value (1 + #{j : s(c_j) ≤ s(x)}) / (m + 1) of a new real row is at most α with a probability of at
-most α. Separate limits with a rate of α each would not have that rate together; one limit on the smallest rank has.
+Which scores are too small is decided conformally, with m calibration rows that the guard was not fitted on. The p-value
+(1 + #{j : s(c_j) ≤ s(x)}) / (m + 1) of a new real row is at most α with a probability of at most α. Separate limits
+with a rate of α each would not have that rate together; one limit on the smallest rank has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -26,8 +25,6 @@ from attain.core.arrays import BoolArray, FloatArray
 from attain.population.reference import LocalDensity, Reference
 
 Setting: TypeAlias = Literal["connected", "typical"]
-Density: TypeAlias = Callable[[FloatArray], FloatArray]
-"""From rows in original units (n, d) to their log-densities (n,)."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class GuardSettings:
     closeness: float = 3.0
     """What the rank of the nearest distance is divided by: closeness is asked for more strictly than the rest. (T)"""
     max_crowd: int = 8_000
-    """The most real rows for outlier factors and densities. (M)"""
+    """The most real rows for outlier factors. (M)"""
     min_rows: int = 20
     """The least number of real rows, and of calibration rows, for a meaningful guard. (–)"""
     sample_seed: int = 0
@@ -50,11 +47,10 @@ class GuardSettings:
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest outlier factors (sizes,) and distance, and the least log-density, that a record may have."""
+    """The largest outlier factors (sizes,) and distance that a record may have."""
 
     factors: FloatArray
     distance: float
-    density: float
 
 
 @dataclass(frozen=True)
@@ -69,23 +65,19 @@ class Guard:
         All real rows of the desired class that the guard knows.
     crowd
         Those among which outlier factors are taken: all, or a fixed sample of them.
-    density
-        The log-density of rows; None without.
-    own_factors, own_distances, own_densities
+    own_factors, own_distances
         The measurements of the real rows, sorted.
     calibration
         The sorted scores of the rows that the guard was calibrated on.
     held_out
-        Whether these were held out from guard and density; if not, there were too few of them.
+        Whether these were held out from the guard; if not, there were too few of them.
     """
 
     setting: Setting
     reference: Reference
     crowd: Reference
-    density: Density | None
     own_factors: tuple[FloatArray, ...]
     own_distances: FloatArray
-    own_densities: FloatArray
     calibration: FloatArray
     held_out: bool
     settings: GuardSettings
@@ -96,7 +88,6 @@ class Guard:
         setting: Setting,
         reference: Reference,
         calibration: FloatArray,
-        density: Density | None,
         settings: GuardSettings = GuardSettings(),  # noqa: B008
     ) -> Guard:
         """A guard of at least `min_rows` real rows, calibrated on other rows."""
@@ -105,10 +96,7 @@ class Guard:
         densities = [crowd.local_density(k) for k in reversed(sizes)][::-1]  # the widest search for neighbours first
         factors = tuple(np.sort(part.factor(*crowd.own_neighbours(part.k))) for part in densities if part is not None)
         distances = reference.own_neighbours(1)[0][:, 0] if len(reference) > 1 else np.zeros(len(reference))
-        own_densities = np.empty(0) if density is None else np.sort(density(crowd.values))
-        guard = cls(
-            setting, reference, crowd, density, factors, np.sort(distances), own_densities, np.empty(0), False, settings
-        )
+        guard = cls(setting, reference, crowd, factors, np.sort(distances), np.empty(0), False, settings)
         enough = len(calibration) >= settings.min_rows
         scores = guard.score(calibration) if enough else guard._own_scores()
         return replace(guard, calibration=np.sort(scores), held_out=enough)
@@ -126,8 +114,7 @@ class Guard:
 
     def score(self, rows: FloatArray) -> FloatArray:
         """The smallest rank of each row, (n,)."""
-        factors, distance = self.position(rows)
-        return self._score(factors, distance, rows)
+        return self._score(*self.position(rows))
 
     def position(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The outlier factors (n, sizes) of rows, and their distances (n,) to the nearest real row."""
@@ -136,7 +123,7 @@ class Guard:
         distances, indices = self.crowd.index.query(points, widest)
         factors = [part.factor(distances[:, : part.k], indices[:, : part.k]) for part in self.local_densities]
         nearest = distances if self.crowd is self.reference else self.reference.index.query(points, 1)[0]
-        return np.column_stack(factors), nearest[:, 0]
+        return _columns(factors, len(rows)), nearest[:, 0]
 
     def p_value(self, scores: FloatArray) -> FloatArray:
         """The share of calibration rows with at most this score, each score itself counted among them, (n,)."""
@@ -153,17 +140,14 @@ class Guard:
         return Limits(
             np.array([_largest(own, bar) for own in self.own_factors]),
             _largest(self.own_distances, bar * self.settings.closeness) if self.setting == "connected" else np.inf,
-            -np.inf if self.density is None else -_largest(-self.own_densities[::-1], bar),
         )
 
     def refused(self, rows: FloatArray, rate: float) -> float:
         """The share of rows that are refused at a rate."""
         return float(1 - self.accepts(rows, rate).mean()) if len(rows) else float("nan")
 
-    def _score(self, factors: FloatArray, distance: FloatArray, rows: FloatArray) -> FloatArray:
-        ranks = [_rank(own, factors[:, i]) for i, own in enumerate(self.own_factors)]
-        if self.density is not None:
-            ranks.append(_rank(-self.own_densities[::-1], -self.density(rows)))
+    def _score(self, factors: FloatArray, distance: FloatArray) -> FloatArray:
+        ranks = [np.ones(len(distance)), *(_rank(own, factors[:, i]) for i, own in enumerate(self.own_factors))]
         if self.setting == "connected":
             ranks.append(_rank(self.own_distances, distance) / self.settings.closeness)
         # equal shares of different numbers of rows must be equal to the last bit
@@ -173,7 +157,7 @@ class Guard:
         """The scores of the crowd, each among the others."""
         factors = [part.factor(*self.crowd.own_neighbours(part.k)) for part in self.local_densities]
         distance = self.reference.index.query(self.crowd.points, min(2, len(self.reference)))[0][:, -1]
-        return self._score(np.column_stack(factors), distance, self.crowd.values)
+        return self._score(_columns(factors, len(distance)), distance)
 
 
 def thinned(reference: Reference, most: int, seed: int = 0) -> Reference:
@@ -181,6 +165,11 @@ def thinned(reference: Reference, most: int, seed: int = 0) -> Reference:
     if len(reference) <= most:
         return reference
     return reference.subset(np.sort(np.random.default_rng(seed).choice(len(reference), most, replace=False)))
+
+
+def _columns(factors: list[FloatArray], n: int) -> FloatArray:
+    """The outlier factors (n, sizes) of n rows; among fewer than three real rows there are none."""
+    return np.reshape(factors, (len(factors), n)).T
 
 
 def _rank(own: FloatArray, values: FloatArray) -> FloatArray:

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
-from attain.core.compiled import kernels
 from attain.population.space import gap
 
 _WIDER: Final = 4
@@ -30,10 +29,6 @@ _PAIRS: Final = 1_000_000
 """Up to this many pairs, a plain matrix product is faster than scikit-learn's search."""
 _THREADED: Final = 1_000
 """From this many queries on, a tree answers them on all cores."""
-_BLOCK: Final = 64
-"""The most points in a block of the kernel's index."""
-_SMALL: Final = 2_000_000
-"""Up to this many cells of points the kernel is faster than matrix products, and a k-d tree faster than both."""
 _WRITTEN_OUT: Final = 20_000_000
 """The most cells of points with an indicator for each state, for matrix products: 160 MB."""
 
@@ -43,11 +38,10 @@ class Neighbours:
 
     The first `states` cells of a point are states, the others numbers, as in `MeasuringSpace.points`.
 
-    The kernel looks through boxes of points. Without it, candidates come from a k-d tree or, where points fill too many
-    dimensions for one, from all pairs by matrix products, with states written out as indicators; their distances are
-    then computed directly, and more candidates are looked at until none that was not seen can be as near. Squared
-    distances are summed one cell after the other. So the answer is that of brute force, and does not depend on the rest
-    of the batch, on `k` or on how it was found.
+    Candidates come from a k-d tree or, where points fill too many dimensions for one, from all pairs by matrix
+    products, with states written out as indicators; their distances are then computed directly, and more candidates are
+    looked at until none that was not seen can be as near. Squared distances are summed one cell after the other. So the
+    answer is that of brute force, and does not depend on the rest of the batch, on `k` or on how it was found.
     """
 
     def __init__(self, points: FloatArray, states: int = 0) -> None:
@@ -62,11 +56,7 @@ class Neighbours:
         distances, indices = np.empty((len(points), k)), np.empty((len(points), k), dtype=np.intp)
         if not k:
             return distances, indices
-        compiled = kernels("attain.population.neighbour_kernels")
         wide = len(self.points) * self._coordinates > _WRITTEN_OUT
-        if compiled is not None and self._tree is None and (wide or self.points.size <= _SMALL):
-            compiled.nearest(np.ascontiguousarray(points), self._states, *self._blocks, distances, indices)
-            return np.sqrt(distances), indices
         left, width = np.arange(len(points)), len(self.points) if wide else k + 1
         if len(left) and points is self.points and self._tree is not None:
             left = self._tree.indices[left]  # one after the other in space, and so in the cache
@@ -147,30 +137,6 @@ class Neighbours:
         if not self._favours_tree():
             return None
         return cKDTree(self._coordinate_points, balanced_tree=False, compact_nodes=False)
-
-    @cached_property
-    def _blocks(self) -> tuple[FloatArray, IndexArray, FloatArray, FloatArray]:
-        """The points in blocks (B, cells, w), their positions (B, w), and boxes: low and high ends (cells, B).
-
-        Points are halved where they reach farthest until blocks are small. Places without a point are infinitely far.
-        """
-        parts, blocks = [np.arange(len(self.points))], []
-        while parts:
-            part = parts.pop()
-            if len(part) <= _BLOCK:
-                blocks.append(part)
-                continue
-            cells = self.points[part]
-            spread = np.ptp(cells, axis=0)
-            spread[: self._states] = np.minimum(spread[: self._states], 1.0)
-            order = np.argpartition(cells[:, spread.argmax()], len(part) // 2)
-            parts += [part[order[: len(part) // 2]], part[order[len(part) // 2 :]]]
-        shape = (len(blocks), max(map(len, blocks)))
-        positions, points = np.full(shape, len(self.points)), np.full((*shape, self.points.shape[1]), np.inf)
-        for place, part in enumerate(blocks):
-            positions[place, : len(part)], points[place, : len(part)] = part, self.points[part]
-        low, high = (np.array([end(self.points[part], axis=0) for part in blocks]).T for end in (np.min, np.max))
-        return points.transpose(0, 2, 1).copy(), positions, np.ascontiguousarray(low), np.ascontiguousarray(high)
 
     @cached_property
     def _coordinate_points(self) -> FloatArray:

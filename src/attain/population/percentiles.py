@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from attain.core.arrays import FloatArray, IndexArray, flat, joined, starts
-from attain.core.compiled import kernels
+from attain.core.arrays import FloatArray
 from attain.core.errors import AttainError, DataError
 from attain.schema import Feature, Schema
 from attain.tables import ordinary, unchanged
@@ -28,31 +26,11 @@ _Curve: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 METHODS: Final = ("ecdf", "midrank", "kde")
 
-EDGE: Final = 0.05
+_EDGE: Final = 0.05
 """Between two training values the interpolated midrank covers this share of what lies at either of them."""
 _KNOTS: Final = 512
 _REACH: Final = 5.0
 """The kernel estimate is tabulated this many bandwidths beyond the data, where 3e-7 of a kernel is left."""
-
-
-class Curves(NamedTuple):
-    """The distribution functions as flat arrays, the form in which kernels read them.
-
-    Attributes
-    ----------
-    starts, points
-        The points of column j are points[starts[j] : starts[j + 1]].
-    shares
-        The shares of all columns; those of column j begin at starts[j] + j.
-    code_starts, codes
-        The special codes of column j are codes[code_starts[j] : code_starts[j + 1]].
-    """
-
-    starts: IndexArray
-    points: FloatArray
-    shares: FloatArray
-    code_starts: IndexArray
-    codes: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,19 +85,7 @@ class Percentiles:
 
         so that no move is free, and the smallest step off a value that many rows share costs almost half their share.
         """
-        if self.method == "midrank" and (compiled := kernels("attain.population.percentile_kernels")) is not None:
-            positions = np.arange(len(self.schema)) if columns is None else np.asarray(columns, dtype=np.int64)
-            matrix = as_matrix(values, len(positions))
-            result = np.empty(matrix.shape)
-            compiled.midranks(np.ascontiguousarray(flat(matrix)), positions, self.curves, flat(result))
-            return result
         return self._apply(_midrank_between if self.method == "midrank" else _line, values, columns)
-
-    @cached_property
-    def curves(self) -> Curves:
-        """What kernels read."""
-        codes = [list(feature.special) for feature in self.schema]
-        return Curves(starts(self.points), joined(self.points), joined(self.shares), starts(codes), joined(codes))
 
     def shift(self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
         """How far each cell moved, in [0, 1]: exactly 0 where it did not; NaN in rows without an answer.
@@ -246,7 +212,7 @@ def _midrank_between(cells: FloatArray, points: FloatArray, shares: FloatArray) 
     between = ~at_point & (after > 0) & (after < len(points))
     i, masses = after[between], np.diff(shares)
     along = (cells[between] - points[i - 1]) / (points[i] - points[i - 1])
-    midrank[between] += EDGE * (along * masses[i] - (1 - along) * masses[i - 1])
+    midrank[between] += _EDGE * (along * masses[i] - (1 - along) * masses[i - 1])
     return midrank
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import DataError
 from attain.population.neighbours import Neighbours
-from attain.population.percentiles import Percentiles, as_matrix
+from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
 
@@ -102,7 +102,6 @@ class Reference:
     _densities: dict[int, LocalDensity] = field(default_factory=dict, repr=False)
     clusters: dict[tuple[float, int], Neighbours] = field(default_factory=dict, repr=False)
     """By ε and `min_samples`, what `connectedness` found of the largest cluster."""
-    _ranks: dict[tuple[int, str], tuple[Percentiles, FloatArray]] = field(default_factory=dict, repr=False)
     _index: Neighbours | None = field(default=None, repr=False)
     _searched: tuple[FloatArray, FloatArray, IndexArray] | None = field(default=None, repr=False)
 
@@ -168,11 +167,6 @@ class Reference:
         return Neighbours(self.points, len(self.space.stated)) if self._index is None else self._index
 
     @cached_property
-    def columns(self) -> FloatArray:
-        """The points, one cell after the other, (cells, n)."""
-        return np.ascontiguousarray(self.points.T)
-
-    @cached_property
     def epsilon(self) -> dict[float, float]:
         """The ε grid: the .5, .75, .9 and .95 quantiles of real rows' distances to the nearest reference row.
 
@@ -192,13 +186,6 @@ class Reference:
             if k <= distances.shape[1] and np.array_equal(known, values, equal_nan=True):
                 return distances[:, :k], indices[:, :k]
         return self.index.query(self.space.points(values), k)
-
-    def ranks(self, percentiles: Percentiles) -> FloatArray:
-        """The interpolated percentile of each cell of the rows, (n, d); found once."""
-        key = (id(percentiles.points), percentiles.method)
-        if key not in self._ranks:  # the percentiles are kept too, so that no others have this id
-            self._ranks[key] = (percentiles, percentiles.interpolated(self.values))
-        return self._ranks[key][1]
 
     def own_neighbours(self, k: int) -> tuple[FloatArray, IndexArray]:
         """Each reference row's k nearest others (all if there are fewer): distances, and which."""

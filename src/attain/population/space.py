@@ -21,18 +21,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from attain.core.arrays import FloatArray, IndexArray, flat, joined, starts
-from attain.core.compiled import kernels
+from attain.core.arrays import FloatArray, IndexArray, flat
+from attain.engine.crowd import Space
 from attain.population.percentiles import as_matrix
 from attain.schema import Schema
-from attain.tables import ordinary, unchanged
+from attain.tables import ordinary
 
 
 def gap(one: FloatArray, other: FloatArray, state: bool) -> FloatArray:
@@ -41,29 +40,6 @@ def gap(one: FloatArray, other: FloatArray, state: bool) -> FloatArray:
         return (one - other) ** 2
     on: FloatArray = (one != 0).astype(one.dtype) + (other != 0)
     return on * (one != other)
-
-
-class SpaceArrays(NamedTuple):
-    """What kernels read of a `MeasuringSpace` to place a row.
-
-    Attributes
-    ----------
-    stated, levels, first, states
-        The columns with indicators, how many levels each has, where its states begin, and all states.
-    scaled, mean, scale, code_starts, codes
-        The columns with an order, their moments, and their special codes, one column's after the other's.
-    """
-
-    stated: NDArray[np.int64]
-    levels: NDArray[np.int64]
-    first: NDArray[np.int64]
-    states: FloatArray
-    scaled: NDArray[np.int64]
-    mean: FloatArray
-    scale: FloatArray
-    code_starts: NDArray[np.int64]
-    codes: FloatArray
-    complete: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,46 +124,31 @@ class MeasuringSpace:
         """The column of each cell of a point; −1 for the shared coordinate."""
         return np.concatenate((self.stated, self.scaled, [-1])).astype(np.intp)
 
-    @cached_property
-    def for_kernels(self) -> SpaceArrays:
-        """What kernels read to place a row."""
-        codes = [list(self.schema.features[column].special) for column in self.scaled]
-        parts = [self.states[start:end] for start, end in pairwise(self.first)]
-        # the first states of a column without an order are its levels, and need not be looked for
-        levels = [int(np.logical_and.accumulate(part == np.arange(len(part))).sum()) for part in parts]
-        return SpaceArrays(
-            self.stated.astype(np.int64),
-            np.array(levels, dtype=np.int64),
-            self.first.astype(np.int64),
-            self.states,
-            self.scaled.astype(np.int64),
-            self.mean,
-            self.scale,
-            starts(codes),
-            joined(codes),
-            self.complete.astype(np.int64),
-        )
-
     def points(self, values: ArrayLike) -> FloatArray:
         """The points of the rows: (n, features) to (n, cells), whatever the leading dimensions."""
         matrix = as_matrix(values, len(self.schema))
-        points = np.empty((*matrix.shape[:-1], len(self.columns)))
-        if (compiled := kernels("attain.population.space_kernels")) is not None:
-            compiled.pointed(np.ascontiguousarray(flat(matrix)), self.for_kernels, flat(points))
-            return points
-        for place, column in enumerate(self.stated):
-            states, cells = self.states[self.first[place] : self.first[place + 1]], matrix[..., column]
-            order = np.argsort(states)
-            state = order[np.searchsorted(states[order], cells).clip(max=len(states) - 1)]
-            points[..., place] = np.where(unchanged(states[state], cells), state + 1, 0)
-        for place, column in enumerate(self.scaled):
-            cells = matrix[..., column]
-            centred = (cells - self.mean[place]) / self.scale[place]
-            points[..., len(self.stated) + place] = np.where(
-                ordinary(self.schema.features[column], cells), centred, 0.0
-            )
-        points[..., -1] = np.sqrt(np.isnan(matrix[..., self.complete]).sum(axis=-1))
-        return points
+        points: FloatArray = self.engine.points(np.ascontiguousarray(flat(matrix)))
+        return points.reshape(*matrix.shape[:-1], len(self.columns))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what the engine has of it, which is made again."""
+        return {name: value for name, value in vars(self).items() if name != "engine"}
+
+    @cached_property
+    def engine(self) -> Space:
+        """The space, for the engine."""
+        codes = [list(feature.special) for feature in self.schema]
+        return Space(
+            self.stated,
+            self.first.astype(np.intp),
+            self.states,
+            self.scaled,
+            self.mean,
+            self.scale,
+            self.complete,
+            np.array([code for some in codes for code in some], dtype=np.float64),
+            np.cumsum([0, *map(len, codes)]).astype(np.intp),
+        )
 
     def transform(self, values: ArrayLike) -> FloatArray:
         """The coordinates of the rows: (n, features) to (n, dimension), whatever the leading dimensions."""

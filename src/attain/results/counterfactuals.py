@@ -48,15 +48,14 @@ class Counterfactuals(Record):
         One row for each change that a law asks for: without it, and with all the others, the answer would break the
         law. `laws` are those that answers keep.
     ranges
-        With `explain(..., ranges=True)`, one row per changed feature: the interval from `low` to `high` in which it may
-        lie, the others as suggested, and the percentiles of its ends, or the other `levels` that do as well; and the
-        sides `box_low` and `box_high` of a box in which all changes may vary at once. `box_failing` is an upper bound
-        (95 %) on the share of the box that does not hold: 0 where it is proven that all of it does.
+        With `explain(..., ranges=True)`, one row per changed feature: `low` and `high`, the ends of the widest run of
+        checked values round the suggestion for which the answer holds, the others as suggested, and their percentiles;
+        or the other `levels` that do as well. `checked` is how many values were checked and hold.
     importance
         With `explain(..., importance=True)`, one row per changed feature: `gain`, the share of the score gained that is
         due to it (its Shapley value among the changes), and `per_point`, the same per percentile point moved; whether
         it is needed for the decision, only to stay typical, or by a rule or law, all other changes carried out.
-        Features that follow others have no gain of their own. Waiting is one row for all clocks, the feature `waiting`.
+        Features that follow others have no gain of their own, and clocks have no row.
     contributions
         With `explain(..., contributions=True)`, why the decision was made: for each person one row per scored input,
         immutable ones too. `contribution` is its Shapley value for the person's score, against real people who have the

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from attain.core.names import free_name
-
 if TYPE_CHECKING:
     from attain.results.record import Record
 
@@ -19,7 +17,7 @@ IMPORTANCE: Final = (
 )
 """The columns of `Counterfactuals.importance`."""
 WAITING: Final = "waiting"
-"""What texts and frames call the change of all clocks by an option that waits."""
+"""What plots and reports call the time that an option takes beyond what its changes need."""
 _WEIGHTY: Final = 0.1
 """What counts against a person has at least this share of the weight of the first."""
 CONTRIBUTIONS: Final = ("person", "feature", "label", "value", "contribution", "error", "rank", "free")
@@ -28,12 +26,12 @@ CONTRIBUTIONS: Final = ("person", "feature", "label", "value", "contribution", "
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """One entry for each changed cell of each option; clocks have one together if the option waits, else none.
+    """One entry for each changed cell of each option, but for clocks.
 
     Attributes
     ----------
     option, column
-        The position of the option among all, and of the feature, (r,). The leading clock stands for waiting.
+        The position of the option among all, and of the feature, (r,).
     gain
         The share of the score gained that is due to this change, (r,): its Shapley value. NaN for a cell that follows
         others, whose part is in their gain, and where the model fails on a record on the way.
@@ -63,14 +61,12 @@ class Importances:
 
     def _entry(self, record: Record, r: int, by_law: bool) -> dict[str, Any]:
         i, j, gain = int(self.option[r]), int(self.column[r]), float(self.gain[r])
-        schema = record.table.schema
-        feature, waiting = schema.features[j], j in schema.clocks
-        points = 100 * float(record.percentiles[2][i, list(schema.clocks) if waiting else [j]].sum())
+        feature, points = record.table.schema.features[j], 100 * float(record.percentiles[2][i, j])
         return {
             "person": record.table.labels[int(record.owners[i])],
             "option": int(record.ranks[i]),
-            "feature": free_name(WAITING, schema.names) if waiting else feature.name,
-            "label": WAITING if waiting else feature.title,
+            "feature": feature.name,
+            "label": feature.title,
             "gain": _plain(gain),
             "per_point": _plain(round(gain / points, 9)) if points > 0 else None,
             "needed_for_decision": bool(self.for_decision[r]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -60,9 +60,9 @@ def _lever(result: Record, j: int, changed: np.ndarray, groups: Collection[np.nd
     schema = result.table.schema
     if j == len(schema):
         parts = [_waits(result, changed & mask, int(mask.sum())) for mask in groups]
-        return Lever(WAITING, parts, _gain(result, schema.clocks))
+        return Lever(WAITING, parts, None)
     parts = [_moves(result, j, changed & mask, int(mask.sum())) for mask in groups]
-    return Lever(schema.features[j].title, parts, _gain(result, (j,)))
+    return Lever(schema.features[j].title, parts, _gain(result, j))
 
 
 def changed_columns(result: Record) -> np.ndarray:
@@ -86,12 +86,12 @@ def time_waited(waits: np.ndarray) -> str:
     return f"{number(waits.min())} to {months(float(waits.max()))}, median {number(float(np.median(waits)))}"
 
 
-def _gain(result: Record, columns: Sequence[int]) -> float | None:
-    """The mean score gained by the changes of a feature, or of clocks, in the best options; None if not known."""
+def _gain(result: Record, j: int) -> float | None:
+    """The mean score gained by the changes of feature `j` in the best options; None if not known."""
     found = result.importances
     if found is None:
         return None
-    gains = found.gain[np.isin(found.column, list(columns)) & result.best[found.option]]
+    gains = found.gain[(found.column == j) & result.best[found.option]]
     return float(np.nanmean(gains)) if np.isfinite(gains).any() else None
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from attain.core.drawing import LOOKS, TONES, finished, label, shown
 from attain.core.errors import AttainError, DataError
-from attain.core.frames import Frame
 from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results.importance import WAITING
@@ -81,44 +80,8 @@ class Plots:
         points.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
         return finished(ax)
 
-    def outliers(self, explainer: Any, model: Any, *, held_out: Frame | None = None, ax: Any = None) -> Any:
-        """The share of answers that are local outliers, over the number of neighbours k that decide about it.
-
-        An answer is one if its local outlier factor exceeds that of 99 % of real people of the desired class.
-
-        Parameters
-        ----------
-        explainer, model
-            Those that the result is of.
-        held_out
-            Real people of the desired class that the explainer has not seen, to be drawn beside the answers.
-        ax
-            Axes to draw in.
-        """
-        from attain.results.curves import outlier_curves
-
-        reference = explainer.reference(model, self.result.target, self.result.probability)
-        about = "local outliers among real people of the desired class; band: 95 % interval"
-        ax = ax if ax is not None else self.new_axes(6.4, 3.6)
-        drawn = outlier_curves(self.result, reference, held_out)
-        points.share_curves(ax, "How many answers are outliers", about, *drawn, {}, "k, neighbours")
-        return finished(ax)
-
-    def connectedness(self, explainer: Any, model: Any, *, held_out: Frame | None = None, ax: Any = None) -> Any:
-        """The share of answers with a real person of the desired class within ε, over ε.
-
-        Parameters as in `outliers`; without `held_out`, the real people are those of the training data, each beside the
-        others. Distances are Euclidean, with numbers in standard deviations.
-        """
-        from attain.results.curves import connected_curves
-
-        reference = explainer.reference(model, self.result.target, self.result.probability)
-        places, curves = connected_curves(self.result, reference, held_out)
-        marks = {f"ε{str(share)[1:]}": value for share, value in reference.epsilon.items() if 0 < value < places[-1]}
-        about = "with a real person of the desired class within ε; dotted: quantiles of real people"
-        ax = ax if ax is not None else self.new_axes(6.4, 3.6)
-        points.share_curves(ax, "How close answers are to real people", about, places, curves, marks, "ε, distance")
-        return finished(ax)
+    def _session(self, explainer: Any, model: Any) -> Any:
+        return explainer.session(model, target=self.result.target, probability=self.result.probability)
 
     def map(self, explainer: Any, model: Any, person: Any = None, *, ax: Any = None) -> Any:
         """Real people and decision regions in a plane, and the way from a person to each option.
@@ -141,8 +104,7 @@ class Plots:
         position = None if person is None else self._position(person)
         chosen = result.best if position is None else result.owners == position
         owners = np.unique(result.owners[chosen]) if position is None else np.array([position])
-        asked = {"target": result.target, "probability": result.probability}
-        plane = explainer.plane(model, result.table.values[owners], result.rows[chosen], **asked)
+        plane = self._session(explainer, model).plane(result.table.values[owners], result.rows[chosen])
         starts = np.searchsorted(owners, result.owners[chosen])
         routes = [
             (int(start), k, str(rank)) for k, (start, rank) in enumerate(zip(starts, result.ranks[chosen], strict=True))
@@ -256,8 +218,7 @@ class Plots:
                 entry["high_percentile"],
                 ", ".join(map(plain, entry["levels"])),
             )
-            for i, j, entry in zip(found.option, found.column, self.result.range_entries(), strict=True)
-            if j not in self.result.table.schema.clocks
+            for i, entry in zip(found.option, self.result.range_entries(), strict=True)
         }
 
 

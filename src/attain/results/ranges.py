@@ -11,7 +11,7 @@ import numpy as np
 
 RANGES: Final = (
     *("person", "option", "feature", "counterfactual", "low", "high", "low_percentile", "high_percentile", "levels"),
-    *("box_low", "box_high", "box_failing"),
+    "checked",
 )
 """The columns of `Counterfactuals.ranges`."""
 
@@ -25,19 +25,14 @@ class Ranges:
     option, column
         The position of the option among all, and of the feature, (r,).
     low, high
-        The least and the largest number, or position of an ordered level, for which the answer holds, (r,); NaN where
-        the feature has no order.
+        The ends of the widest run of checked numbers, or positions of ordered levels, for which the answer holds, (r,);
+        NaN where the feature has no order.
     low_percentile, high_percentile
         Their percentiles, from 0 to 1, (r,).
     levels
         The positions of the other levels for which it holds, for a feature without an order.
-    box_low, box_high
-        The sides of the box, (r,).
-    box_failing
-        An upper bound on the share of the box that does not hold: 0 where that is proven, (r,).
-    least, most
-        An end that lies here is none of the answer's, (r,): nothing beyond was tried, as nobody was seen there, or it
-        would take longer. NaN where there is no such end.
+    checked
+        How many values were checked and hold, the suggestion among them: from `low` to `high`, or of the levels, (r,).
     """
 
     option: np.ndarray
@@ -47,11 +42,7 @@ class Ranges:
     low_percentile: np.ndarray
     high_percentile: np.ndarray
     levels: tuple[tuple[int, ...], ...]
-    box_low: np.ndarray
-    box_high: np.ndarray
-    box_failing: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
+    checked: np.ndarray
 
     @classmethod
     def joined(cls, parts: Sequence[Ranges]) -> Ranges:

@@ -112,7 +112,7 @@ def _parts(content: Mapping[str, Any], table: Table, options: int) -> dict[str, 
     parts: dict[str, Any] = {"intervals": None, "importances": None, "attributions": None}
     if ranges is not None:
         found = Ranges(levels=tuple(map(tuple, ranges["levels"])), **_entries(ranges, options, width, "levels"))
-        for name in ("low", "high", "box_low", "box_high"):
+        for name in ("low", "high"):
             check_cells(table, found.column, getattr(found, name))
         _listed(ranges["levels"], len(found.option))
         for column, levels in zip(found.column.tolist(), found.levels, strict=True):

@@ -11,12 +11,30 @@ from typing import Any, Final
 import numpy as np
 
 from attain.core.errors import AttainError, DataError, listed
+from attain.core.text import number, plain
 from attain.results.importance import Attributions, Importances
 from attain.results.ranges import Ranges
-from attain.results.reasons import why_nothing_is_free
 from attain.results.status import Status, Typicality
+from attain.schema import Schema
 from attain.schema.laws import Law
 from attain.tables import RuleBook, Table, unchanged
+
+
+def why_nothing_is_free(schema: Schema, row: np.ndarray) -> str:
+    """Why no cell of a row (d,) may change: all that could are missing, or special codes; empty for other reasons."""
+    cells = [(feature, float(row[j])) for j, feature in enumerate(schema) if feature.searched]
+    codes = {cell: feature.special[cell] for feature, cell in cells if cell in feature.special}
+    missing = any(np.isnan(cell) for _, cell in cells)
+    held = (
+        not feature.fillable if np.isnan(cell) else cell in feature.special and cell not in feature.transitions
+        for feature, cell in cells
+    )
+    if not cells or not all(held):
+        return ""
+    shown = ", ".join(f"{number(code)}: {plain(text)}" if text else number(code) for code, text in codes.items())
+    coded = [f"recorded as a code ({shown}) rather than a number"] if codes else []
+    return f"every value that could is {' or '.join(['missing'] * missing + coded)}"
+
 
 CHANGES: Final = (
     *("person", "option", "feature", "label", "unit", "current", "counterfactual"),
@@ -187,8 +205,7 @@ class Record:
     def waits(self) -> np.ndarray:
         """Which options take longer than their changes need, so that clocks advance (m,)."""
         timing, own = self._book.timing, self.table.values[self.owners]
-        none = np.zeros(len(own), dtype=bool)
-        return none if timing is None else np.asarray(timing.waiting(self.rows, own).any(axis=1))
+        return np.zeros(len(own), dtype=bool) if timing is None else timing.waits(self.rows, own)
 
     @cached_property
     def _breaks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -206,24 +223,13 @@ class Record:
 
     @property
     def needed_by_law(self) -> np.ndarray:
-        """Which changed cells (m, d) a rule or law asks for, or follow from others, as clocks do.
-
-        The leading clock of an option that waits stands for waiting: whether a rule or law asks for that.
-        """
+        """Which changed cells (m, d) a rule or law asks for, or follow from others, as clocks do from time."""
         options, columns, needed = self._breaks
         result = np.zeros(self.rows.shape, dtype=bool)
         result[options, columns] = needed.any(axis=1)
-        follows, timing, own = np.zeros_like(result), self._book.timing, self.table.values[self.owners]
-        follows[:, [one.column for one in self._book.derivations]] = True
-        if timing is not None:
-            waits, sooner = (
-                timing.waiting(self.rows, own),
-                timing.in_step(self.rows, own, timing.needed(self.rows, own)),
-            )
-            asked = (self._book.kept(self.rows) & ~self._book.kept(sooner)).any(axis=1)
-            result[:, list(timing.clocks)] = False
-            follows[:, list(timing.clocks)] = ~waits | asked[:, None]
-        return result | (follows & ~unchanged(own, self.rows))
+        follows = [*(one.column for one in self._book.derivations), *self.table.schema.clocks]
+        result[:, follows] = ~unchanged(self.table.values[self.owners], self.rows)[:, follows]
+        return result
 
     def law_cells(self) -> list[dict[str, Any]]:
         """One dictionary for each changed cell and law that the option would break without the change."""
@@ -262,7 +268,6 @@ class Record:
     def _range(self, found: Ranges, r: int) -> dict[str, Any]:
         i, feature = int(found.option[r]), self.table.schema.features[int(found.column[r])]
         cells = {"counterfactual": self.rows[i, found.column[r]], "low": found.low[r], "high": found.high[r]}
-        cells |= {"box_low": found.box_low[r], "box_high": found.box_high[r]}
         return {
             "person": self.table.labels[int(self.owners[i])],
             "option": int(self.ranks[i]),
@@ -271,7 +276,7 @@ class Record:
             "low_percentile": _points(found.low_percentile[r]),
             "high_percentile": _points(found.high_percentile[r]),
             "levels": [str(feature.levels[level]) for level in found.levels[r]],
-            "box_failing": round(float(found.box_failing[r]), 6),
+            "checked": int(found.checked[r]),
         }
 
     def _figure(self, name: str, i: int) -> float | None:

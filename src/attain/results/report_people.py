@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from attain.core.page import Block, Cell, Data, Heading, Paragraph, TableBlock, 
 from attain.core.text import plain
 from attain.results.importance import WAITING
 from attain.results.record import Record
-from attain.results.sentences import changed_options, interval, now_and_then, option_sentences, slack_share
+from attain.results.sentences import changed_options, interval, now_and_then, option_sentences
 from attain.results.status import Status, Typicality
 from attain.results.text import how_long, points
 from attain.schema.text import described, months
@@ -111,9 +111,9 @@ def _content(result: Record) -> dict[str, Any]:
         changes = [_change(result, cell, held, gains) for cell in cells]
         if first["waits"]:
             clocks = sum(result.table.schema[cell["feature"]].clock is not None for cell in cells)
-            changes.insert(len(cells) - clocks, _wait(result, first, gains))
+            changes.insert(len(cells) - clocks, _wait(result, first))
         options.setdefault(first["position"], []).append(
-            [*outcome_words(first["level"]), sentences[i], _facts(result, cells), changes, *how_long(first)]
+            [*outcome_words(first["level"]), sentences[i], _facts(first), changes, *how_long(first)]
         )
     return {
         "features": [*(plain(feature.title) for feature in result.table.schema), WAITING],
@@ -156,54 +156,37 @@ def _change(
     ]  # fmt: skip
 
 
-def _wait(result: Record, cell: Mapping[str, Any], gains: Mapping[_Key, tuple[float | None, int]]) -> list[Any]:
-    """The change of all clocks, in the form of `_change`."""
-    key = (cell["position"], cell["option"], WAITING)
-    return [
-        len(result.table.schema),
-        "",
-        months(cell["months"]),
-        None,
-        None,
-        None,
-        None,
-        "",
-        *gains.get(key, (None, 0)),
-    ]
+def _wait(result: Record, cell: Mapping[str, Any]) -> list[Any]:
+    """How long an option waits, in the form of `_change`."""
+    return [len(result.table.schema), "", months(cell["months"]), None, None, None, None, "", None, 0]
 
 
-def _facts(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
-    """What is to be known about an option besides its changes."""
-    cell = cells[0]
+def _facts(cell: Mapping[str, Any]) -> str:
+    """What is to be known about the option of a cell besides its changes."""
     facts = [f"total shift {points(cell['total_shift'])} percentile points"] if cell["total_shift"] is not None else []
     facts += how_long(cell)
     if cell["outlier"] is not None:
         facts.append("a local outlier" if cell["outlier"] else "no outlier")
     if cell["connected"] is not None:
         facts.append("connected to real people" if cell["connected"] else "not connected to real people")
-    share = slack_share(result, cells)
-    if share is not None:
-        facts.append(f"carried out roughly, it holds in {100 * share:.0f} % of cases")
     return " · ".join(facts)
 
 
 def _held(result: Record) -> dict[_Key, _Range]:
-    """The range in which each changed feature may lie, where that was asked for; clocks are not chosen."""
+    """The range in which each changed feature may lie, where that was asked for."""
     found = result.intervals
     if found is None:
         return {}
     ranges: dict[_Key, _Range] = {}
     for r, (i, j) in enumerate(zip(found.option.tolist(), found.column.tolist(), strict=True)):
         feature = result.table.schema.features[j]
-        if feature.clock is not None:
-            continue
         key = (int(result.owners[i]), int(result.ranks[i]), feature.name)
         low, high = float(found.low[r]), float(found.high[r])
         if found.levels[r]:
             ranges[key] = (None, None, f"or {', '.join(plain(feature.levels[level]) for level in found.levels[r])}")
         elif low < high:
             ends = (_point(found.low_percentile[r]), _point(found.high_percentile[r]))
-            ranges[key] = (*ends, interval(low, high, feature, found.least[r], found.most[r]).strip() or "any value")
+            ranges[key] = (*ends, interval(low, high, feature).strip() or "any value")
     return ranges
 
 
@@ -217,11 +200,11 @@ def _gains(result: Record) -> dict[_Key, tuple[float | None, int]]:
         return {}
     positions = result.owners[result.importances.option]
     return {
-        (int(position), entry["option"], WAITING if j in result.table.schema.clocks else entry["feature"]): (
+        (int(position), entry["option"], entry["feature"]): (
             None if entry["gain"] is None else round(entry["gain"], 2) + 0.0,
             sum(2**k for k, name in enumerate(_NEEDS) if entry[name]),
         )
-        for position, j, entry in zip(positions, result.importances.column, result.importance_entries(), strict=True)
+        for position, entry in zip(positions, result.importance_entries(), strict=True)
     }
 
 

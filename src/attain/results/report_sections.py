@@ -189,16 +189,10 @@ def _measures(result: Record) -> list[_Measure]:
         ("connected answers", best("connected"), "as near to a real person who has the decision as those are usually"),
         ("local outliers", best("outlier"), "unlike the real people nearest to them; few is good"),
     ]
-    slack = result.settings.get("slack")
     means = [
         (_CHANGED, _features(result), "how many features an answer changes; waiting counts as one"),
         (_TOTAL, 100 * best("total_shift"), f"in percentile points, summed over features; {_OTHER_LEVEL}"),
         (_LARGEST, 100 * best("max_shift"), "in percentile points, of the feature that moves most"),
-        (
-            "rough executions, %",
-            100 * best("holds_within_slack"),
-            f"share that holds within ± {slack} percentile points",
-        ),
         (_MONTHS, _months(result), "how long carrying an answer out takes"),
     ]
     found = [_share(name, values, meaning) for name, values, meaning in shares if (~np.isnan(values)).any()]

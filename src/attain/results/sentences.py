@@ -101,15 +101,9 @@ def _only_typical(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[Fe
 
 
 def leeway(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Sentences on how far the changes of one option may be missed, where `ranges` or `slack` were asked for."""
-    return [*_other_values(result, cells), *_roughly(result, cells)]
+    """Which other values of each feature do as well, the others as suggested, where `ranges` were asked for.
 
-
-def _other_values(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which other values do as well: of all numbers and ordered levels at once, and of each feature without an order.
-
-    Where only one feature changes, its whole range is said; else the sides of the box. Columns that follow are not, nor
-    those whose range has the person's own value in it: the change is not needed then.
+    Columns that follow are not said, nor those whose range has the person's own value in it: the change is not needed.
     """
     found, schema, i = result.intervals, result.table.schema, _option(result, cells)
     if found is None:
@@ -119,31 +113,25 @@ def _other_values(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[st
         for r in range(*np.searchsorted(found.option, (i, i + 1)).tolist())
         if not _follows(result, schema.features[found.column[r]])
     ]
-    ends = (found.low, found.high) if len(rows) == 1 else (found.box_low, found.box_high)
     free, levels = [], []
     for r in rows:
         feature = schema.features[int(found.column[r])]
-        low, high = (float(end[r]) for end in ends)
+        low, high = float(found.low[r]), float(found.high[r])
         own = float(result.table.values[result.owners[i], found.column[r]])
         if low < high and not low <= own <= high:
-            free.append(f"any {plain(feature.title)}{interval(low, high, feature, found.least[r], found.most[r])}")
+            free.append(f"any {plain(feature.title)}{interval(low, high, feature)}")
         if found.levels[r]:
             others = joined([_quoted(feature.levels[level]) for level in found.levels[r]], " or ")
             levels.append(f"For {plain(feature.title)}, {others} will do as well.")
     if not free:
         return levels
-    failing = max(float(found.box_failing[r]) for r in rows)
-    sure = f" in at least {np.floor(100 * (1 - failing)):.0f} % of cases" if failing and len(rows) > 1 else ""
-    return [capitalised(f"{joined(free)} will do{sure}."), *levels]
+    alone = f",{' each' if len(free) > 1 else ''} with the other changes as suggested" if len(rows) > 1 else ""
+    return [f"By the values checked, {joined(free, ' or ')} will do{alone}.", *levels]
 
 
-def interval(low: float, high: float, feature: Feature, least: float = np.nan, most: float = np.nan) -> str:
-    """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it.
-
-    So is one at `least` or `most`, beyond which nothing was tried.
-    """
-    floor, ceiling = _limits(feature)
-    least, most = np.fmax(least, floor), np.fmin(most, ceiling)
+def interval(low: float, high: float, feature: Feature) -> str:
+    """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it."""
+    least, most = _limits(feature)
     if feature.levels:
         lower, upper = (_quoted(feature.levels[int(end)]) for end in (low, high))
     else:
@@ -176,22 +164,6 @@ def _inward(end: float, other: float, step: float | None, unit: bool = False) ->
     exact = Decimal(repr(end))
     rounded = exact.quantize(place, ROUND_FLOOR if end > other else ROUND_CEILING)
     return _written(exact if step is not None else rounded, is_grouped(end, unit))
-
-
-def _roughly(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    share = slack_share(result, cells)
-    if share is None:
-        return []
-    slack = result.settings.get("slack")
-    size = "" if slack is None else f" (± {number(slack)} percentile points)"
-    return [f"Carried out only roughly{size}, this still holds in {100 * share:.0f} % of cases."]
-
-
-def slack_share(result: Record, cells: Sequence[Mapping[str, Any]]) -> float | None:
-    """The share of rough executions in which an option holds; None where that was not asked for, or not measured."""
-    shares = result.option_figures.get("holds_within_slack")
-    share = np.nan if shares is None else float(shares[_option(result, cells)])
-    return None if np.isnan(share) else share
 
 
 def changed_options(result: Record, positions: Collection[int] | None = None) -> list[list[dict[str, Any]]]:
@@ -284,11 +256,6 @@ def _ordinary(value: Any, feature: Feature) -> bool:
 
 def _quoted(value: Any) -> str:
     return f"“{plain(value)}”" if isinstance(value, str) else worded(value)
-
-
-def capitalised(text: str) -> str:
-    """With a capital letter at its beginning, all others as they are."""
-    return text[:1].upper() + text[1:]
 
 
 def joined(parts: Sequence[str], last: str = " and ") -> str:

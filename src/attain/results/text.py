@@ -43,11 +43,18 @@ LEGEND: Final = (
 
 def overview(result: Record, width: int | None = None) -> str:
     """The first people as a table, then the summary, within the window."""
-    lines = [wrapped(line.lstrip(), width, line[: -len(line.lstrip())]) for line in summary(result).splitlines()]
+    said = [*further_options(result, "`result.options`"), *summary(result).splitlines()]
+    lines = [wrapped(line.lstrip(), width, line[: -len(line.lstrip())]) for line in said]
     if not len(result):
         return "\n".join(lines)
     more = [f"… and {len(result) - _SHOWN} more people"] if len(result) > _SHOWN else []
     return "\n".join([people_table(result, range(min(len(result), _SHOWN)), width), *more, "", *lines])
+
+
+def further_options(result: Record, place: str) -> list[str]:
+    """A line on the options that a table of people does not show, and where they are; none where it shows all."""
+    count = len(result.owners) - int(result.found.sum())
+    return [f"The first option of each person is shown; {count} more in {place}."] if count else []
 
 
 def summary(result: Record) -> str:
@@ -67,11 +74,10 @@ def summary_lines(
     if request.probability is not None:
         asked += f" with probability at least {number(request.probability)}"
     people = sum(statuses.values())
-    lines = [
-        f"{statuses.get(Status.FOUND, 0)} of {people} people have an answer ({asked})."
-        if people
-        else f"There are no people to answer ({asked})."
-    ]
+    found = f"{statuses.get(Status.FOUND, 0)} of {people} people have an answer"
+    if statuses.get(Status.ALREADY_DESIRED, 0) == people:
+        found = "Nobody needed an answer" if people else "There are no people to answer"
+    lines = [f"{found} ({asked})."]
     for status, count in statuses.items():
         if status is not Status.FOUND:
             lines.append(

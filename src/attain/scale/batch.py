@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _NOT_HERE: Final = ("contributions", "errors")
 """Arguments of `explain` that batches do not have: a table of its own, and what is always "status"."""
-_MANY: Final = 3_000
-"""People from which on it pays to compile kernels."""
+PEOPLE_AT_ONCE: Final = 2_000
+"""How many people a worker answers at once, and those of a file of answers."""
 _LEADING: Final = ("option", "status", "sentence", "level")
 
 
@@ -90,15 +90,6 @@ class ExplainBatch:
                 *((self._free(name), pa.float64()) for name in figures),
             ]
         )
-
-    def warm_up(self, people: int = _MANY) -> None:
-        """Looks at the model and, where so many people are worth it, loads what is compiled.
-
-        The first batch takes no longer than later ones then.
-        """
-        if self.explainer.kernels_pay and people >= _MANY:
-            self.explainer.warm_up()
-        _ = self.columns
 
     @property
     def person(self) -> str:

@@ -194,13 +194,12 @@ class Shards:
 
     def _digest(self, number: int) -> str | None:
         """The digest of the people of a slice that is answered."""
-        return self._metadata(number)[_PEOPLE].decode() if self.path(number).exists() else None
+        with reading_parquet(str(self.path(number))):
+            return self._metadata(number)[_PEOPLE].decode() if self.path(number).exists() else None
 
     def _metadata(self, number: int) -> Mapping[bytes, bytes]:
-        path = str(self.path(number))
-        with reading_parquet(path):
-            found: Mapping[bytes, bytes] = parquet_module().read_schema(path).metadata
-        return found
+        found: Mapping[bytes, bytes] = parquet_module().read_schema(str(self.path(number))).metadata
+        return found or {}
 
     def path(self, number: int) -> Path:
         """The file with the answers to the people of a slice."""
@@ -219,15 +218,19 @@ class Shards:
 
     def summary(self, number: int) -> Summary:
         """The summary of a slice."""
-        path = str(self.path(number))
-        with reading_parquet(path):
-            return Summary.read_text((parquet_module().read_schema(path).metadata or {})[_KEY])
+        with reading_parquet(str(self.path(number))):
+            return Summary.read_text(self._metadata(number)[_KEY])
 
-    def finish(self) -> Summary:
-        """Writes the summary of all slices."""
+    def total(self) -> Summary:
+        """The summary of all slices that are answered."""
         total = Summary()
         for number in sorted(self.done()):
             total.add(self.summary(number))
+        return total
+
+    def finish(self) -> Summary:
+        """Writes the summary of all slices."""
+        total = self.total()
         facts = {**asdict(total), "found": total.found, "asked": total.asked, "means": total.means}
         write_atomically(self.folder / SUMMARY, (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode())
         return total

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker as standard_tracker
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,9 +25,9 @@ from joblib.externals.loky.backend.reduction import dumps  # type: ignore[import
 from attain.core import interrupts
 from attain.core.errors import AttainError
 from attain.core.files import write_private
+from attain.core.progress import listening
 from attain.scale.batch import ExplainBatch
 from attain.scale.shards import Shards, Summary
-from attain.scale.slices import Counts, answer_slice
 
 _ATTEMPTS: Final = 3
 """How often a slice is begun if the process that answers it ends unexpectedly."""
@@ -35,31 +35,45 @@ _LOOK: Final = 0.25
 """Seconds between two looks at what processes have done."""
 _PATIENCE: Final = 0.5
 """Seconds that processes have to end by themselves."""
-_SILENT: Final = 60.0
-"""After so many seconds without an answer, a note says that the model may hang."""
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 Slices = Iterator[tuple[int, pd.DataFrame]]
 
 
-def answered(
-    slices: Slices,
-    batch: ExplainBatch,
-    shards: Shards,
-    workers: int,
-    people_in_all: int,
-    tell: Callable[[Counts], None],
-    note: Callable[[str], None],
-) -> Iterator[Summary]:
+class Counts(NamedTuple):
+    """People who are done with, those of them who needed an answer, and those who have one."""
+
+    people: int = 0
+    asked: int = 0
+    found: int = 0
+
+
+Tell = Callable[[Counts], None]
+
+
+def answered(slices: Slices, batch: ExplainBatch, shards: Shards, workers: int, tell: Tell) -> Iterator[Summary]:
     """Answers slices and writes the answers; gives a summary of each when it is written.
 
     `tell` is called with what is known about slices that have been begun. With one worker, this process does the work.
     """
     if workers > 1:
-        yield from _by_processes(slices, batch, shards, workers, people_in_all, tell, note)
+        yield from _by_processes(slices, batch, shards, workers, tell)
         return
     for number, people in slices:
-        yield answer_slice(batch, shards, number, people, tell)
+        yield _answer(batch, shards, number, people, tell)
+
+
+def _answer(batch: ExplainBatch, shards: Shards, number: int, people: pd.DataFrame, tell: Tell) -> Summary:
+    """Answers a slice and writes the answers."""
+
+    def told(done: int, asked: int, found: int) -> None:
+        tell(Counts(len(people) - asked + done, done, found))
+
+    with listening(told, max(len(people), 1)):
+        result = batch.explain(people)
+    summary = Summary.of(result)
+    shards.write(number, batch.table(result), summary, people)
+    return summary
 
 
 @dataclass(frozen=True)
@@ -72,19 +86,11 @@ class _Task:
     attempts: int = 1
 
 
-def _by_processes(
-    slices: Slices,
-    batch: ExplainBatch,
-    shards: Shards,
-    workers: int,
-    people_in_all: int,
-    tell: Callable[[Counts], None],
-    note: Callable[[str], None],
-) -> Iterator[Summary]:
-    with _sent(shards.folder, batch) as state, _board(shards.folder, 2 * workers) as (path, board):
-        start = (os.getpid(), state, str(shards.folder), path, len(board), people_in_all)
+def _by_processes(slices: Slices, batch: ExplainBatch, shards: Shards, workers: int, tell: Tell) -> Iterator[Summary]:
+    with _files(shards.folder, batch, 2 * workers) as (state, path, board):
+        start = (os.getpid(), state, str(shards.folder), path, len(board))
         pool, waiting = _pool(workers, start), dict[Future[Summary], _Task]()
-        slots, stop, silent = list(range(len(board))), None, _Silence(note)
+        slots, stop = list(range(len(board))), None
 
         def submit(task: _Task) -> None:
             board[task.slot] = 0
@@ -125,9 +131,7 @@ def _by_processes(
                     pool = _pool(workers, start)
                     for task in lost:
                         submit(_again(task))
-                now = Counts(*board.sum(axis=0).tolist())
-                silent.look(now)
-                tell(now)
+                tell(Counts(*board.sum(axis=0).tolist()))
             if stop is not None:
                 raise stop
         finally:
@@ -144,33 +148,15 @@ def _again(task: _Task) -> _Task:
     return replace(task, attempts=task.attempts + 1)
 
 
-class _Silence:
-    """Notes once when nobody has been answered for a while."""
-
-    def __init__(self, note: Callable[[str], None]) -> None:
-        self._note, self._last, self._since = note, Counts(), time.monotonic()
-
-    def look(self, now: Counts) -> None:
-        if now != self._last:
-            self._last, self._since = now, time.monotonic()
-        elif time.monotonic() - self._since > _SILENT:
-            self._since = float("inf")
-            self._note(
-                f"nobody has been answered for {_SILENT:.0f} s; if the model hangs, stop, and call again with a "
-                "smaller timeout"
-            )
-
-
 def pickled(state: Any) -> bytes:
     """What workers are sent, functions and classes of a script included."""
     try:
-        content = bytes(dumps(state))
+        return bytes(dumps(state))
     except Exception as error:
         raise AttainError(
             f"the explainer or the model cannot be sent to other processes ({type(error).__name__}: {error}); use one "
             "worker"
         ) from None
-    return content
 
 
 def _pool(workers: int, start: tuple[Any, ...]) -> Any:
@@ -190,32 +176,25 @@ def _end(pool: Any) -> None:
 
 
 @contextmanager
-def _sent(folder: Path, batch: ExplainBatch) -> Iterator[str]:
-    """A file with what workers hold: it may be large, and starting a worker would wait until this was read."""
-    path = folder / ".state.part"
-    write_private(path, pickled(batch))
-    try:
-        yield str(path)
-    finally:
-        path.unlink(missing_ok=True)
+def _files(folder: Path, batch: ExplainBatch, slots: int) -> Iterator[tuple[str, str, np.ndarray]]:
+    """A file with what workers hold, and an array in a file, (slots, 3), in which each counts what it has done.
 
-
-@contextmanager
-def _board(folder: Path, slots: int) -> Iterator[tuple[str, np.ndarray]]:
-    """An array in a file, (slots, 3), in which each process counts what it has done."""
-    path = folder / ".progress.part"
-    board = np.memmap(path, np.int64, "w+", shape=(slots, 3))
+    What they hold may be large, and starting a worker would wait until this was read.
+    """
+    state, progress = folder / ".state.part", folder / ".progress.part"
     try:
-        yield str(path), board
+        write_private(state, pickled(batch))
+        yield str(state), str(progress), np.memmap(progress, np.int64, "w+", shape=(slots, 3))
     finally:
-        path.unlink(missing_ok=True)
+        state.unlink(missing_ok=True)
+        progress.unlink(missing_ok=True)
 
 
 _state: tuple[ExplainBatch, Shards, np.ndarray]
 """What a worker holds."""
 
 
-def _start(parent: int, state: str, folder: str, board: str, slots: int, people: int) -> None:
+def _start(parent: int, state: str, folder: str, board: str, slots: int) -> None:
     """Readies a worker."""
     global _state
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -224,7 +203,6 @@ def _start(parent: int, state: str, folder: str, board: str, slots: int, people:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     batch: ExplainBatch = pickle.loads(Path(state).read_bytes())
     _state = batch, Shards(folder), np.memmap(board, np.int64, "r+", shape=(slots, 3))
-    batch.warm_up(people)
 
 
 def _end_with(parent: int) -> None:
@@ -240,4 +218,4 @@ def _work(slot: int, number: int, people: pd.DataFrame) -> Summary:
     def tell(counts: Counts) -> None:
         board[slot] = counts
 
-    return answer_slice(batch, shards, number, people, tell)
+    return _answer(batch, shards, number, people, tell)

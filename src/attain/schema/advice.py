@@ -3,10 +3,10 @@
     for item in schema.advise(train):
         print(item)
 
-Columns that people do not choose, columns about the past, clocks, scores that others compute and columns that should go
-one way only, or slowly, are recognised by the words of their names, in English and German; identifiers, codes, other
-units, unknown levels, orders, steps and doubled columns by what they hold. An item is open until the schema decides it:
-a column that is immutable, or may only increase, needs no advice.
+Columns that people do not choose, columns about the past, clocks and scores that others compute are recognised by the
+words of their names, in English and German; identifiers, codes, unknown levels, orders, steps and doubled columns by
+what they hold. An item is open until the schema decides it: a column that is immutable, or may only increase, needs no
+advice.
 """
 
 from __future__ import annotations
@@ -19,38 +19,22 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from attain.core.checks import check_choice
-from attain.core.errors import DataError, listed
-from attain.core.frames import Frame, open_frame
+from attain.core.frames import Frame
 from attain.core.text import number
 from attain.schema.feature import Feature
-from attain.schema.paces import FIXED, is_count, pace_of, rounded, years_pass
-from attain.schema.reading import read_columns
-from attain.schema.scales import other_scale
+from attain.schema.reading import read_frame
 from attain.schema.schema import Schema
 from attain.schema.vocabulary import (
-    direction_of,
     in_order,
+    is_an_age,
     means_unknown,
     names_an_identifier,
     topic_of,
     units_a_month,
-    years_of,
 )
 
 Topic: TypeAlias = Literal[
-    "choice",
-    "clock",
-    "past",
-    "score",
-    "direction",
-    "pace",
-    "identifier",
-    "code",
-    "units",
-    "unknown",
-    "order",
-    "step",
-    "double",
+    "choice", "clock", "past", "score", "identifier", "code", "unknown", "order", "step", "double"
 ]
 
 TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
@@ -64,25 +48,10 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
     ),
     "past": ("it is about the past: ever, past due, history, delinquencies, convictions", "`immutable = true`"),
     "score": ("others compute it: credit score, risk estimate, rating", "`immutable = true`"),
-    "direction": (
-        "nobody should be told to earn, save or learn less, or to owe more: income, education, debt, utilisation",
-        '`direction = "increase"` or `"decrease"`',
-    ),
-    "pace": (
-        "it takes months to change: counts of trades, accounts, loans or inquiries, what is owed, income, education",
-        "`pace = 0.3`: as fast as the fastest 5 % of people gained what is counted; two years for what is owed, for a "
-        "level of education, or for a quarter more of a small income; `immutable = true` where one more takes longer "
-        "than that, or would set back a clock, months since the last one",
-    ),
     "identifier": ("integers that differ in every row, by no accident", "`immutable = true`, or leave the column out"),
     "code": (
         "a number such as 98, 999 or −1 that several rows have, beyond a gap as wide as the range of all others",
         "`special = […]`",
-    ),
-    "units": (
-        "numbers that are on another scale where another column is missing or has a code: their medians differ by a "
-        "factor of 30 or more",
-        '`immutable_if = "income is missing"`',
     ),
     "unknown": ("a level such as `?`, `unknown`, `n/a` or `no account`", '`avoid = ["?"]`, or empty cells'),
     "order": (
@@ -95,12 +64,12 @@ TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
 """What advice is about: when it is given, and what decides it."""
 
 PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {
-    "lending": ("choice", "clock", "past", "score", "direction", "pace", "identifier", "code", "units", "unknown")
+    "lending": ("choice", "clock", "past", "score", "identifier", "code", "unknown")
 }
 """The topics of the advice that each preset of `Schema.infer` follows."""
 
 MAX_MONTHS: Final[Mapping[str, int]] = {"lending": 24}
-"""The longest that answers take by each preset, where columns are clocks or have a pace."""
+"""The longest that answers take by each preset, where columns are clocks."""
 
 _FEWEST: Final = 30
 """The number of rows above which values that all differ say something."""
@@ -160,27 +129,22 @@ class Advice:
 
 def advise(schema: Schema, frame: Frame, *, decided: bool = False) -> tuple[Advice, ...]:
     """What is to be decided about the columns of a frame, in the schema's order; with `decided`, what has been too."""
-    native, library, columns = open_frame(frame, "frame", schema.names)
-    absent = [name for name in schema.names if name not in columns]
-    if absent:
-        raise DataError(f"frame lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}")
-    values = read_columns(library.read(native), schema.features, library.labels(native), library)
+    values = read_frame(frame, schema.features)
     twins = _twins(schema)
     items = [item for j, name in enumerate(schema.names) for item in _items(schema, values, j, twins.get(name))]
-    timed = (
-        schema.clocks
-        or schema.paced
-        or any(not item.decided and {"pace", "clock"} & item.changes.keys() for item in items)
-    )
-    items = [_aged(item, schema, values) for item in items] if timed else items
+    if schema.clocks or schema.paced or any(not item.decided and "clock" in item.changes for item in items):
+        items = [_aged(item, schema, values) for item in items]
     return tuple(item for item in items if decided or not item.decided)
 
 
 def _aged(item: Advice, schema: Schema, values: np.ndarray) -> Advice:
     """Advice about an age where answers take months: nobody is asked to change it, but it advances."""
-    j = schema.position(item.column)
-    rate = years_pass(schema.features[j], values[:, j]) if item.about == "choice" else None
-    if rate is None:
+    feature, cells = schema[item.column], values[:, schema.position(item.column)]
+    if item.about != "choice" or not (feature.numeric and is_an_age(feature.name)):
+        return item
+    in_years = not np.isnan(cells).all() and 18 < np.nanmedian(cells) < 100
+    rate = units_a_month(feature.name, feature.unit) or (1 / 12 if in_years else None)
+    if rate is None or feature.transitions or feature.fillable:
         return item
     reason = f"{item.reason} But it advances while others change, and an answer should hold at the age then."
     return replace(item, reason=reason, changes={**item.changes, "clock": _plain(round(rate, 4))})
@@ -199,7 +163,7 @@ def followed(schema: Schema, frame: Frame, preset: str) -> Schema:
         if item.about in PRESETS[preset]:
             # a number that identifies people is no clock, whatever its name says
             schema = schema.change(item.column, **{"clock": None} if item.about == "identifier" else {}, **item.changes)
-    return schema.with_max_months(MAX_MONTHS.get(preset)) if schema.clocks or schema.paced else schema
+    return schema.with_max_months(MAX_MONTHS[preset]) if schema.clocks else schema
 
 
 def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iterator[Advice]:
@@ -209,20 +173,10 @@ def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iter
     scale = None if other is None or not other.numeric else values[:, schema.position(other.name)]
     restricted, order = _restricted(feature), _order(feature, cells, scale)
     named = topic_of(feature.name)
-    units = other_scale(schema, values, j) if feature.numeric else None
     if named is not None:
         about, reason = named
         changes = _clock(feature, order) if about == "clock" else {"immutable": True}
         yield Advice(feature.name, about, reason, changes, decided=restricted)
-    else:
-        pace = pace_of(schema, values if units is None else values[~units.rows], j)
-        way = direction_of(feature.name, is_count(feature, cells))
-        if way is not None and (feature.ordered or order) and (pace is None or pace.changes != FIXED):
-            # an order is advised below, too, but the line of an item must do by itself
-            yield Advice(feature.name, "direction", way[1], {**order, "direction": way[0]}, decided=restricted)
-        if pace is not None and (feature.ordered or order):
-            decided = not feature.searched or feature.pace is not None or feature.range != (None, None)
-            yield Advice(feature.name, "pace", pace.reason, {**order, **pace.changes}, decided=decided)
     if order and (named is None or named[0] != "clock"):
         yield Advice(
             feature.name,
@@ -232,9 +186,6 @@ def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iter
             decided=restricted or feature.kind == "ordinal",
         )
     yield from _numeric_items(feature, present) if feature.numeric else _unknown(feature, present)
-    if units is not None:
-        decided = feature.immutable_if is not None or not feature.searched
-        yield Advice(feature.name, "units", units.reason, {"immutable_if": units.condition}, decided=decided)
     if other is not None and schema.position(other.name) < j:
         reason = f"It says the same as {other.name}: leave one of the two out, if the model can do without it."
         yield Advice(feature.name, "double", reason, decided=not (feature.searched and other.searched))
@@ -245,12 +196,7 @@ def _clock(feature: Feature, order: Mapping[str, Any]) -> dict[str, Any]:
     rate = units_a_month(feature.name, feature.unit)
     if feature.numeric and rate is not None and not (feature.transitions or feature.fillable):
         return {"clock": _plain(round(rate, 4))}
-    if not (feature.ordered or order):
-        return {"immutable": True}
-    levels = [str(level) for level in order.get("levels", feature.levels)]
-    years = years_of(levels)
-    pace = {} if not years else {"pace": rounded((len(levels) - 1) / (12 * years))}
-    return {**order, "direction": "increase", **pace}
+    return {**order, "direction": "increase"} if feature.ordered or order else {"immutable": True}
 
 
 def _twins(schema: Schema) -> dict[str, str]:

@@ -31,7 +31,7 @@ class Constraints:
     cost
         `{"housing": 3.0}`: weights that replace the schema's.
     max_changes
-        The largest number of features an answer may change; waiting, for the clocks of the schema, counts as one.
+        The largest number of features an answer may change; waiting is none.
     max_months
         The longest that an answer may take, by the clocks and paces of the schema.
     people

@@ -83,8 +83,8 @@ class Feature:
     derived
         An expression over other columns, `"debt / income"`: recomputed when one of them changes, not searched.
     likelihood
-        The density that models the column, if its kind offers several (`"negative_binomial"` for a count, `"beta"` for
-        an interval); None is the kind's default.
+        The density that models the column, if it is not the default of its kind (`"poisson"` for a count,
+        `"lognormal"` for a count or an interval).
     label, unit, description
         For display.
     """
@@ -239,6 +239,10 @@ def _whole_months(rate: float) -> float:
     return 1 / months if abs(rate * months - 1) <= _ABOUT else rate
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _check(feature: Feature) -> None:
     """Rejects a feature that contradicts itself."""
     for complaint in _complaints(feature):
@@ -252,11 +256,12 @@ def _complaints(feature: Feature) -> Iterator[str]:
         yield f"kind must be one of {', '.join(KINDS)}, got {feature.kind!r}"
     if feature.direction not in DIRECTIONS:
         yield f"direction must be one of {', '.join(DIRECTIONS)}, got {feature.direction!r}"
-    if not isinstance(feature.cost, numbers.Real) or not 0 <= float(feature.cost) < math.inf:
+    if not _is_number(feature.cost) or feature.cost < 0:
         yield f"cost must be a finite number ≥ 0, got {feature.cost!r}"
-    step = 1.0 if feature.step is None else feature.step
-    if not isinstance(step, numbers.Real) or not 0 < float(step) < math.inf:
-        yield f"step must be a finite number > 0, got {feature.step!r}"
+    for name, unit in (("step", ""), ("pace", " of units a month"), ("clock", " of units a month")):
+        given = getattr(feature, name)
+        if given is not None and not (_is_number(given) and given > 0):
+            yield f"{name} must be a finite number > 0{unit}, got {given!r}"
     for name in ("immutable", "fillable"):
         if not isinstance(getattr(feature, name), bool | np.bool_):
             yield f"{name} must be True or False, got {getattr(feature, name)!r}"
@@ -278,12 +283,6 @@ def _complaints(feature: Feature) -> Iterator[str]:
 
 
 def _time_complaints(feature: Feature) -> Iterator[str]:
-    for name in ("pace", "clock"):
-        rate = getattr(feature, name)
-        if rate is not None and (
-            not isinstance(rate, numbers.Real) or isinstance(rate, bool) or not 0 < float(rate) < math.inf
-        ):
-            yield f"{name} must be a finite number > 0 of units a month, got {rate!r}"
     if feature.pace is not None and feature.derived is not None:
         yield "a derived column has no pace; set the pace of the columns it is computed from"
     if feature.clock is None:

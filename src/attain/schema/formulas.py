@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -147,41 +147,39 @@ class Not:
 
 
 @dataclass(frozen=True)
-class All:
-    """Parts joined by `and`."""
+class _Joined:
+    """Parts joined by a word."""
 
     parts: tuple[Formula, ...]
+    word: ClassVar[str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return _names(self.parts)
+
+    @property
+    def text(self) -> str:
+        return f" {self.word} ".join(map(_within, self.parts))
+
+
+class All(_Joined):
+    """Parts joined by `and`."""
+
+    word = "and"
 
     def judge(self, view: View) -> Verdict:
         true, false = zip(*(part.judge(view) for part in self.parts), strict=True)
         return np.logical_and.reduce(true), np.logical_or.reduce(false)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return _names(self.parts)
 
-    @property
-    def text(self) -> str:
-        return " and ".join(map(_within, self.parts))
-
-
-@dataclass(frozen=True)
-class Any:
+class Any(_Joined):
     """Parts joined by `or`."""
 
-    parts: tuple[Formula, ...]
+    word = "or"
 
     def judge(self, view: View) -> Verdict:
         true, false = zip(*(part.judge(view) for part in self.parts), strict=True)
         return np.logical_or.reduce(true), np.logical_and.reduce(false)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return _names(self.parts)
-
-    @property
-    def text(self) -> str:
-        return " or ".join(map(_within, self.parts))
 
 
 @dataclass(frozen=True)

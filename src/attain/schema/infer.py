@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import decimal
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -97,9 +97,8 @@ def _feature(series: nw.Series[Any], name: str, kind: Kind | None, immutable: bo
         present = present.filter(~present.is_nan())
     if len(present) == 0:
         raise _no_value(name)
-    if dtype.is_numeric():
-        values = library.floats(present)
-    else:
+    values = library.floats(present)
+    if values is None:
         items = [as_python(item) for item in present.to_list() if not is_missing(item)]
         if not items:
             raise _no_value(name)
@@ -167,12 +166,7 @@ def _ordered_levels(items: list[Any], declared: tuple[list[Any], bool] | None) -
     seen = dict.fromkeys(items)
     if declared is not None:
         return tuple(level for level in map(as_python, declared[0]) if level in seen)
-    groups: list[Callable[[Any], bool]] = [
-        lambda item: isinstance(item, bool),
-        lambda item: isinstance(item, int | float) and not isinstance(item, bool),
-        lambda item: isinstance(item, str),
-    ]
-    return tuple(level for group in groups for level in sorted(filter(group, seen)))
+    return tuple(sorted(seen, key=lambda item: (isinstance(item, str), not isinstance(item, bool), item)))
 
 
 def _of_numbers(values: np.ndarray, name: str, kind: Kind | None, immutable: bool) -> Feature:

@@ -32,12 +32,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
-from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from attain.core.arrays import as_python
 from attain.core.errors import SchemaError, did_you_mean, listed
 from attain.schema.expressions import FUNCTIONS, OF_SEVERAL, Expression, Lookup, Step
-from attain.schema.feature import Level
+from attain.schema.feature import Feature, Level
 from attain.schema.formulas import All, Among, Any, Comparison, Formula, Implication, Missing, Not
 
 CONSTRUCTS: Final[tuple[tuple[str, str, str], ...]] = (
@@ -87,10 +87,8 @@ _OPERATORS: Final = {
 _BRACKETS: Final = {"(": ")", "[": "]", "{": "}"}
 _PRECEDENCE: Final = {"+": 1, "-": 1, "*": 2, "/": 2}
 _ADVICE: Final = {
-    "&": "write `and`",
-    "&&": "write `and`",
-    "|": "write `or`",
-    "||": "write `or`",
+    **dict.fromkeys(("&", "&&"), "write `and`"),
+    **dict.fromkeys(("|", "||"), "write `or`"),
     "!": "write `not`, or `≠` to compare",
     "~": "write `not`",
     "=>": "did you mean `>=`, or `if … then …`?",
@@ -99,15 +97,13 @@ _ADVICE: Final = {
     "^": "write `**` for a power",
     "//": "write `floor(a / b)`",
     "%": "there is no remainder; write `a - b * floor(a / b)`",
-    "×": "write `*`",
-    "·": "write `*`",
+    **dict.fromkeys(("×", "·"), "write `*`"),
     "÷": "write `/`",
     "−": "write `-`",
     "between": "write a range as `18 <= age <= 65`",
     "else": "write a second rule for the other case, with `not` before its condition",
     "then": "`then` needs an `if` before its condition",
-    "'": "a quote is not closed",
-    '"': "a quote is not closed",
+    **dict.fromkeys("'\"", "a quote is not closed"),
     "`": "a backtick is not closed, or there is no name in it",
     "[": "only `in` takes a list, as in `score in [1, 2]`",
     "{": "only `table` takes braces, as in `table(job, {clerk: 1000, manager: 2000})`",
@@ -144,22 +140,12 @@ def quoted_level(level: Level) -> str:
     return level if plain else '"' + level.replace('"', '""') + '"'
 
 
-class Column(Protocol):
-    """What a rule needs to know about a column: its levels (none for a number), and whether they are ordered."""
-
-    @property
-    def levels(self) -> tuple[Level, ...]: ...
-
-    @property
-    def ordered(self) -> bool: ...
-
-
-def parse_rule(text: str, columns: Mapping[str, Column]) -> Formula:
+def parse_rule(text: str, columns: Mapping[str, Feature]) -> Formula:
     """The formula that `text` describes, or a `SchemaError` that says what cannot be parsed, where, and why."""
     return _Parser(text, columns, "rule").rule()
 
 
-def parse_expression(text: str, columns: Mapping[str, Column] | None = None) -> Expression:
+def parse_expression(text: str, columns: Mapping[str, Feature] | None = None) -> Expression:
     """The expression that `text` describes; without `columns`, its names may be any."""
     return _Parser(text, columns, "expression").expression()
 
@@ -232,7 +218,7 @@ class _LevelIndex:
 class _Parser:
     """Recursive descent over the tokens of one text."""
 
-    def __init__(self, text: str, columns: Mapping[str, Column] | None, kind: str) -> None:
+    def __init__(self, text: str, columns: Mapping[str, Feature] | None, kind: str) -> None:
         self._text, self._kind = text, kind
         self._columns, self._any_name = columns or {}, columns is None
         self._tokens = _tokens(text)

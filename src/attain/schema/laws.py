@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.checks import check_number
-from attain.core.errors import DataError, listed
-from attain.core.frames import Frame, open_frame
+from attain.core.frames import Frame
 from attain.schema.feature import Feature
 from attain.schema.finding.search import search
 from attain.schema.finding.statements import Relation, Statement, Table
@@ -27,9 +26,8 @@ from attain.schema.finding.statistics import LARGEST_RATE, rate, shuffled
 from attain.schema.formulas import Formula, Implication, View
 from attain.schema.language import parse_rule
 from attain.schema.law import Law
-from attain.schema.law_sentence import law_sentence
-from attain.schema.law_text import law_text
-from attain.schema.reading import read_columns
+from attain.schema.law_text import law_sentence, law_text
+from attain.schema.reading import read_frame
 
 if TYPE_CHECKING:
     from attain.schema.schema import Schema
@@ -64,25 +62,20 @@ def find(frame: Frame, schema: Schema | None = None, *, exceptions: float = KEPT
     from attain.schema.infer import infer
 
     schema = infer(frame, laws=False) if schema is None else schema
-    native, library, columns = open_frame(frame, "frame", schema.names)
-    if absent := [name for name in schema.names if name not in columns]:
-        raise DataError(f"frame lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}")
-    values = read_columns(library.read(native), schema.features, library.labels(native), library)
-    return find_laws(schema.features, values, exceptions=exceptions)
+    return find_laws(schema.features, read_frame(frame, schema.features), exceptions=exceptions)
 
 
 def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: float = 0.001) -> tuple[Law, ...]:
     """The laws that hold in a matrix (n, d) of these features, the strongest first.
 
-    Kinds: orders (`a <= b`), equalities, sums, products and quotients of numbers; tables, where a level or one of few
-    numbers fixes another column; pairs and triples of states that exclude each other; ranges of a number given a state.
-    A law may be broken by a share of `exceptions` of the rows, and the 95 % upper bound of the share of new rows that
-    break it is at most 1 %, so it rests on 299 rows at least. On columns that are independent of each other, any law at
-    all is found with probability 1 % at most.
+    Kinds: orders (`a <= b`) and equalities of numbers; tables, where a level or one of few numbers fixes another
+    column; pairs of states that exclude each other; ranges of a number given a state. A law may be broken by a share of
+    `exceptions` of the rows, and the 95 % upper bound of the share of new rows that break it is at most 1 %, so it
+    rests on 299 rows at least. On columns that are independent of each other, any law at all is found with probability
+    1 % at most.
 
     The result does not depend on the order of the rows. Limits: 200,000 rows are looked at, chosen by a hash; 64 levels
-    of a column are states; triples are looked for among the 96 most frequent levels; sums, products and quotients among
-    120 numbers; tables have at most 1,000 entries.
+    of a column are states; tables have at most 1,000 entries.
     """
     check_number("exceptions", exceptions, least=0.0, below=LARGEST_RATE)
     named = {feature.name: feature for feature in features}
@@ -118,12 +111,10 @@ def with_evidence(laws: Sequence[Law], features: Sequence[Feature], values: np.n
 
 
 def _restates(statement: Statement, features: Sequence[Feature]) -> bool:
-    """Whether it is an equation about a derived column, which the schema's own expression says exactly."""
-    if isinstance(statement, Relation):
-        columns = statement.columns if statement.sign == "=" else frozenset()
-    else:
-        columns = frozenset({statement.a, statement.b}) if isinstance(statement, Table) else frozenset()
-    return any(features[j].derived is not None for j in columns)
+    """Whether it says what a derived column equals, which the schema's own expression does exactly."""
+    if not isinstance(statement, Relation | Table) or (isinstance(statement, Relation) and statement.sign == "<="):
+        return False
+    return any(features[j].derived is not None for j in (statement.a, statement.b))
 
 
 def _counts(formula: Formula, view: View) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from attain.core.errors import DataError, listed
-from attain.core.frames import Library, is_missing
+from attain.core.frames import Frame, Library, is_missing, open_frame
 from attain.schema.feature import Feature
 
 _LARGEST = 1e150
@@ -60,9 +60,13 @@ def read_columns(
     return values
 
 
-def ordinary_numbers(feature: Feature, cells: np.ndarray) -> np.ndarray:
-    """The cells of a column of the matrix (n,), NaN for special codes."""
-    return np.where(np.isin(cells, list(feature.special)), math.nan, cells)
+def read_frame(frame: Frame, features: Sequence[Feature]) -> np.ndarray:
+    """The columns of these features in a frame of any library as a matrix (n, d), in the features' order."""
+    names = [feature.name for feature in features]
+    native, library, columns = open_frame(frame, "frame", names)
+    if absent := [name for name in names if name not in columns]:
+        raise DataError(f"frame lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}")
+    return read_columns(library.read(native), features, library.labels(native), library)
 
 
 class Rows(NamedTuple):
@@ -129,7 +133,18 @@ def _read_column(series: nw.Series[Any], feature: Feature, library: Library) -> 
 
 
 def _numbers(series: nw.Series[Any], feature: Feature, library: Library) -> Column:
-    dtype = series.dtype
+    refused: dict[int, Refused] = {}
+    values = library.floats(series)
+    if values is None:
+        _check_dtype(series.dtype, feature)
+        values, refused = _numbers_one_by_one(series, feature)
+    refused |= _refused_numbers(values, feature)
+    values[list(refused)] = math.nan
+    return values, refused
+
+
+def _check_dtype(dtype: Any, feature: Feature) -> None:
+    """Refuses columns of dates, booleans and categories where numbers are expected."""
     if dtype.is_temporal():
         raise DataError(
             f"column {feature.name!r} holds {str(dtype).lower()} values; convert them to numbers first, such as days "
@@ -145,10 +160,6 @@ def _numbers(series: nw.Series[Any], feature: Feature, library: Library) -> Colu
             f"column {feature.name!r} has a categorical dtype, but the schema says {feature.kind}; make it "
             "kind='ordinal' or 'categorical', or convert the column to numbers"
         )
-    values, refused = (library.floats(series), {}) if dtype.is_numeric() else _numbers_one_by_one(series, feature)
-    refused |= _refused_numbers(values, feature)
-    values[list(refused)] = math.nan
-    return values, refused
 
 
 def _numbers_one_by_one(series: nw.Series[Any], feature: Feature) -> Column:
@@ -197,11 +208,6 @@ def _refused_numbers(values: np.ndarray, feature: Feature) -> dict[int, Refused]
 
 
 def _codes(series: nw.Series[Any], feature: Feature) -> Column:
-    if series.dtype.is_temporal():
-        raise DataError(
-            f"column {feature.name!r} holds {str(series.dtype).lower()} values, but the schema says {feature.kind}; "
-            "convert them to strings or numbers first"
-        )
     positions: dict[Any, float] = {level: float(k) for k, level in enumerate(feature.levels)}
     values = np.full(len(series), math.nan)
     refused = {}
@@ -214,6 +220,11 @@ def _codes(series: nw.Series[Any], feature: Feature) -> Column:
             values[i] = code
         elif not is_missing(value):
             refused[i] = Refused(value, _level_remedy(feature, value))
+    if np.isnan(values).any() and series.dtype.is_temporal():
+        raise DataError(
+            f"column {feature.name!r} holds {str(series.dtype).lower()} values, but the schema says {feature.kind}; "
+            "convert them to strings or numbers first"
+        )
     return values, refused
 
 

@@ -6,6 +6,7 @@ save it (`schema.to_toml("schema.toml")`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -138,8 +139,7 @@ class Schema:
     def to_toml(self, path: str | PathLike[str] | None = None, advice: Iterable[Advice] = ()) -> str:
         """The schema as TOML text to read and edit; `Schema.from_toml` restores an equal schema.
 
-        With a `path` the text is also written there. A schema that is already there keeps its comments, except those of
-        features that are no longer in the schema. Each item of `advice` becomes a comment on its feature.
+        With a `path` the text is also written there. Each item of `advice` becomes a comment on its feature.
         """
         from attain.schema.toml import write
 
@@ -207,6 +207,53 @@ class Schema:
     def free_columns(self) -> np.ndarray:
         """The positions of the free features."""
         return np.array([j for j, feature in enumerate(self.features) if feature.searched], dtype=np.intp)
+
+    @cached_property
+    def searched(self) -> np.ndarray:
+        """Which features are free, (d,)."""
+        return np.array([feature.searched for feature in self.features], dtype=bool)
+
+    @cached_property
+    def fillable(self) -> np.ndarray:
+        """Which features may be filled where they are missing, (d,)."""
+        return np.array([feature.fillable for feature in self.features], dtype=bool)
+
+    @cached_property
+    def given_numbers(self) -> np.ndarray:
+        """Which features are numbers that are not derived from others, (d,)."""
+        return np.array([feature.numeric and feature.derived is None for feature in self.features], dtype=bool)
+
+    @cached_property
+    def costs(self) -> np.ndarray:
+        """What a change of each feature weighs, (d,)."""
+        return np.array([feature.cost for feature in self.features], dtype=np.float64)
+
+    @cached_property
+    def suggested(self) -> np.ndarray:
+        """The smallest and the largest cell of each feature that is suggested to anybody, (2, d)."""
+        return np.array([feature.suggested for feature in self.features], dtype=np.float64).reshape(-1, 2).T
+
+    @cached_property
+    def reaches(self) -> tuple[np.ndarray, np.ndarray]:
+        """How far a cell of each feature may go down (≤ 0) and up, by its direction and range, (d,) each."""
+        down = [0.0 if f.direction == "increase" else f.range[0] for f in self.features]
+        up = [0.0 if f.direction == "decrease" else f.range[1] for f in self.features]
+        ends = ((down, -math.inf), (up, math.inf))
+        least, most = (np.array([end if far is None else far for far in given], float) for given, end in ends)
+        return least, most
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The special codes of each feature, (d, S), filled up with NaN; S is 0 where there are none."""
+        most = max((len(feature.special) for feature in self.features), default=0)
+        return np.array([[*f.special, *[math.nan] * (most - len(f.special))] for f in self.features], dtype=np.float64)
+
+    @cached_property
+    def grids(self) -> tuple[tuple[float | None, np.ndarray], ...]:
+        """The steps of numbers, None for six significant digits, each with the positions of its features."""
+        steps = dict.fromkeys(feature.step for feature in self.features if feature.numeric)
+        every = [(j, feature) for j, feature in enumerate(self.features) if feature.numeric]
+        return tuple((step, np.array([j for j, f in every if f.step == step], dtype=np.intp)) for step in steps)
 
     @cached_property
     def clocks(self) -> tuple[int, ...]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
-from tomlkit.items import AoT, Array, Item, Table, Trivia, Whitespace
 
 from attain.core.errors import FileError, SchemaError, did_you_mean, listed
 from attain.core.files import write_atomically
@@ -33,96 +29,34 @@ _DEFAULTS = {item.name: item.default for item in fields(Feature)}
 _TOP = ("format", "max_months", "rules", "laws", "feature")
 _INNER_QUOTES = re.compile(r'"[^"]*"[^\s,\]}=#"]')
 """A text in double quotes that goes on behind them."""
-_SECTION = re.compile(r"^((?:[ \t]*#.*\n)*)[ \t]*\[\[[ \t]*feature[ \t]*\]\]", re.MULTILINE)
-"""The header of a feature, with the comment lines directly above it."""
-_TOKEN = re.compile(r'''"""(?:\\.|[^\\])*?"""|\'{3}.*?\'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|\n''', re.DOTALL)
-"""In the text of an array of strings: a string, a comment or the end of a line."""
-_EVIDENCE = re.compile(r"holds for [^;]*; by chance [^;]*; at most [^;]* % of new people do")
 
 
 def write(schema: Schema, path: str | os.PathLike[str] | None = None, advice: Iterable[Advice] = ()) -> str:
-    """The schema as TOML text without defaults; written to `path`, if given, where the comments of a schema stay.
+    """The schema as TOML text without defaults; written to `path`, if given.
 
     Each item of advice becomes a comment on its feature.
     """
-    head, sections = ("", {}) if path is None else _existing(Path(path))
+    parts = [f'format = "{FORMAT}"' + ("" if schema.max_months is None else f"\nmax_months = {schema.max_months}")]
+    lists = [_strings("rules", [(rule, "") for rule in schema.rules])] if schema.rules else []
+    if schema.laws is not None:
+        lists.append(_strings("laws", [(law.text, law.evidence) for law in schema.laws]))
+    parts += ["\n".join(lists)] if lists else []
     comments: dict[str, list[str]] = {}
     for item in advice:
         comments.setdefault(item.column, []).append(_comment(item))
-    parts = [
-        _head(schema, head),
-        *(_section(feature, sections.get(feature.name), comments.get(feature.name, ())) for feature in schema),
-    ]
+    for feature in schema:
+        lines = [property_line(name, value, "\n    ") for name, value in stated_properties(feature).items()]
+        parts.append("\n".join(["[[feature]]", *lines, *comments.get(feature.name, ())]))
     text = "\n\n".join(parts) + "\n"
     if path is not None:
         write_atomically(path, text.encode())
     return text
 
 
-def _existing(path: Path) -> tuple[str, dict[str, str]]:
-    """The text before the first feature of a schema file, and the text of each feature by its name."""
-    if not path.is_file():
-        return "", {}
-    try:
-        text = path.read_text(encoding="utf-8")
-        read(text)
-        starts = [match.start() for match in _SECTION.finditer(text)]
-        parts = [text[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
-        return text[: starts[0]], {_entries(part)[0]["name"]: part for part in parts}
-    except (SchemaError, UnicodeDecodeError, IndexError) as error:
-        raise FileError(f"{str(path)!r} exists and is not a schema that can be updated ({error}); delete it") from None
-
-
-def _head(schema: Schema, text: str) -> str:
-    document = tomlkit.parse(text or f'format = "{FORMAT}"\n')
-    if schema.max_months is None:
-        document.pop("max_months", None)
-    elif document.get("max_months") != schema.max_months:
-        document["max_months"] = schema.max_months
-    rules = [(rule, "") for rule in schema.rules] or None
-    laws = None if schema.laws is None else [(law.text, law.evidence) for law in schema.laws]
-    for key, items in (("rules", rules), ("laws", laws)):
-        old = document.get(key)
-        if items is None:
-            document.pop(key, None)
-        elif old is None:
-            document.add(tomlkit.nl())
-            document[key] = _strings(items, "")
-        elif [(text, "") for text in old.unwrap()] != items:
-            document[key] = _strings(items, old.as_string())
-    return tomlkit.dumps(document).rstrip()
-
-
-def _strings(items: Sequence[tuple[str, str]], old: str) -> Array:
-    """The strings as an array, one a line with a comment; those of the old text keep their comments."""
-    kept, rest = _comments(old)
-    if not items and not rest:
-        return tomlkit.array()
-    lines = ["["]
-    for item, evidence in items:
-        above, behind = kept.get(item, ([], f"# {evidence}" if evidence else ""))
-        behind = _EVIDENCE.sub(evidence, behind) if evidence else behind
-        lines += [*above, f"{as_item(item)},  {behind}".rstrip()]
-    lines += rest
-    return tomlkit.parse("items = " + "\n  ".join(lines) + "\n]")["items"]
-
-
-def _comments(text: str) -> tuple[dict[str, tuple[list[str], str]], list[str]]:
-    """For each string of an array, the comment lines above it and the comment behind it; and those at the end."""
-    found: dict[str, tuple[list[str], str]] = {}
-    above: list[str] = []
-    last: str | None = None
-    for token in _TOKEN.findall(text):
-        if token == "\n":
-            last = None
-        elif not token.startswith("#"):
-            last = tomllib.loads(f"item = {token}")["item"]
-            found[last], above = (above, ""), []
-        elif last is not None:
-            found[last] = (found[last][0], token)
-        else:
-            above.append(token)
-    return found, above
+def _strings(key: str, items: Sequence[tuple[str, str]]) -> str:
+    """The strings as an array, one a line with its comment."""
+    lines = [f"\n  {_toml(item)},{f'  # {comment}' if comment else ''}" for item, comment in items]
+    return f"{key} = [{''.join(lines)}" + ("\n]" if lines else "]")
 
 
 def _comment(item: Advice) -> str:
@@ -131,37 +65,26 @@ def _comment(item: Advice) -> str:
     return "\n".join(f"# {line}" for line in lines)
 
 
-def property_line(name: str, value: Any) -> str:
-    """A property of a feature as one line of TOML."""
-    return f"{name} = {as_item(_item(name, value))}"
+def property_line(name: str, value: Any, between: str = "") -> str:
+    """A property of a feature as TOML: on one line, or its tables on lines of their own, with `between` before each."""
+    if name in ("special", "transitions"):
+        keys = ("code", "meaning") if name == "special" else ("from", "to")
+        tables = [between + _toml(dict(zip(keys, pair, strict=True))) for pair in value.items()]
+        return f"{name} = [{(',' if between else ', ').join(tables)}" + (",\n]" if between else "]")
+    if name in _SIDES:
+        value = {side: limit for side, limit in zip(_SIDES[name], value, strict=True) if limit is not None}
+    return f"{name} = {_toml(value)}"
 
 
-def as_item(value: Any) -> str:
-    """A value as TOML on one line; a text with double quotes in single ones."""
-    literal = isinstance(value, str) and '"' in value and "'" not in value and value.isprintable()
-    item = tomlkit.string(value, literal=True) if literal else tomlkit.item(value)
-    return (item.multiline(False) if isinstance(item, Array) else item).as_string()
-
-
-def _section(feature: Feature, text: str | None, comments: Iterable[str]) -> str:
-    """The feature as TOML; of an existing text, only properties that differ are rewritten."""
-    if text is None:
-        document, old = tomlkit.document(), None
-        entry: Table = tomlkit.table()
-        document["feature"] = AoT([entry])
-    else:
-        document, old = tomlkit.parse(text), _feature(_entries(text)[0])
-        entry = document["feature"][0]
-    stated = stated_properties(feature)
-    for name in _DEFAULTS:
-        if name in entry and repr(getattr(old, name)) == repr(getattr(feature, name)):
-            continue
-        if name in stated:
-            entry[name] = _item(name, stated[name])
-        else:
-            entry.pop(name, None)
-    section = tomlkit.dumps(document).strip("\n")
-    return "\n".join([section, *(comment for comment in comments if comment not in section)])
+def _toml(value: Any) -> str:
+    """A value on one line; a text with double quotes in single ones."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str) and '"' in value and "'" not in value and value.isprintable():
+        return f"'{value}'"
+    return tomlkit.item(value).as_string()
 
 
 def stated_properties(feature: Feature) -> dict[str, Any]:
@@ -173,43 +96,12 @@ def stated_properties(feature: Feature) -> dict[str, Any]:
     return {name: value for name, value in properties.items() if value != implied[name] and value != {}}
 
 
-def _item(name: str, value: Any) -> Any:
-    if name in _SIDES:
-        return _inline({side: limit for side, limit in zip(_SIDES[name], value, strict=True) if limit is not None})
-    if name == "special":
-        return _lines(_inline({"code": code, "meaning": meaning}) for code, meaning in value.items())
-    if name == "transitions":
-        return _lines(_inline({"from": start, "to": _array(goals)}) for start, goals in value.items())
-    return _array(value) if isinstance(value, tuple) else value
-
-
-def _array(values: Sequence[Any]) -> Array:
-    """An array on one line; to append many items one by one would take time in the square of their number."""
-    parts: list[Item] = [part for value in values for part in (Whitespace(","), Whitespace(" "), tomlkit.item(value))]
-    return Array(parts[2:], Trivia())
-
-
-def _inline(values: Mapping[str, Any]) -> Any:
-    table = tomlkit.inline_table()
-    table.update(values)
-    return table
-
-
-def _lines(items: Iterable[Any]) -> Array:
-    array = tomlkit.array()
-    array.extend(items)
-    return array.multiline(True)
-
-
-def _entries(text: str) -> Any:
-    return tomllib.loads(text)["feature"]
-
-
 def read_file(path: str | os.PathLike[str]) -> Schema:
     """The schema in a TOML file."""
-    text = read_text(path, "the schema")
+    if not os.path.exists(path):
+        raise FileError(f"there is no file {str(path)!r}; `attain schema infer` and `Schema.to_toml` write a schema")
     try:
-        return read(text)
+        return read(read_text(path, "the schema"))
     except SchemaError as error:
         raise FileError(f"{path}: {error}") from None
 
@@ -263,7 +155,6 @@ def _feature(entry: Mapping[str, Any]) -> Feature:
             raise SchemaError(
                 f"feature {name!r}: {key} = {value!r} cannot be parsed; write it as {key} = {FORMS[key]}"
             ) from None
-    _check_types(name, properties)
     return Feature(**properties)
 
 
@@ -286,7 +177,7 @@ FORMS = {
     "cost": "2.5",
     "fillable": "true",
     "derived": '"debt / income"',
-    "likelihood": '"negative_binomial"',
+    "likelihood": '"poisson"',
     "label": '"monthly income"',
     "unit": '"€"',
     "description": '"before tax"',
@@ -306,20 +197,3 @@ def _parsed(key: str, value: Any) -> Any:
     if key in ("levels", "avoid") and not isinstance(value, list):
         raise TypeError
     return tuple(value) if key in ("levels", "avoid") else value
-
-
-def _check_types(name: str, properties: Mapping[str, Any]) -> None:
-    strings = ("kind", "immutable_if", "direction", "derived", "likelihood", "label", "unit", "description")
-    numbers = ("step", "cost", "pace")
-    for key, value in properties.items():
-        wrong = (
-            (key in strings and not isinstance(value, str))
-            or (key in ("immutable", "fillable") and not isinstance(value, bool))
-            or (key == "clock" and not isinstance(value, int | float))
-            or (key in numbers and (isinstance(value, bool) or not isinstance(value, int | float)))
-            or (key in (*numbers, "clock") and not math.isfinite(value))
-        )
-        if wrong:
-            raise SchemaError(
-                f"feature {name!r}: {key} = {value!r} has the wrong type; write it as {key} = {FORMS[key]}"
-            )

@@ -8,8 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.plots.planes import Plane
 from attain.results.sentences import option_sentences
@@ -72,12 +70,10 @@ def written_file(write: Callable[[str], None], name: str) -> bytes:
 def _option(result: Counterfactuals, i: int) -> dict[str, Any]:
     rank = int(result.ranks[i])
     cells = [cell for cell in result.changed_cells([int(result.owners[i])]) if cell["option"] == rank]
-    ranges = (
-        {} if result.intervals is None else _by_feature(result, result.intervals.column, result.range_entries(), rank)
-    )
+    ranges = {} if result.intervals is None else _by_feature(result.range_entries(), rank)
     importance = {}
     if result.importances is not None:
-        importance = _by_feature(result, result.importances.column, result.importance_entries(), rank)
+        importance = _by_feature(result.importance_entries(), rank)
     figures = {name: _number(values[i]) for name, values in result.option_figures.items()}
     return {
         "record": as_record(result.table, result.rows[i]),
@@ -122,13 +118,9 @@ def _change(
     }
 
 
-def _by_feature(
-    result: Counterfactuals, columns: np.ndarray, entries: list[dict[str, Any]], rank: int
-) -> dict[str, dict[str, Any]]:
-    """The entries of an option by the feature of their column, which is the leading clock for waiting."""
-    names = result.table.schema.names
-    pairs = zip(columns.tolist(), entries, strict=True)
-    return {names[column]: entry for column, entry in pairs if entry["option"] == rank}
+def _by_feature(entries: list[dict[str, Any]], rank: int) -> dict[str, dict[str, Any]]:
+    """The entries of an option by their feature."""
+    return {entry["feature"]: entry for entry in entries if entry["option"] == rank}
 
 
 def _contributions(result: Counterfactuals) -> list[dict[str, Any]]:

@@ -144,7 +144,9 @@ class ChangeOf(_Answer):
     current_percentile: float | None
     suggested_percentile: float | None
     shift: float | None = Field(description="In percentile points.")
-    low: Cell = Field(description="With details: the smallest value that still holds, all others as suggested.")
+    low: Cell = Field(
+        description="With details: the smallest of the checked values that still hold, all others as suggested."
+    )
     high: Cell
     low_percentile: float | None
     high_percentile: float | None
@@ -154,7 +156,7 @@ class ChangeOf(_Answer):
     needed_to_stay_typical: bool | None
     needed_by_law: bool | None
     follows: bool = Field(description="Whether it follows from other changes, so that nobody carries it out.")
-    clock: bool = Field(description="Whether it advances with time; the gain of waiting is that of the first such one.")
+    clock: bool = Field(description="Whether it advances with time.")
 
 
 class OptionOf(_Answer):

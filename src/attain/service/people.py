@@ -10,8 +10,8 @@ import numpy as np
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.core.names import repeated
-from attain.methods import Explainer
-from attain.methods.assessment import Assessed, Assessment
+from attain.methods.assessment import Assessed
+from attain.methods.session import Session
 from attain.service.errors import Refused
 from attain.service.records import as_record
 from attain.tables import Table
@@ -24,15 +24,15 @@ class People:
 
     Parameters
     ----------
-    explainer, assessment
+    session
         What the rows are read with, and what is known about each.
     frame
         One row per person; None is nobody.
     """
 
-    def __init__(self, explainer: Explainer, assessment: Assessment, frame: Frame | None) -> None:
-        self._assessment = assessment
-        self._table = None if frame is None else Table.read(frame, explainer.schema_, "people", errors="status")
+    def __init__(self, session: Session, frame: Frame | None) -> None:
+        self._session, schema = session, session.explainer.schema_
+        self._table = None if frame is None else Table.read(frame, schema, "people", errors="status")
         labels = [] if self._table is None else [str(label) for label in self._table.labels]
         if twice := repeated(labels):
             raise DataError(f"people has several rows with the same label: {listed(twice)}; label each differently")
@@ -47,9 +47,9 @@ class People:
         assert table is not None
         return table.layout.library.take(table.source, np.array([position]))
 
-    def table_of(self, explainer: Explainer, person: str) -> Table:
+    def table_of(self, person: str) -> Table:
         """The same as a table."""
-        return Table.read(self.frame_of(person), explainer.schema_, "person", errors="status")
+        return Table.read(self.frame_of(person), self._session.explainer.schema_, "person", errors="status")
 
     def entry(self, person: str) -> dict[str, Any]:
         """Somebody, and what the model decides."""
@@ -76,7 +76,7 @@ class People:
     def _entries(self) -> list[dict[str, Any]]:
         if self._table is None:
             return []
-        known = self._assessment.of(self._table, typicality=False)
+        known = self._session.assess(self._table, typicality=False)
         return [self._entry(self._table, i, one) for i, one in enumerate(known)]
 
     def _entry(self, table: Table, i: int, known: Assessed) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The addresses of the API."""
+"""The addresses of the API, and uploaded files in the words of the service."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
+import pandas as pd
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from starlette.responses import Response, StreamingResponse
 
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, DataError
 from attain.results.counterfactuals import Counterfactuals
+from attain.schema import Schema
 from attain.service import documents as told
 from attain.service.answers import report_of, written_file
 from attain.service.encoding import json_bytes, key_of
 from attain.service.errors import Refused
 from attain.service.jobs import ENDED, Job, Jobs
+from attain.service.limits import Limits
 from attain.service.people import Which
 from attain.service.pools import Cache, Pool
 from attain.service.questions import (
@@ -34,8 +37,55 @@ from attain.service.questions import (
     dumped,
 )
 from attain.service.service import Service
-from attain.service.uploads import Format, read_upload
 from attain.service.wording import translations
+from attain.tables.files import read_people
+
+Format = Literal["csv", "parquet"]
+
+_SWELL = 20
+"""How many times as large as an upload may be, a compressed file may become."""
+_WORDS = {"--index": "index", "--separator": "separator", "; choose another --separator": ""}
+
+
+def read_upload(
+    path: str, form: Format, schema: Schema, limits: Limits, index: str | None, separator: str | None
+) -> pd.DataFrame:
+    """The people of an uploaded file; messages call it “the file”."""
+    try:
+        if form == "parquet":
+            _check_parquet(path, limits)
+        frame = read_people(path, schema, index=index, separator=separator).frame
+    except AttainError as error:
+        message = str(error).replace(repr(path), "the file")
+        for flag, word in _WORDS.items():
+            message = message.replace(flag, word)
+        raise DataError(message) from None
+    _check_number(len(frame), limits)
+    if not len(frame):
+        raise DataError("the file has no rows")
+    return frame
+
+
+def _check_parquet(path: str, limits: Limits) -> None:
+    """Refuses a file that would become too large in memory, before it is read."""
+    try:
+        import pyarrow.parquet
+
+        about = pyarrow.parquet.read_metadata(path)
+    except ImportError:
+        raise DataError("Parquet files cannot be read here; send CSV") from None
+    except (ValueError, OSError):
+        raise DataError("the file cannot be read as Parquet") from None
+    _check_number(about.num_rows, limits)
+    size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+    if size > _SWELL * limits.upload:
+        raise DataError(f"the file would take {size:,} bytes; send fewer rows or columns")
+
+
+def _check_number(people: int, limits: Limits) -> None:
+    if people > limits.people:
+        raise DataError(f"the file has {people:,} rows; at most {limits.people:,} are taken")
+
 
 _LOOK = 0.1
 """Seconds between two looks at a job whose progress is followed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -13,17 +14,14 @@ from typing import Any
 import numpy as np
 
 from attain import letters
-from attain.core.compiled import compile_beside
 from attain.core.frames import Frame
-from attain.core.progress import track
 from attain.letters.languages import LANGUAGES
 from attain.methods import Explainer
-from attain.methods.assessment import Assessment
-from attain.methods.given import explain_given
+from attain.methods.session import Session
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
+from attain.schema import Feature
 from attain.service.answers import as_answer, as_map, report_of
-from attain.service.description import features_of
 from attain.service.errors import Refused
 from attain.service.limits import Limits
 from attain.service.others import Others
@@ -31,12 +29,67 @@ from attain.service.people import People
 from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Map, Predict, Subject, Write
 from attain.service.records import as_record, frame_of, table_of
 from attain.service.wording import Wording, translations
-from attain.tables import Table
+from attain.tables import Table, ordinary
+
+_QUANTILES = np.linspace(0.0, 1.0, 101)
+
+
+def features_of(explainer: Explainer) -> list[dict[str, Any]]:
+    """Each feature, in the order of the training data."""
+    schema = explainer.schema_
+    return [_feature(explainer, schema[name], schema.position(name)) for name in explainer.layout_.columns]
+
+
+def _feature(explainer: Explainer, feature: Feature, j: int) -> dict[str, Any]:
+    cells = explainer.table_.values[:, j]
+    value = explainer.layout_.value
+    known = cells[ordinary(feature, cells)]
+    quantiles = None
+    if feature.numeric and len(known):
+        quantiles = np.quantile(known, _QUANTILES, method="inverted_cdf").tolist()
+    observed = [float(side[j]) for side in explainer.observed_]
+    low, high = (
+        _first(bound, side) if feature.numeric else None for bound, side in zip(feature.bounds, observed, strict=True)
+    )
+    return {
+        "name": feature.name,
+        "label": feature.title,
+        "unit": feature.unit,
+        "kind": feature.kind,
+        "levels": [{"value": level, "label": str(level)} for level in feature.levels] or None,
+        "low": low,
+        "high": high,
+        "bounds": list(feature.bounds),
+        "observed": observed if feature.numeric else None,
+        "step": feature.step,
+        "immutable": feature.immutable,
+        "direction": feature.direction,
+        "special": [{"code": code, "meaning": meaning} for code, meaning in feature.special.items()],
+        "missing": bool(np.isnan(cells).any()),
+        "computed": feature.derived is not None,
+        "help": feature.description,
+        "quantiles": quantiles,
+        "default": value(feature.name, _usual(feature, cells, known)),
+    }
+
+
+def _first(bound: float | None, observed: float) -> float | None:
+    if bound is not None:
+        return bound
+    return None if math.isnan(observed) else observed
+
+
+def _usual(feature: Feature, cells: np.ndarray, known: np.ndarray) -> float:
+    """The median of an ordered feature, otherwise its most frequent level; missing where it always is."""
+    if len(known) and feature.ordered:
+        return float(np.quantile(known, 0.5, method="inverted_cdf"))
+    present = cells[~np.isnan(cells)]
+    values, counts = np.unique(present, return_counts=True)
+    return float(values[counts.argmax()]) if len(values) else math.nan
+
 
 _KNOWN = ("decision", "score", "probability", "level", "percentiles")
 """What of a record's assessment is told about an edited one."""
-_LOOK = 0.2
-"""Seconds between two looks at whether a job that waits is cancelled."""
 Texts = str | os.PathLike[str] | Mapping[str, Any]
 
 
@@ -72,15 +125,14 @@ class Service:
     ) -> None:
         self.explainer, self.model, self.texts, self.title = explainer, Model.of(model), texts, title
         self.limits = Limits() if limits is None else limits
-        self.assessment = Assessment(explainer, self.model, target)
-        self.target = self.assessment.target
-        self.people = People(explainer, self.assessment, people)
+        self.session = explainer.session(self.model, target=target)
+        self.target = self.session.target
+        self.people = People(self.session, people)
         self.others = Others(explainer)
         self._wording = Wording(texts, explainer.schema_)
         self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.book_.rules}
         self._schema: dict[str, Any] | None = None
         self._lock = threading.Lock()
-        self._loading: threading.Thread | None = None
 
     def schema(self) -> dict[str, Any]:
         """What there is to ask about."""
@@ -101,7 +153,7 @@ class Service:
             "rules": [self._rules[rule.text] for rule in explainer.schema_.parsed_rules],
             "laws": [self._rules[law.text] for law in explainer.laws_],
             "classes": [
-                self._wording.class_of(label, self.model.class_names.get(label)) for label in self.assessment.classes
+                self._wording.class_of(label, self.model.class_names.get(label)) for label in self.session.classes
             ],
             "target": self.target,
             "method": type(explainer).__name__,
@@ -123,7 +175,7 @@ class Service:
     def predict(self, question: Predict) -> dict[str, Any]:
         """What is known about records."""
         if question.person is not None:
-            table = self.people.table_of(self.explainer, str(question.person))
+            table = self.people.table_of(str(question.person))
         else:
             records = [question.record] if question.record is not None else question.records or []
             if len(records) > self.limits.rows:
@@ -132,7 +184,7 @@ class Service:
             table = table_of(self.explainer, records, "record" if question.records is None else "records")
         if question.edited_from is not None:
             own = table_of(self.explainer, [question.edited_from] * len(table), "edited_from")
-            table = self.assessment.completed(own, table)
+            table = self.session.completed(own, table)
         return {
             "answers": [
                 {
@@ -146,7 +198,7 @@ class Service:
                     "unreadable": one.unreadable,
                     "unreadables": translations(one.unreadable),
                 }
-                for one in self.assessment.of(table)
+                for one in self.session.assess(table)
             ]
         }
 
@@ -154,35 +206,35 @@ class Service:
         """What would change the decision."""
         started = time.perf_counter()
         result = self.result(question)
-        decision = self.assessment.of(result.table, typicality=False)[0].decision
+        decision = self.session.assess(result.table, typicality=False)[0].decision
         answer = as_answer(result, full=question.full)
         return {"seconds": round(time.perf_counter() - started, 3), "decision": decision, **answer}
 
     def warm_up(self) -> None:
-        """Answers one question, so that what is learned about the model and compiled is ready for the next.
-
-        Kernels are loaded by a thread of their own, after another process has compiled those that the cache lacks, so
-        that nobody waits for them.
-        """
-        self._kernels()
+        """Answers one question, so that what is learned about the model is ready for the next."""
         refused = self.people.page("", "refused", 0, 1)["people"]
         if refused:
             self.explain(Explain(person=refused[0]["id"], n=MOST_OPTIONS, contributions=self.explainer.has_rows_))
 
     def result(self, question: Explain) -> Counterfactuals:
         """The library's own answer; with `answers`, the one that it would have given had it found these."""
-        explainer = self.explainer if question.method is None else self.others.fitted(question.method)
-        asked = {
-            "target": self.target,
-            "probability": question.probability,
-            "constraints": question.constraints(explainer.schema_),
+        session = self._session(question.method, question.probability)
+        asked: dict[str, Any] = {
+            "constraints": question.constraints(self.explainer.schema_),
             "ranges": question.details,
             "importance": question.details,
             "contributions": question.contributions,
         }
         if question.answers is None:
-            return explainer.explain(self.model, self.frame(question), n=question.n, **asked)
-        return explain_given(explainer, self.model, self.frame(question), self._rows(question.answers), **asked)
+            return session.explain(self.frame(question), n=question.n, **asked)
+        return session.describe(self.frame(question), self._rows(question.answers), **asked)
+
+    def _session(self, method: str | None, probability: float | None) -> Session:
+        """The session of a question: the service's own, unless it is about another method or a probability."""
+        if method is None and probability is None:
+            return self.session
+        explainer = self.explainer if method is None else self.others.fitted(method)
+        return explainer.session(self.model, target=self.target, probability=probability)
 
     def _rows(self, records: Sequence[Mapping[str, Any]], field: str = "answers") -> np.ndarray:
         """Records as rows of the matrix (m, d); one that cannot be read is refused."""
@@ -191,30 +243,18 @@ class Service:
             raise Refused(422, next(iter(read.refused.values())), field)
         return read.values
 
-    def _kernels(self) -> threading.Thread:
-        """The thread that loads kernels, started once."""
-        with self._lock:
-            if self._loading is None:
-                self._loading = threading.Thread(target=_load_kernels, args=(self.explainer,), daemon=True)
-                self._loading.start()
-            return self._loading
-
     def explain_people(self, people: Frame, n: int) -> Counterfactuals:
-        """What would change the decisions about a whole table; it waits for kernels, and can be stopped meanwhile."""
-        waiting, kernels = track(len(people), "loading"), self._kernels()
-        while kernels.is_alive():
-            waiting.show(0)
-            kernels.join(_LOOK)
-        return self.explainer.explain(self.model, people, target=self.target, n=n)
+        """What would change the decisions about a whole table."""
+        return self.session.explain(people, n=n)
 
     def evaluate(self, question: Evaluate) -> dict[str, Any]:
         """An edited record beside the original one."""
         person = self.table(question)
-        edited = self.assessment.completed(person, table_of(self.explainer, [question.answer], "answer"))
+        edited = self.session.completed(person, table_of(self.explainer, [question.answer], "answer"))
         if edited.refused:
             raise Refused(422, edited.refused[0], "answer")
-        known = self.assessment.of(edited)[0]
-        compared = self.assessment.compare(person, edited, question.constraints(self.explainer.schema_))
+        known = self.session.assess(edited)[0]
+        compared = self.session.compare(person, edited, question.constraints(self.explainer.schema_))
         return {
             "record": as_record(edited, edited.values[0]),
             **{name: getattr(known, name) for name in _KNOWN},
@@ -224,15 +264,11 @@ class Service:
 
     def map(self, question: Map) -> dict[str, Any]:
         """Where somebody and their options are among real people, in a plane."""
-        explainer = self.explainer
-        if not explainer.has_rows_:
+        if not self.explainer.has_rows_:
             raise Refused(404, "There is no map: the explainer was saved without its training rows.")
         person = self.table(question)
         options = self._rows(question.options, "options") if question.options else person.values[:0]
-        plane = explainer.plane(
-            self.model, person.values, options, target=self.target, probability=question.probability
-        )
-        return as_map(plane)
+        return as_map(self._session(None, question.probability).plane(person.values, options))
 
     def letter(self, question: Write) -> str:
         """A letter to somebody, as a page of HTML."""
@@ -272,9 +308,3 @@ class Service:
         if table.refused:
             raise Refused(422, table.refused[0], "record")
         return table
-
-
-def _load_kernels(explainer: Explainer) -> None:
-    if explainer.kernels_pay:
-        compile_beside()
-        explainer.warm_up()

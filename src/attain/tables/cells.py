@@ -17,6 +17,14 @@ def ordinary(feature: Feature, cells: FloatArray) -> BoolArray:
     return known
 
 
+def ordinary_cells(schema: Schema, rows: FloatArray) -> BoolArray:
+    """The same of all cells of rows, (n, d)."""
+    known = ~np.isnan(rows)
+    if schema.codes.size:
+        known &= ~(rows[:, :, None] == schema.codes).any(axis=2)
+    return known
+
+
 def without_unseen(schema: Schema, rows: FloatArray) -> FloatArray:
     """The rows with levels that the schema does not have as missing; only immutable columns can have any."""
     for j in schema.immutable_columns:

@@ -62,15 +62,6 @@ class Parts:
     def __len__(self) -> int:
         return len(self.representatives)
 
-    def number(self, cells: np.ndarray) -> np.ndarray:
-        """The part that each cell is in."""
-        missing = np.isnan(cells)
-        if self.edges is None:
-            return np.where(missing, len(self) - 1, np.minimum(cells, len(self) - 2)).astype(np.intp)
-        found = np.searchsorted(self.edges, cells)
-        found[missing] = len(self) - 1
-        return found
-
 
 @dataclass(frozen=True)
 class Lookup:
@@ -96,13 +87,6 @@ class Lookup:
         """Which combinations break any of the rules."""
         return np.asarray(self.broken.any(axis=0))
 
-    def combinations(self, parts: dict[int, np.ndarray]) -> np.ndarray:
-        """The combination of parts that each row is in, from the parts that its cells are in."""
-        total = parts[self.columns[0]] * self.strides[0]
-        for column, stride in zip(self.columns[1:], self.strides[1:], strict=True):
-            total = total + parts[column] * stride
-        return total
-
 
 class Lookups:
     """The rules of a book that depend on parts of at most three columns.
@@ -111,14 +95,11 @@ class Lookups:
     ----------
     groups
         One look-up for each set of columns.
-    movable
-        The same without laws that no change of a row can break: those about which cells are missing or special codes,
-        where a cell neither enters nor leaves such a state.
     rest
         The positions of all other rules.
     """
 
-    def __init__(self, features: Sequence[Feature], formulas: Sequence[Formula], is_law: np.ndarray) -> None:
+    def __init__(self, features: Sequence[Feature], formulas: Sequence[Formula]) -> None:
         positions = {feature.name: j for j, feature in enumerate(features)}
         pieces = [(k, piece) for k, formula in enumerate(formulas) for piece in _pieces(formula)]
         columns = [_columns(piece, positions) for _, piece in pieces]
@@ -135,23 +116,6 @@ class Lookups:
             if k not in self.rest:
                 members.setdefault(some, []).append((k, piece))
         self.groups = [self._lookup(features, some, listed) for some, listed in members.items()]
-        movable = [self._movable(group, features, is_law) for group in self.groups]
-        self.movable = [group for group in movable if group is not None]
-
-    def _movable(self, group: Lookup, features: Sequence[Feature], is_law: np.ndarray) -> Lookup | None:
-        """The look-up without laws that depend only on states which their columns neither enter nor leave."""
-        if any(features[j].transitions or features[j].fillable for j in group.columns):
-            return group
-        table = group.broken.reshape(len(group.rules), *(len(self._parts[j]) for j in group.columns))
-        moves = ~is_law[group.rules]
-        for axis, j in enumerate(group.columns, start=1):
-            representatives = self._parts[j].representatives
-            scale = np.flatnonzero(~np.isnan(representatives) & ~np.isin(representatives, list(features[j].special)))
-            cells = np.take(table, scale, axis=axis)
-            first = np.take(cells, [0], axis=axis)
-            moves |= np.asarray((cells != first).reshape(len(moves), -1).any(axis=1))
-        chosen = np.flatnonzero(moves)
-        return Lookup(group.columns, group.strides, group.rules[chosen], group.broken[chosen]) if chosen.size else None
 
     def _size(self, j: int) -> int:
         return len(self._parts[j]) if j in self._parts else 0
@@ -170,11 +134,6 @@ class Lookups:
         """The edges of the parts of column j; none for levels, and for columns that no look-up is about."""
         edges = self._parts[j].edges if j in self._parts else None
         return np.empty(0) if edges is None else edges
-
-    def parts(self, rows: np.ndarray, groups: Sequence[Lookup]) -> dict[int, np.ndarray]:
-        """The part that each cell of the rows is in, by column, for the columns of these groups."""
-        columns = {j for group in groups for j in group.columns}
-        return {j: self._parts[j].number(rows[:, j]) for j in columns}
 
 
 def _columns(formula: Formula, positions: dict[str, int]) -> tuple[int, ...]:

@@ -1,28 +1,28 @@
-"""What each row may reach, and the final form of a candidate.
+"""What each row may reach in some months, and the final form of a candidate.
 
 A `Region` is the schema and the constraints resolved into arrays for a batch of rows: which cells are frozen, between
-which values a cell may move, which levels and special codes it may take. `final_form` turns any candidate into a record
-that could exist; `violations` checks a record independently, rule by rule, and is what the last check relies on.
+which values a cell may move, which levels and special codes it may take. Time is a parameter: `Region.at(months)` has
+every clock where it stands after these months, and changes with a pace go as far as there is time for. `final_form`
+turns any candidate into a record that could exist then; `violations` checks a record independently, rule by rule, and
+is what the last check relies on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from attain.core.compiled import kernels
+from attain.engine.cells import on_grid, snapped
+from attain.engine.settle import Settler
 from attain.schema.constraints import Constraints
 from attain.schema.feature import VALUE, Feature
 from attain.schema.formulas import View
 from attain.schema.schema import Rule, Schema
-from attain.tables.cells import ordinary, unchanged
-from attain.tables.grid import is_on_grid, on_grid, snapped
-from attain.tables.program import Limits
+from attain.tables.cells import ordinary, ordinary_cells, unchanged
+from attain.tables.grid import is_on_grid
 from attain.tables.rules import RuleBook
 from attain.tables.table import Table
 from attain.tables.timing import Timing
@@ -41,8 +41,11 @@ class Region:
     ----------
     factuals
         The rows themselves, (n, d).
+    start
+        The rows with their clocks advanced by `max_months`, and what is computed from these, (n, d). Frozen cells are
+        copied from it.
     frozen
-        Cells that may not change, (n, d). Computed cells count as frozen: they are not searched.
+        Cells that no search moves, (n, d). Computed cells and clocks are frozen.
     frozen_without_laws
         The same, if there were no laws.
     low, high
@@ -55,13 +58,14 @@ class Region:
     max_changes
         The largest number of features that may change, (n,).
     max_months
-        The longest that a change may take, (n,).
+        How long an answer takes, (n,): its clocks stand where they do then, and no change takes longer.
     book
         The rules, the laws, and the columns that are computed from others.
     """
 
     schema: Schema
     factuals: np.ndarray
+    start: np.ndarray
     frozen: np.ndarray
     frozen_without_laws: np.ndarray
     low: np.ndarray
@@ -80,7 +84,7 @@ class Region:
         observed: tuple[np.ndarray, np.ndarray] | None = None,
         book: RuleBook | None = None,
     ) -> Region:
-        """The region of the rows of a table.
+        """The region of the rows of a table, with all the time that there is: `at` has less.
 
         `observed` is the range of the training data, which answers stay in; `book` has the laws that they keep, besides
         the schema's rules.
@@ -88,23 +92,16 @@ class Region:
         schema, factuals = table.schema, table.values
         book = RuleBook(schema) if book is None else book
         n, d = factuals.shape
-        frozen = np.zeros((n, d), dtype=bool)
-        low, high = np.full((n, d), -math.inf), np.full((n, d), math.inf)
-        cost = np.array([[feature.cost for feature in schema]] * n).reshape(n, d)
+        missing, on_scale = np.isnan(factuals), ordinary_cells(schema, factuals)
+        frozen = ~schema.searched | (missing & ~schema.fillable)
+        low, high = _absolute(schema, factuals, on_scale, observed)
+        _tighten(low, high, slice(None), factuals, on_scale, "any", schema.reaches)
+        cost = np.tile(schema.costs, (n, 1))
         max_changes = np.full(n, d)
         max_months = np.full(n, math.inf if schema.max_months is None else float(schema.max_months))
-        states: dict[int, np.ndarray] = {}
+        stated = [j for j, feature in enumerate(schema) if feature.special or not feature.numeric]
+        states = {j: _states(schema.features[j], factuals[:, j]) for j in stated}
         pinned = _pinned(schema, factuals)
-        for j, feature in enumerate(schema):
-            own = factuals[:, j]
-            limits = None if observed is None else (observed[0][j], observed[1][j])
-            low[:, j], high[:, j] = _absolute(feature, own, limits)
-            _tighten(low, high, j, own, ordinary(feature, own), feature.direction, feature.range)
-            frozen[:, j] = not feature.searched
-            frozen[:, j] |= np.isnan(own) & (not feature.fillable)
-            allowed = _states(feature, own)
-            if allowed is not None:
-                states[j] = allowed
         for owners, given in constraints.resolved(schema, table.labels):
             for name in given.immutable:
                 # an immutable clock is nobody's choice already, and must not stop time
@@ -120,59 +117,43 @@ class Region:
         for one in reversed([one for one in book.derivations if one.follows]):
             # a column that may not change holds those it would follow
             held[:, one.inputs] |= held[:, [one.column]]
-        region = cls(schema, factuals, frozen, frozen, low, high, states, cost, max_changes, max_months, book)
         if book.timing is not None:
-            region._limit_time(book.timing, held)
+            clocks, runs = list(book.timing.clocks), book.timing.runs(factuals)
+            max_months = np.minimum(max_months, book.timing.longest(factuals, np.where(held, factuals, high)))
+            low[:, clocks] = np.where(runs, factuals[:, clocks], low[:, clocks])
+            high[:, clocks] = np.where(runs, book.timing.advanced(factuals, max_months), high[:, clocks])
+            frozen[:, clocks] = True
+        region = cls(schema, factuals, factuals, frozen, frozen, low, high, states, cost, max_changes, max_months, book)
         stuck = region._stuck() | frozen | pinned
         frozen[:, [one.column for one in book.derivations if one.follows]] = True
-        return replace(region, frozen=stuck | frozen | held, frozen_without_laws=stuck)
+        return replace(region, frozen=stuck | frozen | held, frozen_without_laws=stuck).at(max_months)
 
-    def _limit_time(self, timing: Timing, held: np.ndarray) -> None:
-        """Puts the limits of clocks, and of changes that take time, into `max_months`, `low`, `high` and `states`."""
-        own, clocks = self.factuals, list(timing.clocks)
-        runs, leads = timing.runs(own), timing.leads(own)
-        self.low[:, clocks] = np.where(runs, own[:, clocks], self.low[:, clocks])
-        limits = np.where(held, own, self.high)
-        self.max_months[:] = np.minimum(self.max_months, timing.longest(own, limits))
-        self.high[:, clocks] = np.where(runs, timing.advanced(own, self.max_months), self.high[:, clocks])
-        self.frozen[:, clocks] |= ~leads
+    def at(self, months: float | np.ndarray) -> Region:
+        """What the rows may reach after so many months, one number or (n,), or fewer where they have less time."""
+        timing, own = self.book.timing, self.factuals
+        if timing is None:
+            return self
+        limit = np.minimum(self.max_months, months)
+        start = self.derived(timing.in_step(own, limit), own)
+        low, high, states = self.low.copy(), self.high.copy(), dict(self.states)
         for j, pace in timing.paces:
-            feature, cells, farthest = self.schema.features[j], own[:, j], pace * self.max_months
+            feature, cells, farthest = self.schema.features[j], own[:, j], timing.reach(pace, limit)
             if feature.ordered:
-                _tighten(self.low, self.high, j, cells, ordinary(feature, cells), "any", (-farthest, farthest))
+                _tighten(low, high, j, cells, ordinary(feature, cells), "any", (-farthest, farthest))
             else:
-                at = np.flatnonzero(~np.isnan(cells) & (farthest < 1))
-                self.states[j][at] = np.arange(len(feature.levels)) == cells[at, None]
-
-    def in_months(self, months: float) -> Region:
-        """What the rows may reach in so many months, or in fewer where they have less time."""
-        region = replace(
-            self,
-            frozen=self.frozen.copy(),
-            low=self.low.copy(),
-            high=self.high.copy(),
-            states={j: allowed.copy() for j, allowed in self.states.items()},
-            max_months=np.minimum(self.max_months, months),
-        )
-        if self.book.timing is not None:
-            region._limit_time(self.book.timing, np.zeros_like(self.frozen))
+                near = (~np.isnan(cells) & (farthest < 1))[:, None]
+                states[j] = states[j] & (~near | (np.arange(len(feature.levels)) == cells[:, None]))
+        region = replace(self, start=start, low=low, high=high, states=states, max_months=limit)
         stuck = region._stuck()
-        return replace(region, frozen=region.frozen | stuck, frozen_without_laws=self.frozen_without_laws | stuck)
+        return replace(region, frozen=self.frozen | stuck, frozen_without_laws=self.frozen_without_laws | stuck)
 
-    def in_time(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Between which cells changes take no longer than the rows do, (n, d) each; infinite without a pace."""
-        low, high = np.full(rows.shape, -math.inf), np.full(rows.shape, math.inf)
-        timing, own, months = self.book.timing, self.factuals[owners], self.months(rows, owners)
-        for j, pace in () if timing is None else timing.paces:
-            feature, farthest = self.schema.features[j], pace * months
-            if feature.ordered:
-                on_scale = ordinary(feature, own[:, j])
-                _tighten(low, high, j, own[:, j], on_scale, "any", (-farthest, farthest))
-        return np.fmin(low, rows), np.fmax(high, rows)
+    def after(self, rows: np.ndarray, owners: np.ndarray) -> Region:
+        """The region of the owner of each row, (m,), at the months that it takes to become the row."""
+        return self.subset(owners).at(self.months(rows, owners))
 
     def without_laws(self) -> Region:
         """What the rows may reach if only the schema and the constraints are kept."""
-        return replace(self, frozen=self.frozen_without_laws, book=self.book.without_laws)
+        return replace(self, frozen=self.frozen_without_laws, book=self.book.without_laws).at(self.max_months)
 
     def __len__(self) -> int:
         return len(self.factuals)
@@ -180,22 +161,19 @@ class Region:
     def _stuck(self) -> np.ndarray:
         """Cells that nothing freezes but that have no other value to take."""
         stuck = np.zeros_like(self.frozen)
-        for j, feature in enumerate(self.schema):
-            if not feature.searched:
-                continue
-            own, allowed = self.factuals[:, j], self.states.get(j)
-            if not feature.numeric:
-                stuck[:, j] = self._levels(j, np.arange(len(self))).sum(axis=1) <= ~np.isnan(own)
-                continue
-            low, high = self.low[:, j], self.high[:, j]
-            least, most = (snapped(end, feature.step, low, high) for end in (low, high))
+        for step, columns in self.schema.grids:
+            own, low, high = (part[:, columns] for part in (self.factuals, self.low, self.high))
+            least, most = (snapped(end, step, low, high) for end in (low, high))
             # a move that is smaller than the grid is none
-            fixed = np.isnan(least) | ((least == most) & (least == on_grid(own, feature.step)))
-            if allowed is not None:
-                elsewhere = allowed[:, :-1] & (own[:, None] != np.array(list(feature.special)))
-                fixed = (fixed | ~allowed[:, -1]) & ~elsewhere.any(axis=1)
-            stuck[:, j] = fixed
-        return stuck
+            stuck[:, columns] = np.isnan(least) | ((least == most) & (least == on_grid(own, step)))
+        for j, allowed in self.states.items():
+            feature, cells = self.schema.features[j], self.factuals[:, j]
+            if feature.numeric:
+                elsewhere = allowed[:, :-1] & (cells[:, None] != np.array(list(feature.special)))
+                stuck[:, j] = (stuck[:, j] | ~allowed[:, -1]) & ~elsewhere.any(axis=1)
+            else:
+                stuck[:, j] = self.levels(j).sum(axis=1) <= ~np.isnan(cells)
+        return stuck & self.schema.searched
 
     def _levels(self, j: int, owners: np.ndarray) -> np.ndarray:
         """The levels of column j each owner may take: by transitions, and for ordered levels by low and high."""
@@ -223,6 +201,7 @@ class Region:
         return Region(
             self.schema,
             self.factuals[owners],
+            self.start[owners],
             self.frozen[owners],
             self.frozen_without_laws[owners],
             self.low[owners],
@@ -235,38 +214,21 @@ class Region:
         )
 
     def changed(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which searched cells differ from the factual; of clocks only the leading one, and only if the row waits."""
-        differs = self.differs(rows, owners)
-        timing = self.book.timing
-        if timing is not None and timing.clocks:
-            differs[:, list(timing.clocks)] = timing.waiting(rows, self.factuals[owners])
-        return differs
-
-    def differs(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which searched cells differ from the factual, clocks that advance included."""
+        """Which searched cells differ from the factual; clocks, which nobody changes, do not count."""
         own = self.factuals[owners]
         differs = np.asarray(rows != own)
         if self._gaps:
             differs &= ~(np.isnan(rows) & np.isnan(own))
-        differs[:, [j for j, _ in self.schema.derivations]] = False
+        differs[:, [*(j for j, _ in self.schema.derivations), *self.schema.clocks]] = False
         return differs
 
-    def clocks_reset(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The rows with their clocks as they were, unless they wait.
-
-        A row that takes as long as its changes need: with fewer changes, its final form takes less.
-        """
+    def waits(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which rows take longer than their changes need, (m,): see `Timing.waits`."""
         timing = self.book.timing
-        if timing is None or not timing.clocks:
-            return rows
-        own, clocks = self.factuals[owners], list(timing.clocks)
-        waits = np.asarray(timing.waiting(rows, own).any(axis=1))
-        rows = rows.copy()
-        rows[:, clocks] = np.where(waits[:, None], rows[:, clocks], own[:, clocks])
-        return rows
+        return np.zeros(len(rows), dtype=bool) if timing is None else timing.waits(rows, self.factuals[owners])
 
     def months(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """How long it takes to become each row, in whole months, (n,)."""
+        """The least whole months after which each row is right, (m,): for its clocks, and for changes with a pace."""
         timing = self.book.timing
         return np.zeros(len(rows)) if timing is None else timing.months(rows, self.factuals[owners])
 
@@ -276,217 +238,59 @@ class Region:
         return bool(np.isnan(self.factuals).any())
 
     def final_form(self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray | None = None) -> np.ndarray:
-        """Each candidate as a record that could exist: on its grid, in its levels, frozen cells copied bit for bit.
+        """Each candidate as a record that could exist: on its grid, in its levels, frozen cells those of `start`.
 
         A cell that cannot be kept takes the factual's value, and violated rules between features are repaired where
         that is easy: first, if there are `guides`, by taking all features of the rule from the candidate's guide, a
         record that it was made from. The final form of a final form is itself.
         """
-        if self._kernel is not None:
-            return self._settled(rows, owners, guides, forms=True, judges=False)[0]
-        factuals = self.factuals[owners]
-        rows = self.derived(self._cells(rows, owners, factuals), factuals)
-        if not self.book.rules:
-            return rows
-        broken = np.flatnonzero(~self.keeps(rows, owners))
-        repairs: list[Callable[[np.ndarray], np.ndarray]] = [
-            lambda at: self._repaired(rows[at], owners[at], pull=True),
-            lambda at: self._repaired(rows[at], owners[at], pull=False),
-        ]
-        if guides is not None:
-            repairs.insert(0, lambda at: self._guided(rows[at], owners[at], guides[at]))
-        for repair in repairs:
-            if broken.size:
-                repaired = repair(broken)
-                # a partial repair would continue at the next call: such a row stays as it is, and is rejected
-                whole = self.keeps(repaired, owners[broken])
-                rows[broken[whole]] = repaired[whole]
-                broken = broken[~whole]
-        return rows
-
-    @property
-    def _kernel(self) -> Any:
-        """The kernel `settle`; None while kernels are not in use, or where the rule book has no program for them."""
-        compiled = kernels("attain.tables.region_kernels")
-        return None if compiled is None or self.book.program is None else compiled.settle
-
-    def _settled(
-        self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray | None, *, forms: bool, judges: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The rows, in final form with `forms`, and which are admitted, with `judges`."""
-        rows = np.array(rows, dtype=np.float64, order="C", copy=forms or None)
-        guides = rows[:0] if guides is None else np.ascontiguousarray(guides, dtype=np.float64)
-        admitted = np.empty(len(rows), dtype=bool)
-        owners = np.ascontiguousarray(owners, dtype=np.int64)
-        self._kernel(rows, owners, guides, forms, judges, self.book.program, self.arrays, admitted)
-        return rows, admitted
-
-    @cached_property
-    def arrays(self) -> Limits:
-        """What kernels read."""
-        states = [self.states[j] for j in sorted(self.states)]
-        most = np.column_stack((self.max_changes, self.max_months))
-        places = self.factuals.copy()
-        for j in self.schema.free_columns:
-            if self.schema.features[j].numeric:
-                places[:, j] = on_grid(places[:, j], self.schema.features[j].step)
-        return Limits(
-            np.concatenate((self.factuals, self.low, self.high, most, places), axis=1),
-            np.concatenate((self.frozen, *states, self._excused), axis=1),
-        )
+        return self.settled(rows, owners, guides)[0]
 
     def settled(
         self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """`final_form` of candidates, and which of them `admits`."""
-        if self._kernel is not None:
-            return self._settled(rows, owners, guides, forms=True, judges=True)
-        rows = self.final_form(rows, owners, guides)
-        return rows, self.admits(rows, owners)
+        return self.settler.settled(rows, owners, guides)
 
-    def _guided(self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray) -> np.ndarray:
-        """The rows with the features of rules that they break taken from their guides."""
-        at = np.flatnonzero(~unchanged(guides, rows).all(axis=1))
-        for _ in range(2):  # what is taken over for one rule may break another
-            if at.size:
-                taken = ~self.kept(rows[at], owners[at]) @ self.book.uses
-                factuals = self.factuals[owners[at]]
-                cells = self._cells(np.where(taken, guides[at], rows[at]), owners[at], factuals)
-                rows[at] = self.derived(cells, factuals)
-                at = at[~self.keeps(rows[at], owners[at])]
-        return rows
+    def admits(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which rows are in final form, change something, and satisfy what final form does not ensure.
 
-    def _repaired(self, rows: np.ndarray, owners: np.ndarray, pull: bool) -> np.ndarray:
-        factuals = self.factuals[owners]
-        excused = self._excused[owners] if self._excused.any() else None
-        repaired = self.book.repaired(rows, factuals, self.frozen[owners], excused, pull)
-        return self.derived(self._cells(repaired, owners, factuals), factuals)
+        That is rules between features, limits of derived columns and the number of changes. For searches; `allows`
+        checks everything.
+        """
+        formed, admitted = self.settled(rows, owners)
+        return admitted & np.asarray(unchanged(formed, rows).all(axis=1))
+
+    def breaks_law(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Of rows that are admitted, those that break a law: as their owners do."""
+        return self.settler.unlawful(rows, owners)
+
+    def kept(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which rule or law (column) holds in which row, or is broken as its owner does, and not by more."""
+        return self.settler.kept(rows, owners)
+
+    def derived(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+        """The rows with computed columns computed again, on their grid."""
+        return self.book.engine.computed(rows, factuals, True)
+
+    @cached_property
+    def settler(self) -> Settler:
+        """What the engine knows of these rows."""
+        n, d = self.factuals.shape
+        states = [np.zeros((n, 0), dtype=bool), *(self.states[j] for j in sorted(self.states))]
+        counted = np.ones(d, dtype=bool)
+        counted[[*(j for j, _ in self.schema.derivations), *self.schema.clocks]] = False
+        limits = self.factuals, self.start, self.low, self.high, self.frozen, np.concatenate(states, axis=1)
+        return Settler(self.book.engine, *limits, self._excused, counted, self.max_changes)
 
     @cached_property
     def _excused(self) -> np.ndarray:
         """The laws that each row breaks itself, and so may go on breaking, (n, rules)."""
         return np.asarray(~self.book.kept(self.factuals) & self.book.is_law)
 
-    def keeps(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The rows that keep every rule and every law, or break a law only as their owners do, and not by more."""
-        good = self.book.all_kept(rows)
-        if self._excused.any():
-            at = np.flatnonzero(~good & np.asarray(self._excused.any(axis=1))[owners])
-            good[at] = self.kept(rows[at], owners[at]).all(axis=1)
-        return good
-
-    def breaks_law(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Of rows that are admitted, those that break a law: as their owners do."""
-        broken = np.zeros(len(rows), dtype=bool)
-        if self._excused.any():
-            at = np.flatnonzero(np.asarray(self._excused.any(axis=1))[owners])
-            broken[at] = (~self.book.kept(rows[at]) & self._excused[owners[at]]).any(axis=1)
-        return broken
-
     def binding(self, i: int) -> list[Rule]:
         """The rules and laws that hold for row i: all but laws that it breaks itself."""
         return [rule for rule, excused in zip(self.book.rules, self._excused[i], strict=True) if not excused]
-
-    def kept(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which rule or law (column) holds in which row, or is broken as its owner does, and not by more."""
-        kept = self.book.kept(rows) | self.book.followed
-        excused = ~kept & self._excused[owners]
-        for k in np.flatnonzero(excused.any(axis=0)).tolist():
-            at = np.flatnonzero(excused[:, k])
-            kept[at, k] = self.book.no_worse(k, rows[at], self.factuals[owners[at]])
-        return kept
-
-    def derived(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        """The rows with computed columns computed again, on their grid."""
-        rows = self.book.derive(rows, factuals)
-        for one in self.book.derivations:
-            j = one.column
-            if self.schema.features[j].numeric:
-                touched = rows[:, j] != factuals[:, j]
-                rows[touched, j] = on_grid(rows[touched, j], self.schema.features[j].step)
-        return rows
-
-    def _cells(self, rows: np.ndarray, owners: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        result = factuals.copy()
-        for step, columns in self._plain_blocks:
-            cells, own = rows[:, columns], factuals[:, columns]
-            low, high = self._limits(columns, owners)
-            self._put(result, columns, _placed(cells, own, step, low, high), owners)
-        for j in self._other_columns:
-            feature, cells = self.schema.features[j], rows[:, j]
-            placed = self._number(j, feature, cells, owners) if feature.numeric else self._level(j, cells, owners)
-            self._put(result, np.array([j]), placed[:, None], owners)
-        return result
-
-    def _put(self, result: np.ndarray, columns: np.ndarray, cells: np.ndarray, owners: np.ndarray) -> None:
-        """Writes the cells that could be kept and that are not frozen."""
-        own = result[:, columns]
-        keep = ~np.isnan(cells) & (cells != own)
-        if self.frozen[:, columns].any():
-            keep &= ~self.frozen[np.ix_(owners, columns)]
-        result[:, columns] = np.where(keep, cells, own)
-
-    @cached_property
-    def _plain_blocks(self) -> tuple[tuple[float | None, np.ndarray], ...]:
-        """The searched columns of plain numbers by their step: those with the same step are rounded together."""
-        blocks: dict[float | None, list[int]] = {}
-        for j in self.schema.free_columns:
-            feature = self.schema.features[j]
-            if feature.numeric and not feature.special:
-                blocks.setdefault(feature.step, []).append(int(j))
-        return tuple((step, np.array(columns)) for step, columns in blocks.items())
-
-    @cached_property
-    def _other_columns(self) -> tuple[int, ...]:
-        """The searched columns of levels, and of numbers with special codes."""
-        features = self.schema.features
-        return tuple(int(j) for j in self.schema.free_columns if not features[j].numeric or features[j].special)
-
-    @cached_property
-    def _shared(self) -> np.ndarray:
-        """The columns whose limits are the same for all rows."""
-        if not len(self):
-            return np.ones(len(self.schema), dtype=bool)
-        return np.asarray(((self.low == self.low[0]) & (self.high == self.high[0])).all(axis=0))
-
-    def _limits(self, columns: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if len(self) and self._shared[columns].all():
-            return self.low[:1, columns], self.high[:1, columns]
-        chosen = np.ix_(owners, columns)
-        return self.low[chosen], self.high[chosen]
-
-    def _number(self, j: int, feature: Feature, cells: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Numbers on their grid and within limits, allowed special codes, the factual's value, or NaN: not kept."""
-        result = _placed(cells, self.factuals[owners, j], feature.step, self.low[owners, j], self.high[owners, j])
-        allowed = self.states[j][owners]
-        result[~allowed[:, -1] | np.isin(result, list(feature.special))] = math.nan
-        for k, code in enumerate(feature.special):
-            result[cells == code] = math.nan
-            result[(cells == code) & allowed[:, k]] = code
-        return result
-
-    def _level(self, j: int, cells: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        most = self.states[j].shape[1] - 1
-        codes = np.clip(np.rint(np.where(np.isnan(cells), -1, cells)), -1, most).astype(np.intp)
-        return np.where((codes >= 0) & self._may_take(j, codes, owners), codes, math.nan)
-
-    def admits(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which rows in final form change something and satisfy what final form does not ensure.
-
-        That is rules between features, limits of derived columns, the number of changes and of months. For searches;
-        `allows` checks everything.
-        """
-        if self._kernel is not None:
-            return self._settled(rows, owners, None, forms=False, judges=True)[1]
-        number = self.changed(rows, owners).sum(axis=1)
-        admitted = (number > 0) & (number <= self.max_changes[owners])
-        if self.book.rules:
-            admitted &= self.keeps(rows, owners)
-        if self.book.derivations:
-            admitted &= ~self._derived_broken(rows, owners)
-        if self.book.timing is not None:
-            admitted &= ~self._months_broken(self.book.timing, rows, owners)
-        return admitted
 
     def allows(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which rows satisfy every rule."""
@@ -494,14 +298,17 @@ class Region:
         return ~np.logical_or.reduce(list(broken.values())) if len(rows) else np.zeros(0, dtype=bool)
 
     def violations(self, rows: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
-        """For each kind of rule, and each rule between features by its text, the rows that violate it."""
+        """For each kind of rule, and each rule between features by its text, the rows that violate it.
+
+        A row is held against the months that it takes: all of its clocks must stand where they do then.
+        """
         own = self.factuals[owners]
         differs = ~unchanged(own, rows)
         broken = {kind: np.zeros(len(rows), dtype=bool) for kind in NOT_A_RULE}
         broken["derived"] = self._derived_broken(rows, owners)
         for j in np.flatnonzero(differs.any(axis=0)).tolist():
             feature = self.schema.features[j]
-            if feature.derived is not None:
+            if feature.derived is not None or feature.clock is not None:
                 continue
             cells, moved = rows[:, j], differs[:, j]
             if j not in self.following:
@@ -514,8 +321,16 @@ class Region:
         if self.book.timing is not None:
             broken["months"] = self._months_broken(self.book.timing, rows, owners)
         broken["max_changes"] = self.changed(rows, owners).sum(axis=1) > self.max_changes[owners]
-        kept = self.kept(rows, owners)
-        return broken | {rule.text: ~kept[:, k] for k, rule in enumerate(self.book.rules)}
+        return broken | self._rules_broken(rows, owners)
+
+    def _rules_broken(self, rows: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
+        """For each rule by its text, the rows that break it, judged by its own formula, and are not excused."""
+        view = View(self.schema.features, rows)
+        broken = {rule.text: np.zeros(len(rows), dtype=bool) for rule in self.book.rules}
+        excused = (self._excused[owners] | self.book.followed) & self.kept(rows, owners)
+        for k, rule in enumerate(self.book.rules):  # a law may say what a rule says
+            broken[rule.text] |= rule.formula.judge(view)[1] & ~excused[:, k]
+        return broken
 
     def _number_broken(
         self,
@@ -553,8 +368,8 @@ class Region:
 
     @cached_property
     def following(self) -> frozenset[int]:
-        """The columns that follow others by a law, and clocks."""
-        return frozenset([*(one.column for one in self.book.derivations if one.follows), *self.schema.clocks])
+        """The columns that follow others by a law."""
+        return frozenset(one.column for one in self.book.derivations if one.follows)
 
     def _months_broken(self, timing: Timing, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The rows whose clocks are not where they stand after the months that the row takes, or that take too long."""
@@ -591,31 +406,21 @@ def _pinned(schema: Schema, factuals: np.ndarray) -> np.ndarray:
     return pinned
 
 
-def _placed(cells: np.ndarray, own: np.ndarray, step: float | None, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Numbers on their grid and within limits; the factual's value where a move is smaller than the grid."""
-    result = snapped(cells, step, low, high)
-    place = on_grid(own, step)
-    if (place == own).all():
-        return result
-    # the factual's value is off the grid, and perhaps so close to a limit that no grid value is between
-    nearest = on_grid(np.clip(cells, low, high), step)
-    close = (result == place) | (nearest == place) | (cells == own)
-    return np.where((place != own) & close, own, result)
-
-
-def _absolute(feature: Feature, own: np.ndarray, observed: tuple[float, float] | None) -> tuple[np.ndarray, np.ndarray]:
-    """The limits that hold for all rows; a row that is already outside them may stay, and come back."""
-    low, high = feature.suggested
-    if observed is not None and not math.isnan(observed[0]) and feature.numeric and feature.derived is None:
-        low, high = max(low, observed[0]), min(high, observed[1])
-    on_scale = ordinary(feature, own)
+def _absolute(
+    schema: Schema, own: np.ndarray, on_scale: np.ndarray, observed: tuple[np.ndarray, np.ndarray] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The limits that hold for all rows, (n, d) each; a row that is already outside them may stay, and come back."""
+    low, high = schema.suggested
+    if observed is not None:
+        held = schema.given_numbers & ~np.isnan(observed[0])
+        low, high = np.where(held, np.fmax(low, observed[0]), low), np.where(held, np.fmin(high, observed[1]), high)
     return np.where(on_scale, np.fmin(own, low), low), np.where(on_scale, np.fmax(own, high), high)
 
 
 def _tighten(
     low: np.ndarray,
     high: np.ndarray,
-    j: int,
+    j: int | slice,
     own: np.ndarray,
     on_scale: np.ndarray,
     direction: str,
@@ -650,10 +455,10 @@ def _tighten_owners(
             high[owners, j] = np.minimum(high[owners, j], ceiling)
 
 
-def _states(feature: Feature, own: np.ndarray) -> np.ndarray | None:
+def _states(feature: Feature, own: np.ndarray) -> np.ndarray:
     """The levels, or special codes followed by an ordinary value, that each row may be in."""
-    if feature.numeric and not feature.special:
-        return None
+    if not (feature.numeric or feature.avoid or feature.transitions):
+        return np.ones((len(own), len(feature.levels)), dtype=bool)
     names: list[object] = list(feature.levels) if not feature.numeric else [*feature.special, VALUE]
     n, k = len(own), len(names)
     allowed = np.ones((n, k), dtype=bool) if not feature.numeric else np.zeros((n, k), dtype=bool)

@@ -135,8 +135,7 @@ class Table:
         """
         native, library, columns = open_frame(frame, name, schema.names)
         _check_columns(columns, schema, name)
-        labels, frame = library.labels(native), library.read(native)
-        opened = {column: frame.get_column(column) for column in columns}
+        labels, opened = library.labels(native), library.opened(native)
         dtypes = {column: library.dtype(cells) for column, cells in opened.items()}
         schema = _with_steps(schema, {column: library.step(dtype) for column, dtype in dtypes.items()})
         if errors == "raise":

@@ -5,11 +5,9 @@ months, and a clock of rate r that stands at c goes on to
 
     value(T) = max(c, ⌊c + r T⌋),        ⌊ ⌋ on the grid of its column.
 
-The last of ordered levels has no end: a clock that has come there stays. T is no column of its own. The *leading* clock
-of a row, of those that can advance and are not immutable the one that shows the shortest time, says how long: a search
-moves it like any number, and all others are computed. So
-
-    T = max(least T with value(T) ≥ the leading clock's cell, what the paced changes need).
+The last of ordered levels has no end: a clock that has come there stays. T is no column, and no clock is searched: T is
+given, and all clocks follow from it. A row takes the least T that is enough for its paced changes, and after which no
+clock is behind its cell.
 """
 
 from __future__ import annotations
@@ -19,11 +17,12 @@ import math
 import numpy as np
 
 from attain.schema.schema import Schema
-from attain.tables.cells import ordinary
+from attain.tables.cells import ordinary, unchanged
 from attain.tables.grid import on_grid_below, on_grid_beyond
 
 _ROUNDING = 1e-6
 """The share of a month that rounding may add."""
+_CENTURY = 1200.0
 
 
 class Timing:
@@ -32,20 +31,15 @@ class Timing:
     Attributes
     ----------
     clocks
-        The columns of clocks: numbers first, and those that show the shortest time.
+        The columns of clocks.
     paces
         The columns whose changes take time, each with its pace.
     """
 
     def __init__(self, schema: Schema) -> None:
         self._features = schema.features
-        numeric = [feature.numeric for feature in schema]
-        self.clocks = tuple(sorted(schema.clocks, key=lambda j: (not numeric[j], self._shortest(j), j)))
+        self.clocks = schema.clocks
         self.paces = [(j, feature.pace) for j, feature in enumerate(schema) if feature.pace is not None]
-
-    def _shortest(self, j: int) -> float:
-        """The months that the clock of column j needs for one step."""
-        return (self._step(j) or 0.0) / self._rate(j)
 
     def _step(self, j: int) -> float | None:
         return self._features[j].step if self._features[j].numeric else 1.0
@@ -65,11 +59,6 @@ class Timing:
         for k, j in enumerate(self.clocks):
             runs[:, k] = ordinary(self._features[j], factuals[:, j]) & (factuals[:, j] < self._top(j))
         return runs
-
-    def leads(self, factuals: np.ndarray) -> np.ndarray:
-        """Which of them says how long an answer takes, (n, clocks): the first of each row that runs and is searched."""
-        runs = self.runs(factuals) & np.array([not self._features[j].immutable for j in self.clocks], dtype=bool)
-        return np.asarray(runs & (np.cumsum(runs, axis=1) == 1))
 
     def _value(self, j: int, own: np.ndarray, months: np.ndarray) -> np.ndarray:
         """Where the clock of column j stands after some months."""
@@ -91,9 +80,14 @@ class Timing:
         return np.where(value >= self._top(j), math.inf, months)
 
     def longest(self, factuals: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """For how many months no clock of a row exceeds its limit in `high` (n, d) or comes to a special code, (n,)."""
+        """For how many months no clock of a row exceeds its limit in `high` (n, d) or comes to a special code, (n,).
+
+        A number without a limit goes on for a century.
+        """
         longest = np.full(len(factuals), math.inf)
         for j, runs in zip(self.clocks, self.runs(factuals).T, strict=True):
+            if self._features[j].numeric:
+                longest[runs] = np.minimum(longest[runs], _CENTURY)
             at = np.flatnonzero(runs & np.isfinite(high[:, j]))
             own = factuals[at, j]
             longest[at] = np.minimum(longest[at], self._last(j, own, np.maximum(high[at, j], own)))
@@ -109,6 +103,10 @@ class Timing:
             cells[runs, k] = self._value(j, cells[runs, k], months[runs])
         return cells
 
+    def reach(self, pace: float, months: np.ndarray) -> np.ndarray:
+        """How far changes with a pace go in some months, rounding errors of `needed` included."""
+        return np.asarray(pace * (months + _ROUNDING * np.maximum(1.0, months)))
+
     def needed(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """The months that the changes of features with a pace need, (n,)."""
         needed = np.zeros(len(rows))
@@ -119,35 +117,26 @@ class Timing:
             needed[at] = np.maximum(needed[at], _whole(size / pace))
         return needed
 
-    def asked(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        """The months that the leading clock of each row shows, (n,)."""
-        asked = np.zeros(len(rows))
-        for j, leads in zip(self.clocks, self.leads(factuals).T, strict=True):
-            at = np.flatnonzero(leads & (rows[:, j] != factuals[:, j]))
-            at = at[ordinary(self._features[j], rows[at, j])]
-            asked[at] = self._least(j, factuals[at, j], rows[at, j])
-        return asked
-
-    def latest(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        """The most months for which the leading clock of each row stands where it does, (n,); no limit without one."""
-        latest = np.full(len(rows), math.inf)
-        for j, leads in zip(self.clocks, self.leads(factuals).T, strict=True):
-            latest[leads] = self._last(j, factuals[leads, j], rows[leads, j])
-        return latest
-
     def months(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """How long it takes to become each row, (n,)."""
-        return np.maximum(self.asked(rows, factuals), self.needed(rows, factuals))
+        months = self.needed(rows, factuals)
+        for j, runs in zip(self.clocks, self.runs(factuals).T, strict=True):
+            at = np.flatnonzero(runs & (rows[:, j] > factuals[:, j]))
+            at = at[ordinary(self._features[j], rows[at, j])]
+            months[at] = np.maximum(months[at], self._least(j, factuals[at, j], rows[at, j]))
+        return months
 
-    def in_step(self, rows: np.ndarray, factuals: np.ndarray, months: np.ndarray) -> np.ndarray:
+    def waits(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
+        """Which rows take longer than their changes need, (n,), for a clock that is not immutable."""
+        clocks = [j for j in self.clocks if not self._features[j].immutable]
+        advanced = ~np.asarray(unchanged(rows[:, clocks], factuals[:, clocks]).all(axis=1))
+        return advanced & (self.months(rows, factuals) > self.needed(rows, factuals))
+
+    def in_step(self, rows: np.ndarray, months: np.ndarray) -> np.ndarray:
         """The rows with all clocks where they stand after some months."""
         rows = rows.copy()
-        rows[:, list(self.clocks)] = self.advanced(factuals, months)
+        rows[:, list(self.clocks)] = self.advanced(rows, months)
         return rows
-
-    def waiting(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
-        """Which leading clocks (n, clocks) show more months than the changes need: rows that wait."""
-        return self.leads(factuals) & (self.asked(rows, factuals) > self.needed(rows, factuals))[:, None]
 
 
 def _whole(months: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ def check_likelihood(likelihood: type[Likelihood], *, seed: int = 0) -> None:
 
     It is fitted to small training data of each of its kinds. Tested are shapes, finiteness, that the density sums or
     integrates to one over its support, that draws fit the density, that gradients are finite and agree with finite
-    differences, and that missing cells stay missing.
+    differences, that NumPy and JAX agree, and that missing cells stay missing.
     """
     for kind in likelihood.kinds:
         features, values = example(kind, seed=seed)
@@ -75,25 +75,43 @@ def _check_shapes(fitted: Likelihood, values: np.ndarray, raw: np.ndarray) -> No
         assert np.array_equal(np.isnan(given), np.isnan(values)), (
             f"{name}: {what} must give NaN for missing cells and only for them"
         )
-    inputs = np.asarray(fitted.encode(jnp.asarray(t[10:], jnp.float32)))
+    inputs = fitted.encode(t[10:])
+    _check_agreement(f"{name}: encode", inputs, fitted.encode(jnp.asarray(t[10:], jnp.float32)))
     assert inputs.shape == (len(values) - 10, fitted.inputs), f"{name}: encode gives {inputs.shape[1]} inputs"
     assert np.isfinite(inputs).all(), f"{name}: encode gives inputs that are not finite"
-    needed = raw[:, : fitted.typical_outputs]
-    typical, in_jax = fitted.typical(needed.astype(np.float64)), fitted.typical(jnp.asarray(needed))
-    assert typical.shape == (len(raw), columns), f"{name}: typical gives the shape {typical.shape}"
-    assert np.isfinite(typical).all(), f"{name}: typical is not finite"
-    assert np.allclose(typical, in_jax, rtol=1e-3), f"{name}: typical differs between NumPy and JAX arrays"
-    marginal = fitted.parameters(jnp.broadcast_to(jnp.asarray(fitted.initial(), jnp.float32), (len(t), fitted.outputs)))
-    log_prob = np.asarray(fitted.log_prob(marginal, values))[10:]
+    _check_typical(fitted, raw[:, : fitted.typical_outputs].astype(np.float64))
+    marginal = np.tile(fitted.initial(), (len(t), 1))
+    log_prob = fitted.log_prob(fitted.parameters(marginal), values)[10:]
+    in_jax = fitted.log_prob(fitted.parameters(jnp.asarray(marginal, jnp.float32)), values)
+    _check_agreement(f"{name}: log_density", log_prob, in_jax[10:])
     assert log_prob.shape == values[10:].shape, f"{name}: log_prob must have one number per cell"
     assert np.isfinite(log_prob).all(), f"{name}: log_prob of training values is not finite"
 
 
+def _check_typical(fitted: Likelihood, raw: np.ndarray) -> None:
+    typical = fitted.typical(raw)
+    assert typical.shape == (len(raw), fitted.columns), f"{fitted.name}: typical gives the shape {typical.shape}"
+    assert np.isfinite(typical).all(), f"{fitted.name}: typical is not finite"
+    random = np.random.default_rng(0)
+    gradient, direction = random.normal(size=typical.shape) / (1 + np.abs(typical)), random.normal(size=raw.shape)
+    pulled = fitted.typical_vjp(raw, gradient)
+    assert pulled.shape == raw.shape, f"{fitted.name}: typical_vjp gives the shape {pulled.shape}"
+    ends = [fitted.typical(raw + side * 1e-6 * direction) for side in (1, -1)]
+    change, slope = (gradient * (ends[0] - ends[1])).sum() / 2e-6, (pulled * direction).sum()
+    assert abs(change - slope) < 1e-4 * (1 + abs(slope)), f"{fitted.name}: slope {slope:.6g}, differences {change:.6g}"
+
+
+def _check_agreement(what: str, numpy: np.ndarray, jax: jax.Array) -> None:
+    assert np.allclose(numpy, jax, rtol=1e-3, atol=1e-3), f"{what} differs between NumPy and JAX arrays"
+
+
 def _check_mass_and_draws(fitted: Likelihood, features: Sequence[Feature], raw: np.ndarray, seed: int) -> None:
-    drawn = np.asarray(jax.jit(lambda key: _sample(fitted, key, raw))(jax.random.key(seed)))
-    draws = fitted.in_units(drawn)
-    assert draws.shape == (DRAWS, fitted.columns), f"{fitted.name}: sample gives the shape {draws.shape}"
-    assert np.isfinite(draws).all(), f"{fitted.name}: sample is not finite"
+    shares = np.random.default_rng(seed).random((DRAWS, fitted.columns))
+    draws = fitted.quantile(fitted.parameters(np.tile(raw.astype(np.float64), (DRAWS, 1))), shares)
+    assert draws.shape == (DRAWS, fitted.columns), f"{fitted.name}: quantile gives the shape {draws.shape}"
+    assert np.isfinite(draws).all(), f"{fitted.name}: quantile is not finite"
+    rises = (np.diff(np.take_along_axis(draws, shares.argsort(axis=0), axis=0), axis=0) >= 0).all()
+    assert rises, f"{fitted.name}: quantile does not rise with the share"
     support = fitted.support()
     atoms = support.atoms or (np.zeros(0),) * fitted.columns
     for column, feature in enumerate(features):
@@ -103,9 +121,8 @@ def _check_mass_and_draws(fitted: Likelihood, features: Sequence[Feature], raw: 
     grids = [np.append(atoms[c], _grid(support, c, draws[:, c])) for c in range(fitted.columns)]
     longest = max(map(len, grids))
     x = np.column_stack([np.append(grid, np.full(longest - len(grid), grid[-1])) for grid in grids])
-    t = jnp.asarray(fitted.normalise(x), jnp.float32)
-    log_density = jax.jit(lambda t: fitted.log_density(fitted.parameters(jnp.asarray(raw)), t))(t)
-    density = np.exp(np.asarray(log_density, np.float64) + fitted.log_base(x))
+    with np.errstate(all="ignore"):  # both sides of a choice are computed
+        density = np.exp(fitted.log_prob(fitted.parameters(raw.astype(np.float64)), x))
     for c in range(fitted.columns):
         total, chance = _check_column(draws[:, c], x[:, c], density[:, c], len(atoms[c]), discrete=support.discrete)
         what = f"{fitted.name}: column {c}:"
@@ -130,10 +147,6 @@ def _check_column(
         scaled = expected[kept] * observed[kept].sum() / expected[kept].sum()
         chance = min(chance, float(stats.chisquare(observed[kept], scaled).pvalue))
     return float(density[:atoms].sum()) + mass, chance
-
-
-def _sample(fitted: Likelihood, key: jax.Array, raw: np.ndarray) -> jax.Array:
-    return fitted.sample(key, fitted.parameters(jnp.broadcast_to(jnp.asarray(raw), (DRAWS, len(raw)))))
 
 
 def _grid(support: Support, column: int, draws: np.ndarray) -> np.ndarray:

@@ -158,7 +158,7 @@ def test_a_computed_column_belongs_to_what_it_is_computed_from() -> None:
     assert mine == pytest.approx({(0, "a"): 4.5, (0, "b"): 5.0, (1, "a"): 9.0, (1, "c"): 3.0})
 
 
-def test_clocks_belong_to_the_change_that_takes_the_time_or_to_the_wait() -> None:
+def test_time_passes_whatever_changes() -> None:
     schema = Schema(
         (
             Feature("months", "count", clock=True),
@@ -169,48 +169,36 @@ def test_clocks_belong_to_the_change_that_takes_the_time_or_to_the_wait() -> Non
     own = pd.DataFrame({"months": [10, 10], "since": [0, 0], "debt": [20, 20]})
     answers = pd.DataFrame({"months": [15, 18], "since": [5, 8], "debt": [10, 10]})  # as long as it takes; 8 months
     found, problem = importances(plane([1.0, 2.0, -1.0], own), own, answers, schema)
-    assert problem.region.changed(answers.to_numpy(float), np.arange(2)).sum() == 3
-    mine = gains(found, schema)
-    assert mine[0, "debt"] == pytest.approx(10 + 5 * 3)
-    assert [name for i, name in mine if i == 0] == ["debt"]
-    waits = [gain for (i, name), gain in mine.items() if i == 1 and name != "debt"]
-    # the debt alone takes 5 months, waiting alone 8: the first 5 months are shared
-    assert waits == pytest.approx([2.5 * 3 + 3 * 3])
-    assert mine[1, "debt"] == pytest.approx(10 + 2.5 * 3)
+    assert problem.region.changed(answers.to_numpy(float), np.arange(2)).sum() == 2
+    assert gains(found, schema) == pytest.approx({(0, "debt"): 10.0, (1, "debt"): 10.0})
 
 
-def test_waiting_has_one_row_in_the_frame_whatever_the_number_of_clocks() -> None:
+def test_an_answer_that_only_waits_has_no_row_in_the_frame() -> None:
     schema = Schema(
         (
             Feature("months", "count", clock=True),
             Feature("since", "count", clock=True),
             Feature("debt", "count", pace=1, immutable=True),
-            Feature("waiting", "count", immutable=True),
         )
     )
-    X = pd.DataFrame(RANDOM.integers(0, 30, (200, 4)), columns=schema.names)
-    model = plane([1.0, 1.0, 0.0, 0.0], X)
+    X = pd.DataFrame(RANDOM.integers(0, 30, (200, 3)), columns=schema.names)
+    model = plane([1.0, 1.0, 0.0], X)
     explainer = Guarded(schema, laws=None).fit(X)
-    person = pd.DataFrame({"months": [2], "since": [1], "debt": [5], "waiting": [3]})
+    person = pd.DataFrame({"months": [2], "since": [1], "debt": [5]})
     result = explainer.explain(model, person, target=1, importance=True)
     months = int(np.ceil((10 - 3) / 2))  # both clocks advance until their sum is 10
     assert result.months.tolist() == [months]
-    (line,) = result.importance.to_dict("records")
-    assert (line["feature"], line["label"]) == ("waiting_", "waiting")
-    assert line["gain"] == pytest.approx(2 * months)
-    assert line["per_point"] == pytest.approx(2 * months / result.changes["shift"].sum(), rel=1e-3)
-    assert line["needed_for_decision"]
-    assert not line["needed_by_law"]
+    assert result.waits.tolist() == [True]
+    assert not len(result.importance)
     assert Counterfactuals.from_json(result.to_json()).importance.equals(result.importance)
 
 
-def test_a_rule_may_ask_for_waiting() -> None:
+def test_clocks_follow_from_time() -> None:
     clocks = tuple(Feature(name, "count", clock=True) for name in ("months", "since"))
     schema = Schema((*clocks, Feature("debt", "count")), rules=("if debt = 0 then since >= 6",))
     own = pd.DataFrame({"months": [10, 10], "since": [2, 2], "debt": [4, 4]})
     result = result_of(schema, own, {0: [{"months": 14, "since": 6, "debt": 0}], 1: [{"months": 14, "since": 6}]})
-    # the months lead and stand for waiting, though the rule is about the other clock
-    assert result.needed_by_law.tolist() == [[True, True, False], [False, True, False]]
+    assert result.needed_by_law.tolist() == [[True, True, False], [True, True, False]]
 
 
 def explained(**request: Any) -> Counterfactuals:

@@ -5,7 +5,7 @@ from math import factorial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attain.methods.importance.shapley import added, along, coalitions, drawn_orders, exact_values
@@ -27,7 +27,6 @@ def test_exact_values_are_the_mean_over_all_orders(players: int) -> None:
     np.testing.assert_allclose(exact_values(worth), by_all_orders(worth, players), atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 10), st.integers(0, 2**32 - 1))
 def test_the_sum_is_exact_and_a_player_who_adds_nothing_has_nothing(players: int, seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -2,8 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +15,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from attain import Feature, Schema, Status
 from attain.core.errors import AttainError
 from attain.methods import ActionableRecourse, GrowingSpheres
-from attain.methods.recourse import flip_set
-from attain.methods.recourse.program import Choices, Program, Row
-from attain.methods.search.integer_program import Solution, solve
+from attain.methods.recourse import flip_set, program
+from attain.methods.recourse.flip_set import FlipSet
+from attain.methods.recourse.program import Choices, Chosen, Program, Row, cheapest, not_all
+from attain.methods.search.deadline import Deadline
+from attain.methods.search.integer_program import Solution
 
 FEATURES = (
     Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",)}),
@@ -118,16 +118,11 @@ def _costs(explainer: ActionableRecourse, **arguments: object) -> tuple[np.ndarr
     return cost, result
 
 
-@pytest.mark.parametrize("solver", ["knapsack", "milp"])
 @pytest.mark.parametrize("kind", ["total", "max", "local"])
 @pytest.mark.parametrize("most", [9, 2])
 @pytest.mark.parametrize("rules", [False, True])
-def test_the_answer_costs_what_brute_force_finds(
-    kind: str, solver: str, most: int, rules: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_answer_costs_what_brute_force_finds(kind: str, most: int, rules: bool) -> None:
     schema = Schema(FEATURES, rules=RULES if rules else ())
-    if solver == "milp":
-        monkeypatch.setattr(flip_set, "by_knapsack", flip_set.by_programming)
     explainer = ActionableRecourse(schema, cost=kind, figures=False).fit(X, Y)  # type: ignore[arg-type]
     cost, _ = _costs(explainer, constraints={"max_changes": most})
     expected = [_brute_force(person, kind, rules=rules, most=most)[0] for _, person in DENIED.iterrows()]
@@ -153,20 +148,46 @@ def test_no_other_method_asks_for_less() -> None:
         assert shift >= least[owner] - 1e-9
 
 
-def test_large_ties_leave_linear_rules_to_the_integer_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
-    explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False).fit(X, Y)
-    cost, _ = _costs(explainer)
-    expected = [_brute_force(person, "total", rules=True)[0] for _, person in DENIED.iterrows()]
-    np.testing.assert_allclose(cost, expected, atol=1e-6)
+def test_rules_and_limits_of_a_computed_column_are_kept_at_the_least_cost() -> None:
+    random = np.random.default_rng(2)
+    frame = pd.DataFrame({name: random.integers(0, 8, 150) for name in ("a", "b", "c")})
+    frame["share"] = frame["a"] / (frame["b"] + 1)
+    labels = 2 * frame["share"] + frame["c"] - 0.3 * frame["a"] > 7
+    model = LogisticRegression(C=100).fit(frame, labels)
+    schema = Schema(
+        (*(Feature(name, "count") for name in "abc"), Feature("share", "real", derived="a / (b + 1)", reach=(0, 3))),
+        rules=("if share > 1 then c <= 3", "c <= a + 4"),
+    )
+    explainer = ActionableRecourse(schema, figures=False, laws=None).fit(frame, labels)
+    people = frame[~model.predict(frame) & (frame["share"] <= 1) & (frame["c"] <= frame["a"] + 4)].iloc[:8]
+    result = explainer.explain(model, people, target=True)
+    grid = pd.DataFrame(list(itertools.product(range(8), repeat=3)), columns=list("abc"))
+    grid["share"] = grid["a"] / (grid["b"] + 1)
+    kept = (grid["share"] <= 3) & ((grid["share"] <= 1) | (grid["c"] <= 3)) & (grid["c"] <= grid["a"] + 4)
+    good = grid[kept & (model.decision_function(grid) > 1e-6)]
+    shares = {name: [(frame[name] <= value).mean() for value in range(8)] for name in "abc"}
+    for i, (_, person) in enumerate(people.iterrows()):
+        costs = sum(np.abs(np.array(shares[n])[good[n]] - shares[n][int(person[n])]) for n in "abc")
+        assert result.option_figures["cost"][i] == pytest.approx(costs.min(), abs=1e-6)
+        assert result.option_figures["proven"][i] == 1
+
+
+def test_somebody_hard_leaves_others_their_share_of_the_time() -> None:
+    share = Deadline(1.0, people=4).share(4)
+    assert 0.9 < share.seconds_left <= 1.0
+    assert Deadline().share(4).seconds_left == np.inf
 
 
 def test_answers_are_proven_unless_the_solver_reached_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
     explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False).fit(X, Y)
     proven = explainer.explain(MODEL, DENIED, target="yes", n=2)
     assert (proven.option_figures["proven"] == 1).all()
-    monkeypatch.setattr(flip_set, "solve", lambda *a, **k: solve(*a, **k)._replace(proven=False))
+
+    def stopped_with_rules(program: Program, *given: object) -> Chosen:
+        found = cheapest(program, *given)  # type: ignore[arg-type]
+        return found._replace(proven=found.proven and not program.rows)
+
+    monkeypatch.setattr(flip_set, "cheapest", stopped_with_rules)
     stopped = explainer.explain(MODEL, DENIED, target="yes", n=2)
     assert stopped.statuses == proven.statuses
     # a choice that keeps the rules although the program did not have them needs no other program
@@ -176,18 +197,16 @@ def test_answers_are_proven_unless_the_solver_reached_its_limit(monkeypatch: pyt
 
 
 def test_a_limit_before_any_answer_is_not_called_no_recourse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
     explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False).fit(X, Y)
     expected = explainer.explain(MODEL, DENIED, target="yes").statuses
-    monkeypatch.setattr(flip_set, "by_knapsack", flip_set.by_programming)
-    monkeypatch.setattr(flip_set, "solve", lambda *a, **k: Solution(None, np.inf, False))
+    monkeypatch.setattr(program, "_MOST_LISTED", 0)
+    monkeypatch.setattr(program, "solve", lambda *a, **k: Solution(None, np.inf, False))
     stopped = explainer.explain(MODEL, DENIED, target="yes").statuses
     assert Status.FOUND in expected
     assert stopped == tuple(Status.OUT_OF_REACH if one is Status.FOUND else one for one in expected)
 
 
-def test_a_change_that_gains_nothing_is_made_where_a_rule_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attain.methods.recourse.actions._MOST_JOINT", 0)
+def test_a_change_that_gains_nothing_is_made_where_a_rule_needs_it() -> None:
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"wage": random.integers(0, 10, 200), "limit": random.integers(5, 15, 200)})
     frame["wage"] = np.minimum(frame["wage"], frame["limit"])
@@ -216,28 +235,22 @@ def test_a_change_that_gains_nothing_is_made_where_a_rule_needs_it(monkeypatch: 
 
 def test_items_after_a_part_that_was_given_up_are_not_proven() -> None:
     choices = [_choices(0, [0.0, 1.0], [0.0, 1.0]), _choices(1, [0.0, 1.5], [0.0, 1.0])]
-    rows = [Row((np.zeros(2), np.zeros(2)), -np.inf, 1.0)]
-    program = Program(choices, rows, need=1.0, most=2, reach=None, whole=False)
-    every = flip_set.FlipSet(program, "total", _Check(lambda item: True)).distinct()
+    made = Program(choices, need=1.0, most=2)
+    every = FlipSet(made, "total", _Check(), Deadline()).distinct()  # type: ignore[arg-type]
     assert [(set(item.changed), item.proven) for item in every] == [({0}, True), ({1}, True), ({0, 1}, True)]
-    some = flip_set.FlipSet(program, "total", _Check(lambda item: item.changed != {1}), most_rejected=1).distinct()
+    check = _Check({(0, 1): [not_all({0: np.array([True, False]), 1: np.array([False, True])})]})
+    some = FlipSet(made, "total", check, Deadline(), most_rounds=1).distinct()  # type: ignore[arg-type]
     assert [(set(item.changed), item.proven) for item in some] == [({0}, True), ({0, 1}, False)]
 
 
-class _Check:
-    """A check of items that knows no rules."""
+class _Check(dict[tuple[int, ...], list[Row]]):
+    """What rules out each choice; other choices are answers."""
 
-    def __init__(self, good: Callable[[flip_set.Item], bool]) -> None:
-        self._good = good
+    def __call__(self, actions: list[int]) -> list[Row]:
+        return self.get(tuple(actions), [])
 
-    def __call__(self, item: flip_set.Item, as_chosen: bool = False) -> bool:
-        return self._good(item)
-
-    def seconds_left(self) -> float:
-        return np.inf
-
-    def broken(self, columns: np.ndarray, cells: np.ndarray, chosen: np.ndarray) -> Iterator[Any]:
-        yield from ()
+    def row(self, actions: list[int]) -> np.ndarray:
+        return np.array([actions])
 
 
 def _choices(column: int, cost: list[float], gain: list[float]) -> Choices:

@@ -1,11 +1,12 @@
-"""Compiled scores are the model's own, with kernels and without, or are not used."""
+"""Compiled scores are the model's own, or are not used."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -23,11 +24,10 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from attain.core import compiled
-from attain.models import Goal
-from attain.models.structure.compiled import CellSum, compile_score
-from attain.models.structure.compiled_trees import compile_trees, single_bounds
-from attain.models.structure.states import NUMBER, UNKNOWN, States
+from attain.models import Goal, JointGoal
+from attain.models.structure.compiled import compile_score
+from attain.models.structure.splits import single_bounds
+from attain.models.structure.states import states_of
 from attain.models.structure.trees import unverified_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table
@@ -89,52 +89,14 @@ def _shuffled(n: int = 300) -> np.ndarray:
     return np.random.default_rng(3).permuted(TABLE.values[:n], axis=0)
 
 
-@pytest.fixture
-def kernels(monkeypatch):
-    """Kernels in use for one test."""
-    pytest.importorskip("numba")
-    monkeypatch.setattr(compiled, "_in_use", True)
-
-
-@pytest.fixture
-def no_kernels(monkeypatch):
-    monkeypatch.setattr(compiled, "_in_use", False)
-
-
-def _both(monkeypatch, compute):
-    """What a computation gives without kernels, and with them."""
-    pytest.importorskip("numba")
-    results = []
-    for in_use in (False, True):
-        monkeypatch.setattr(compiled, "_in_use", in_use)
-        results.append(compute())
-    return results
-
-
 def test_states_are_numbered_column_by_column() -> None:
-    states = States.of(SCHEMA)
-    assert states.first.tolist() == [0, 3, 4, 5, 10, 14]
+    states = states_of(TABLE.layout)
+    assert list(states.first) == [0, 3, 4, 5, 10, 14]
     rows = np.array([[-8.0, 2.0, np.nan, 3.0, 1.0], [np.nan, -9.0, 0.5, 4.0, 0.5]])
-    assert states.of_cells(rows).tolist() == [[1, NUMBER, 4, 8, 11], [2, NUMBER, NUMBER, UNKNOWN, UNKNOWN]]
-
-
-CELLS = st.sampled_from([-9.0, -8.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 1e300, np.nan, 0.1, -1 / 3])
-
-
-@given(arrays(np.float64, st.tuples(st.integers(0, 6), st.just(5)), elements=CELLS), st.integers(0, 9))
-def test_the_kernel_sums_to_the_same_bits(rows, seed) -> None:
-    pytest.importorskip("numba")
-    random = np.random.default_rng(seed)
-    states = States.of(SCHEMA)
-    total = CellSum(states, random.normal(), random.normal(size=5), random.normal(size=len(states.codes)))
-    with pytest.MonkeyPatch.context() as patch:
-        plain, quick = _both(patch, lambda: total(rows))
-    assert plain.tobytes() == quick.tobytes()
-    state = states.of_cells(rows)
-    for i, row in enumerate(rows):
-        terms = [total.terms[s] if s >= 0 else x * w for s, x, w in zip(state[i], row, total.slopes, strict=True)]
-        expected = np.nan if UNKNOWN in state[i] else sum(terms, total.constant)
-        np.testing.assert_equal(plain[i], expected)
+    found = [states.of_column(j, rows[:, j]).tolist() for j in range(5)]
+    assert found == [[1, 2], [-1, -1], [4, -1], [8, -2], [11, -2]]
+    more = states_of(replace(TABLE.layout, unseen={"job": ("baker",)}))
+    assert more.of_column(3, rows[:, 3]).tolist() == [8, 9]
 
 
 LINEAR = {
@@ -150,7 +112,7 @@ LINEAR = {
 
 @pytest.mark.parametrize("target", [0, 1])
 @pytest.mark.parametrize("name", LINEAR)
-def test_linear_models_are_scored_without_them(name, target, kernels) -> None:
+def test_linear_models_are_scored_without_them(name, target) -> None:
     goal = _goal(_pipeline(LINEAR[name]), target)
     score = _compiled(goal)
     rows = _shuffled()
@@ -159,7 +121,7 @@ def test_linear_models_are_scored_without_them(name, target, kernels) -> None:
 
 @pytest.mark.parametrize("target", [0, 1, 2])
 @pytest.mark.parametrize("name", ["LogisticRegression", "LinearSVC"])
-def test_so_are_linear_models_with_three_classes(name, target, kernels) -> None:
+def test_so_are_linear_models_with_three_classes(name, target) -> None:
     goal = _goal(_pipeline(LINEAR[name], y=THREE), target)
     rows = _shuffled()
     np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
@@ -183,7 +145,7 @@ def test_so_are_linear_models_with_three_classes(name, target, kernels) -> None:
     ],
     ids=["indicator", "special codes as missing", "projection", "search"],
 )
-def test_pipelines_are_followed_cell_by_cell(model, no_kernels) -> None:
+def test_pipelines_are_followed_cell_by_cell(model) -> None:
     goal, rows = _goal(model, probability=0.6), _shuffled()
     np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
 
@@ -193,6 +155,9 @@ TREES = {
     "RandomForest": lambda: RandomForestClassifier(7, max_depth=7, random_state=0),
     "ExtraTrees": lambda: ExtraTreesClassifier(7, random_state=0),
     "GradientBoosting": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
+    "GradientBoosting, other loss": lambda: GradientBoostingClassifier(
+        n_estimators=8, loss="exponential", random_state=0
+    ),
     "GradientBoosting from zero": lambda: GradientBoostingClassifier(n_estimators=8, init="zero", random_state=0),
     "HistGradientBoosting": lambda: HistGradientBoostingClassifier(max_iter=8),
     "XGBoost": lambda: _xgboost(n_estimators=8, max_depth=4),
@@ -214,11 +179,11 @@ def _lightgbm(**parameters):
 
 def _near_thresholds(goal: Goal, random_rows: np.ndarray) -> np.ndarray:
     """Rows with numbers at the ends of the sides of splits, and next to them."""
-    trees = compile_trees(unverified_ensemble(goal, TABLE.values), TABLE.values, 1)
+    nodes = unverified_ensemble(goal, TABLE.values).nodes
     rows = random_rows.copy()
     random = np.random.default_rng(5)
     for j in range(3):
-        ends = trees.thresholds[(trees.nodes[:, 0] == j) & np.isfinite(trees.thresholds[:, 2]), 2]
+        ends = nodes["threshold"][(nodes["column"] == j) & np.isfinite(nodes["threshold"])]
         if len(ends):
             chosen = random.choice(ends, len(rows))
             towards = random.choice([-np.inf, np.inf], len(rows))
@@ -229,31 +194,27 @@ def _near_thresholds(goal: Goal, random_rows: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), FunctionTransformer(np.negative)], ids=["scaled", "falling"])
 @pytest.mark.parametrize("name", TREES)
-def test_trees_are_scored_without_them(name, scaler, monkeypatch) -> None:
+def test_trees_are_scored_without_them(name, scaler) -> None:
     goal = _goal(_pipeline(TREES[name](), scaler))
     score, rows = _compiled(goal), _shuffled()
     rows = np.concatenate((rows, _near_thresholds(goal, rows)))
-    plain, quick = _both(monkeypatch, lambda: score(rows))
-    assert plain.tobytes() == quick.tobytes()
+    found = score(rows)
     single = 2e-7 if name.startswith("XGBoost") else 1e-14
-    np.testing.assert_allclose(plain, goal.judge(rows).score, rtol=0, atol=single)
+    np.testing.assert_allclose(found, goal.judge(rows).score, rtol=0, atol=single)
     again = np.concatenate([score(rows[i : i + 7]) for i in range(0, len(rows), 7)])
-    assert all(len(empty) == 0 for empty in _both(monkeypatch, lambda: score(rows[:0])))
-    assert again.tobytes() == plain.tobytes(), "a row's score does not depend on the rows beside it"
+    assert len(score(rows[:0])) == 0
+    assert again.tobytes() == found.tobytes(), "a row's score does not depend on the rows beside it"
 
 
 @pytest.mark.parametrize("target", [0, 2])
 @pytest.mark.parametrize("name", ["RandomForest", "GradientBoosting", "HistGradientBoosting", "XGBoost", "LightGBM"])
-def test_so_are_trees_with_three_classes(name, target, monkeypatch) -> None:
+def test_so_are_trees_with_three_classes(name, target) -> None:
     goal, rows = _goal(_pipeline(TREES[name](), y=THREE), target), _shuffled()
-    score = _compiled(goal)
-    plain, quick = _both(monkeypatch, lambda: score(rows))
-    assert plain.tobytes() == quick.tobytes()
-    np.testing.assert_allclose(plain, goal.judge(rows).score, rtol=0, atol=2e-7)
+    np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=0, atol=2e-7)
 
 
 @pytest.mark.parametrize("name", ["HistGradientBoosting", "XGBoost", "LightGBM", "RandomForest"])
-def test_trees_that_take_missing_cells_and_no_pipeline(name, no_kernels) -> None:
+def test_trees_that_take_missing_cells_and_no_pipeline(name) -> None:
     model = TREES[name]().fit(X[NUMBERS], Y)
     table = Table.read(X[NUMBERS], Schema(SCHEMA.features[:3]))
     for target, probability in ((0, None), (1, 0.7)):
@@ -326,7 +287,7 @@ def test_judge_asks_the_model_only_about_rows_that_are_not_compiled(monkeypatch)
     judged = goal.judge(table.values)
     goal.compiled = compile_score(goal, table.values, lambda: (judged.met, judged.score))
     seen: list[int] = []
-    monkeypatch.setattr(goal.model, "ask", _recorded(goal.model.ask, seen))
+    monkeypatch.setattr(goal.reader, "read", _recorded(goal.reader.read, seen))
     before = goal.rows_asked, goal.model.rows
     again = goal.judge(table.values)
     assert not seen
@@ -343,9 +304,49 @@ def test_judge_asks_the_model_only_about_rows_that_are_not_compiled(monkeypatch)
     assert len(goal.judge(rows[:0]).met) == 0
 
 
-def _recorded(ask, seen):
-    def recording(adapter, kinds, rows, *rest):
+def _recorded(read, seen):
+    def recording(rows, kinds):
         seen.append(len(rows))
-        return ask(adapter, kinds, rows, *rest)
+        return read(rows, kinds)
 
     return recording
+
+
+def test_the_engine_decides_like_judge_and_for_several_models_only_if_all_are_compiled() -> None:
+    goals = [_goal(_pipeline(model)) for model in (LogisticRegression(), HistGradientBoostingClassifier(max_iter=5))]
+    joint, rows = JointGoal(goals[0], goals[1:]), _shuffled()
+    assert joint.compiled_score() is None
+    for goal in goals:
+        goal.compiled = _compiled(goal)
+        np.testing.assert_array_equal(goal.compiled_score().leads(rows) >= 0, goal.decide(rows).met)
+    np.testing.assert_array_equal(joint.compiled_score().leads(rows) >= 0, joint.decide(rows).met)
+    goals[1].compiled = None
+    assert joint.compiled_score() is None
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"target": 0}, {"probability": 0.7}], ids=["class", "other class", "probability"]
+)
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(), HistGradientBoostingClassifier(max_iter=20), RandomForestClassifier(15, random_state=0)],
+    ids=["linear", "boosting", "forest"],
+)
+def test_leads_along_columns_decide_like_the_model_about_every_value(model, asked) -> None:
+    goal, rows = _goal(_pipeline(model), **asked), _shuffled(60)
+    score = _compiled(goal).score
+    grids = ([-9.0, 0.0, 2.0, 2.5, 3.0, 4.0], [0.0, 3.0, 8.0], [0.1, 0.5, np.nan, 3.0], range(4), range(3))
+    for j, values in enumerate(grids):
+        leads = score.leads_along(rows, j, values)
+        for k, value in enumerate(values):
+            changed = rows.copy()
+            changed[:, j] = value
+            np.testing.assert_array_equal(leads[:, k] >= 0, goal.decide(changed).met)
+
+
+def test_nothing_is_known_where_a_level_is_unknown_but_in_its_own_column() -> None:
+    score, rows = _compiled(_goal(_pipeline(TREES["HistGradientBoosting"]()))).score, _shuffled(3)
+    rows[1, 3] = 4.0
+    assert np.isnan(score.leads(rows)).tolist() == [False, True, False]
+    assert np.isnan(score.leads_along(rows, 0, [1.0, 2.0])[1]).all()
+    assert not np.isnan(score.leads_along(rows, 3, [1.0, 2.0])).any()

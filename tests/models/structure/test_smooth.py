@@ -192,9 +192,10 @@ def test_a_crash_in_a_step_is_an_error_and_not_a_missing_slope():
     assert smooth_if_possible(forest, NUMBERS, table.values, "auto", "search") is None
 
 
+@pytest.mark.slow
 def test_gradients_are_counted_batched_and_checked():
     jax = pytest.importorskip("jax")
-    X, _ = numbers()
+    X, _ = numbers(50)
     table = Table.read(X, NUMBERS)
     sizes = []
 
@@ -202,14 +203,14 @@ def test_gradients_are_counted_batched_and_checked():
         sizes.append(len(x))
         return jax.nn.sigmoid(jax.numpy.sqrt(abs(x)).sum(axis=1) - 3)
 
-    goal = Goal(Model(model, accepts="numpy", batch_rows=50), table.layout, target=1, probe=table.values[:20])
+    goal = Goal(Model(model, accepts="numpy", batch_rows=20), table.layout, target=1, probe=table.values[:20])
     score = smooth_score(goal, NUMBERS, table.values)
     asked = goal.rows_asked
     sizes.clear()
     score.slope(table.values)
-    assert sizes == [50, 50, 20]
-    assert goal.rows_asked == asked + 120 == goal.model.rows
-    flat = table.values[:4].copy()
+    assert sizes == [20, 20, 10]
+    assert goal.rows_asked == asked + 50 == goal.model.rows
+    flat = table.values[:10].copy()
     flat[2, 0] = 0.0  # where the root has no slope
-    with pytest.raises(ModelError, match="NaN or infinite gradients for 1 of 4 rows"):
+    with pytest.raises(ModelError, match="NaN or infinite gradients for 1 of 10 rows"):
         score.slope(flat)

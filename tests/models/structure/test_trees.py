@@ -1,4 +1,4 @@
-"""Trees read into plain arrays: they predict what the model predicts, and boxes are the leaves."""
+"""Trees read in cells of the matrix: they predict what the model predicts, whichever library trained them."""
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain.core.errors import ModelError
 from attain.models import Goal
-from attain.models.structure import encoding, trees
-from attain.models.structure.tree_readers import read_trees
-from attain.models.structure.trees import boxes, read_ensemble
+from attain.models.structure import encoding
+from attain.models.structure.trees import read_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table
 from attain.testing import people
@@ -37,6 +36,11 @@ NUMBERS = [name for name in X.columns if name not in LEVELS]
 def read(model, table=TABLE, target=people.DESIRED):
     goal = Goal(model, table.layout, target=target, probe=table.values[:100])
     return read_ensemble(goal, table.values)
+
+
+def scores(ensemble, rows=TABLE.values):
+    """The sums of the leaves that rows reach, class by class."""
+    return ensemble.value[ensemble.leaves(rows)].sum(axis=1)
 
 
 def scaled():
@@ -58,8 +62,7 @@ SCIKIT = [
 def test_the_mean_of_the_leaves_is_the_probability_of_a_forest(model):
     model = model.fit(X, Y)
     ensemble = read(model)
-    mean = ensemble.nodes.scores(ensemble.encode(TABLE.values)) / len(ensemble.nodes.roots)
-    np.testing.assert_allclose(mean, model.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(ensemble.scale * scores(ensemble), model.predict_proba(X), atol=1e-9)
 
 
 def margins_of_scikit(model, rows):
@@ -92,9 +95,9 @@ def test_the_sum_of_the_leaves_is_the_margin_of_a_boosted_ensemble_up_to_its_sta
     y = (Y == people.DESIRED).astype(int)
     model.fit(X, y)
     ensemble = read(model, target=1)
-    apart = margin(model, X) - ensemble.nodes.scores(ensemble.encode(TABLE.values))[:, 1]
+    apart = margin(model, X) - scores(ensemble)[:, 1]
     np.testing.assert_allclose(apart, apart[0], atol=1e-4)
-    assert not ensemble.nodes.votes
+    assert not ensemble.votes
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_boosted_ensembles_of_three_classes_are_read_class_by_class(last):
     y = np.digitize(X["score"] - X["share_used"], [-1, 0.3])
     model = make_pipeline(coded(), last).fit(X, y)
     ensemble = read(model, target=2)
-    own = ensemble.nodes.scores(ensemble.encode(TABLE.values))
+    own = scores(ensemble)
     apart = model.decision_function(X) - own
     np.testing.assert_allclose(apart, np.tile(apart[0], (len(X), 1)), atol=1e-6)
 
@@ -121,90 +124,61 @@ def test_boosters_of_three_classes_are_read_class_by_class(library):
     model = last(n_estimators=5, n_jobs=1, **quiet).fit(numbers, y)
     table = Table.read(numbers, schema)
     ensemble = read(model, table, 2)
-    own = ensemble.nodes.scores(ensemble.encode(table.values))
+    own = scores(ensemble, table.values)
     said = np.log(model.predict_proba(numbers))
     apart = (said - said[:, :1]) - (own - own[:, :1])
     np.testing.assert_allclose(apart, np.tile(apart[0], (len(X), 1)), atol=1e-4)
 
 
-def test_every_row_lies_in_exactly_one_box_of_each_tree_and_that_is_its_leaf():
-    ensemble = read(make_pipeline(scaled(), RandomForestClassifier(8, random_state=1)).fit(X, Y))
-    found = boxes(ensemble.nodes)
-    rows = ensemble.encode(TABLE.values)
-    inside = np.ones((len(rows), len(found.leaf)), dtype=bool)
-    for column in range(rows.shape[1]):
-        inside &= found.holds(rows[:, column, None], column)
-    leaves = ensemble.nodes.leaves(rows)
+def test_leaves_are_those_of_scikit_learn_and_paths_lead_to_them():
+    model = make_pipeline(scaled(), RandomForestClassifier(8, random_state=1)).fit(X, Y)
+    ensemble = read(model)
+    found, theirs = ensemble.leaves(TABLE.values), model[-1].apply(model[:-1].transform(X))
     for tree in range(8):
-        mine = found.tree == tree
-        assert (inside[:, mine].sum(axis=1) == 1).all()
-        np.testing.assert_array_equal(found.leaf[mine][inside[:, mine].argmax(axis=1)], leaves[:, tree])
+        pairs = {*zip(found[:, tree].tolist(), theirs[:, tree].tolist(), strict=True)}
+        assert len(pairs) == len(np.unique(found[:, tree])) == len(np.unique(theirs[:, tree]))
+        assert (ensemble.tree[found[:, tree]] == tree).all()
+    leaf, node, second = ensemble.steps()
+    for some in (3, 40):
+        at = ensemble.roots[ensemble.tree[some]]
+        passed = {n: s for n, s in zip(node[leaf == some].tolist(), second[leaf == some].tolist(), strict=True)}
+        for _ in range(len(passed)):
+            at = ensemble.nodes["child"][at] + passed[at]
+        assert (ensemble.nodes["column"][at], ensemble.nodes["child"][at]) == (-1, some)
 
 
-def test_boxes_take_memory_for_the_conditions_on_paths_and_not_for_all_columns():
-    random = np.random.default_rng(0)
-    wide, y = random.normal(size=(300, 500)), random.integers(0, 2, 300)
-    tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(wide, y)
-    found = boxes(read_trees(tree, 2))
-    conditions = [len(parts[0]) for parts in found.conditions.values()]
-    assert sum(conditions) <= 5 * len(found.leaf)
-    assert sum(part.nbytes for parts in found.conditions.values() for part in parts) == 25 * sum(conditions)
-    np.testing.assert_array_equal(found.used, np.unique(tree.tree_.feature[tree.tree_.feature >= 0]))
-
-
-def test_boxes_are_the_same_however_many_paths_are_followed_at_once(monkeypatch):
-    nodes = read(make_pipeline(scaled(), RandomForestClassifier(5, random_state=1)).fit(X, Y)).nodes
-    expected = boxes(nodes)
-    monkeypatch.setattr(trees, "_LEAVES_AT_ONCE", 7)
-    found = boxes(nodes)
-    np.testing.assert_array_equal(found.leaf, expected.leaf)
-    np.testing.assert_array_equal(found.tree, expected.tree)
-    for column in range(nodes.width):
-        for ends, others in zip(found.interval(column), expected.interval(column), strict=True):
-            np.testing.assert_array_equal(ends, others)
-
-
-def test_a_tree_that_is_a_single_leaf_has_one_open_box():
-    tree = DecisionTreeClassifier().fit(np.arange(6.0).reshape(3, 2), [1, 1, 1])
-    found = boxes(read_trees(tree, 1))
-    assert (len(found.leaf), found.used.tolist(), found.tree.tolist()) == (1, [], [0])
-    assert found.holds(np.array([3.0, np.nan]), 1).all()
-
-
-def test_columns_of_the_trees_are_traced_to_the_columns_of_the_table_with_their_units():
+def test_splits_compare_columns_of_the_table_in_their_own_units():
     ensemble = read(SCIKIT[0].fit(X, Y))
-    names = SCIKIT[0][:-1].get_feature_names_out()
-    schema = TABLE.schema
-    for encoded, name in enumerate(names):
-        source = schema.names[ensemble.sources[encoded]]
-        assert name.split("__")[1].startswith(source)
+    tree, names = SCIKIT[0][-1].tree_, SCIKIT[0][:-1].get_feature_names_out()
     scaler = SCIKIT[0][0].named_transformers_["standardscaler"]
-    for place, name in enumerate(NUMBERS):
-        intercept, slope = ensemble.number_map(schema.position(name), place)
-        assert slope == pytest.approx(1 / scaler.scale_[place], rel=1e-6)
-        assert -intercept / slope == pytest.approx(scaler.mean_[place], rel=1e-6, abs=1e-6)
-    housing = ensemble.encoded_levels(schema.position("housing"))[
-        :, [list(names).index(f"onehotencoder__housing_{h}") for h in ("rents", "owns", "parents")]
-    ]
-    np.testing.assert_array_equal(housing, np.eye(3))
+    inner = tree.feature >= 0
+    expected = sorted(
+        (TABLE.schema.position(NUMBERS[k]), scaler.mean_[k] + threshold * scaler.scale_[k])
+        for k, threshold in zip(tree.feature[inner], tree.threshold[inner], strict=True)
+        if k < len(NUMBERS)
+    )
+    numeric = [feature.numeric for feature in TABLE.schema]
+    nodes = ensemble.nodes[ensemble.nodes["column"] >= 0]
+    found = sorted((node["column"], node["threshold"]) for node in nodes if numeric[node["column"]])
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    levels = sorted(names[k].split("__")[1].rsplit("_", 1)[0] for k in tree.feature[inner] if k >= len(NUMBERS))
+    assert sorted(TABLE.schema.names[j] for j in nodes["column"] if not numeric[j]) == levels
 
 
-def test_trees_behind_many_levels_are_traced_alike(monkeypatch):
+def test_trees_behind_many_levels_are_read_alike(monkeypatch):
     expected = read(SCIKIT[0].fit(X, Y))
     monkeypatch.setattr(encoding, "_MOST_NUMBERS", 5_000)
     monkeypatch.setattr(encoding, "_moves", encoding._moves_at_once)
     found = read(SCIKIT[0])
-    np.testing.assert_array_equal(found.sources, expected.sources)
-    for j, feature in enumerate(TABLE.schema):
-        if feature.levels:
-            np.testing.assert_array_equal(found.encoded_levels(j), expected.encoded_levels(j))
+    assert found.nodes.tobytes() == expected.nodes.tobytes()
+    np.testing.assert_array_equal(found.leaves(TABLE.values), expected.leaves(TABLE.values))
 
 
 def test_trees_are_found_in_searches_and_under_thresholds():
     search = GridSearchCV(SCIKIT[0], {"decisiontreeclassifier__max_depth": [2, 3]}, cv=2).fit(X, Y)
-    assert len(read(search).nodes.roots) == 1
+    assert len(read(search).roots) == 1
     stricter = FixedThresholdClassifier(SCIKIT[0], threshold=0.7, pos_label=people.DESIRED).fit(X, Y)
-    assert len(read(stricter).nodes.roots) == 1
+    assert len(read(stricter).roots) == 1
 
 
 @pytest.mark.parametrize(

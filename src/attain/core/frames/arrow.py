@@ -29,7 +29,9 @@ class Arrow(Library):
         dtype = column.to_native().type
         return None if self._installed().types.is_null(dtype) else dtype
 
-    def floats(self, column: nw.Series[Any]) -> np.ndarray:
+    def floats(self, column: nw.Series[Any]) -> np.ndarray | None:
+        if not column.dtype.is_numeric():
+            return None
         # a safe cast refuses to round integers beyond 2⁵³
         native = column.to_native()
         return np.array(native.cast(self._installed().float64(), safe=False).fill_null(math.nan).to_numpy())

@@ -81,6 +81,11 @@ class Library:
         """The column names, in order, including duplicates."""
         return self.read(frame).columns
 
+    def opened(self, frame: Any) -> Mapping[str, nw.Series[Any]]:
+        """The columns of a native frame by their names, which are distinct."""
+        read = self.read(frame)
+        return {name: read.get_column(name) for name in read.columns}
+
     def labels(self, frame: Any) -> Sequence[Any]:
         """The row labels: positions, where the library has no index."""
         return range(len(self.read(frame)))
@@ -125,8 +130,10 @@ class Library:
         exact = (np.round(present, scale) == present) | (np.abs(present) >= 2.0**50 / 10.0**scale)
         return bool(exact.all())
 
-    def floats(self, column: nw.Series[Any]) -> np.ndarray:
-        """A numeric column as float64, NaN where a cell is missing."""
+    def floats(self, column: nw.Series[Any]) -> np.ndarray | None:
+        """A numeric column as float64, NaN where a cell is missing; None for any other column."""
+        if not column.dtype.is_numeric():
+            return None
         return np.array(column.cast(nw.Float64).fill_null(math.nan).to_numpy(), dtype=np.float64)
 
     def categories(self, column: nw.Series[Any]) -> tuple[list[Any], bool] | None:

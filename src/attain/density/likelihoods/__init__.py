@@ -12,35 +12,15 @@ from attain.density.likelihoods.base import (
     register,
     registered,
 )
-from attain.density.likelihoods.beta import Beta
 from attain.density.likelihoods.binned import Binned
 from attain.density.likelihoods.categorical import Categorical
 from attain.density.likelihoods.gaussian import Gaussian
-from attain.density.likelihoods.lognormal import LogNormal, LogNormalPlusOne
-from attain.density.likelihoods.negative_binomial import NegativeBinomial
+from attain.density.likelihoods.lognormal import LogNormal
 from attain.density.likelihoods.ordinal import Ordinal
 from attain.density.likelihoods.poisson import Poisson
 from attain.density.likelihoods.truncated_normal import TruncatedNormal
 
 __all__ = [
-    "Array",
-    "Beta",
-    "Binned",
-    "Categorical",
-    "Family",
-    "Gaussian",
-    "Likelihood",
-    "LogNormal",
-    "LogNormalPlusOne",
-    "NegativeBinomial",
-    "Ordinal",
-    "Parameters",
-    "Poisson",
-    "Standardised",
-    "Support",
-    "TruncatedNormal",
-    "likelihood_of",
-    "namespace",
-    "register",
-    "registered",
-]
+    "Array", "Binned", "Categorical", "Family", "Gaussian", "Likelihood", "LogNormal", "Ordinal", "Parameters",
+    "Poisson", "Standardised", "Support", "TruncatedNormal", "likelihood_of", "namespace", "register", "registered",
+]  # fmt: skip

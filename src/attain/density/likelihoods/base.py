@@ -2,17 +2,18 @@
 
 A likelihood is independent of the network. The work is done in two places:
 
-- on the host, in float64: `fit` (constants from the training data), `normalise` (original units to the internal scale)
-  and `log_base` (every term of the log-density that depends on the data alone, Jacobian included);
-- in the compiled graph: `parameters` (raw network outputs to parameters), `log_density` (the rest of the log-density)
-  and `sample`;
-- in both: `encode` and `typical`, which take NumPy or JAX arrays and return the same; `namespace` gives the library.
+- in NumPy, in float64: `fit` (constants from the training data), `normalise` (original units to the internal scale),
+  `log_base` (every term of the log-density that depends on the data alone, Jacobian included), `typical`, its slope
+  `typical_vjp`, and `quantile`;
+- in NumPy for answers, and in JAX for training: `encode`, `parameters` (raw network outputs to parameters) and
+  `log_density` (the rest of the log-density), which return arrays of the library that they are given; `namespace` says
+  which that is.
 
 So training never recomputes a log-factorial or a Jacobian, and large offsets cost no float32 digits.
 `log_prob = log_density(parameters, normalise(x)) + log_base(x)` is the log-density in original units.
 
 A likelihood on the real line extends `Standardised` and gives four methods: `parameters`, `log_density`, `typical` and
-`sample`.
+`quantile`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ import abc
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from attain.core.errors import DataError, SchemaError, listed
@@ -33,6 +32,8 @@ Array: TypeAlias = Any
 """An array of NumPy, or of JAX."""
 Parameters: TypeAlias = Any
 """What `parameters` returns: a named tuple of arrays, each with the columns of the block on one axis."""
+_STEP = 1e-5
+"""Half the distance over which differences are taken."""
 
 
 class Support(NamedTuple):
@@ -49,7 +50,11 @@ class Support(NamedTuple):
 
 def namespace(array: Array) -> Any:
     """The library of an array: NumPy, or else `jax.numpy`."""
-    return np if isinstance(array, np.ndarray) else jnp
+    if isinstance(array, np.ndarray):
+        return np
+    import jax.numpy
+
+    return jax.numpy
 
 
 class Likelihood(Tree, abc.ABC):
@@ -63,8 +68,6 @@ class Likelihood(Tree, abc.ABC):
     outputs_per_column: ClassVar[int] = 2
     models_codes: ClassVar[bool] = False
     """Whether it models special codes itself; otherwise they are states beside it."""
-    smooth: ClassVar[bool] = True
-    """Whether typical values have a slope in the raw outputs; a level has none."""
 
     @classmethod
     @abc.abstractmethod
@@ -79,7 +82,7 @@ class Likelihood(Tree, abc.ABC):
     @property
     def columns(self) -> int:
         """How many columns the block has: by default the length of the first constant."""
-        return len(jax.tree.leaves(self)[0])
+        return len(getattr(self, self.parts()[0][0]))
 
     @property
     def outputs(self) -> int:
@@ -108,11 +111,11 @@ class Likelihood(Tree, abc.ABC):
         return t
 
     @abc.abstractmethod
-    def parameters(self, raw: jax.Array) -> Parameters:
+    def parameters(self, raw: Array) -> Parameters:
         """The parameters of the density for raw network outputs (..., outputs)."""
 
     @abc.abstractmethod
-    def log_density(self, parameters: Parameters, t: jax.Array) -> jax.Array:
+    def log_density(self, parameters: Parameters, t: Array) -> Array:
         """The part of the log-density (..., columns) that depends on the parameters, on the internal scale."""
 
     @property
@@ -121,19 +124,23 @@ class Likelihood(Tree, abc.ABC):
         return self.outputs
 
     @abc.abstractmethod
-    def typical(self, raw: Array) -> Array:
+    def typical(self, raw: np.ndarray) -> np.ndarray:
         """One value (..., columns) in original units that stands for the density: the deterministic decode.
 
         `raw` are the first `typical_outputs` of the raw network outputs, (..., typical_outputs).
         """
 
-    @abc.abstractmethod
-    def sample(self, key: jax.Array, parameters: Parameters) -> jax.Array:
-        """One draw (..., columns) from the density, in original units, or in others that `in_units` converts."""
+    def typical_vjp(self, raw: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """gradient · ∂typical/∂raw, (n, columns) to (n, typical_outputs): by default from differences."""
+        found = np.empty(raw.shape)
+        for j in range(raw.shape[-1]):
+            step = np.where(np.arange(raw.shape[-1]) == j, _STEP, 0.0)
+            found[:, j] = (gradient * (self.typical(raw + step) - self.typical(raw - step))).sum(axis=-1) / (2 * _STEP)
+        return found
 
-    def in_units(self, draws: np.ndarray) -> np.ndarray:
-        """Draws (n, columns) of `sample` in original units, in float64; by default they are."""
-        return draws.astype(np.float64)
+    @abc.abstractmethod
+    def quantile(self, parameters: Parameters, u: np.ndarray) -> np.ndarray:
+        """The value (n, columns), in original units, that has the share u of the density below it, 0 < u < 1."""
 
     def check(self) -> None:
         """Raises FileError where constants from a file cannot be those of a fitted likelihood; by default never."""
@@ -142,13 +149,11 @@ class Likelihood(Tree, abc.ABC):
         """Where the density is positive, in original units; by default the real line."""
         return Support(np.full(self.columns, -np.inf), np.full(self.columns, np.inf), False)
 
-    def log_prob(self, parameters: Parameters, x: np.ndarray) -> jax.Array:
+    def log_prob(self, parameters: Parameters, x: np.ndarray) -> Array:
         """The log-density (n, columns) of values in original units."""
         x = np.asarray(x, dtype=np.float64)
-        dtype = jax.tree.leaves(parameters)[0].dtype
-        return self.log_density(parameters, jnp.asarray(self.normalise(x), dtype)) + jnp.asarray(
-            self.log_base(x), dtype
-        )
+        xp, dtype = namespace(parameters[0]), parameters[0].dtype
+        return self.log_density(parameters, xp.asarray(self.normalise(x), dtype)) + xp.asarray(self.log_base(x), dtype)
 
 
 class Standardised(Likelihood):
@@ -168,7 +173,7 @@ class Standardised(Likelihood):
     def log_base(self, x: np.ndarray) -> np.ndarray:
         return np.where(np.isnan(x), np.nan, -np.log(self.deviation))
 
-    def original(self, t: Array) -> Array:
+    def original(self, t: np.ndarray) -> np.ndarray:
         """Standardised values in original units."""
         return self.mean + self.deviation * t
 

@@ -11,19 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.special import ndtri
 
 from attain.core.arrays import FloatArray, IndexArray
 from attain.core.errors import FileError, listed
-from attain.density.histograms.grouping import grouped, marginal
-from attain.density.histograms.states import MISSING, States
 from attain.density.likelihoods.base import Array, Likelihood, Support, namespace, register
 from attain.density.likelihoods.categorical import IMPOSSIBLE, Logits
+from attain.density.likelihoods.numerics import log_softmax, logsumexp
+from attain.density.likelihoods.states import INTERVALS, MISSING, MOST_ATOMS, States, grouped, marginal
 from attain.density.likelihoods.tree import static
 from attain.schema import Feature
 
@@ -31,19 +29,18 @@ BINS = 32
 """How many bins of ordinary values a network weighs at most; within a bin, the histogram is finer."""
 HATS = 10
 """How many hat functions φ has."""
-_ATOMS, _INTERVALS = 128, 64
-_STATES = 2 * _ATOMS + _INTERVALS + 4
+_STATES = 2 * MOST_ATOMS + INTERVALS + 4
 """More states than a column can have besides its special codes."""
 _SMALLEST = 1e-30
-_BELOW_ONE = float(np.nextafter(np.float32(1.0), np.float32(0.0)))
+_BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
 @register
 class Binned(Likelihood):
     """The column's smoothed histogram, reweighed bin by bin. The typical value is the median.
 
-    The fine histogram is that of `attain.densities`: one state for each value that many rows share, intervals of about
-    equally many rows between them, exponential tails. Neighbouring states with about equally many rows make up to 32
+    The fine histogram has one state for each value that many rows share, intervals of about equally many rows between
+    them, and exponential tails. Neighbouring states with about equally many rows make up to 32
     bins, and each special code is a bin. φ has the normal score of the bin, its square, hat functions of the bin's rank
     and an indicator of each special code; the encoder gets φ(b). Where a special code is more probable than all
     ordinary values, it is the typical value.
@@ -74,7 +71,7 @@ class Binned(Likelihood):
     starts: np.ndarray
     sizes: np.ndarray
     tails: np.ndarray
-    """The states, as in `attain.density.histograms.states.States`; padded."""
+    """The states, as in `States`; padded."""
     features: tuple[Feature, ...] = static()
 
     @classmethod
@@ -135,61 +132,81 @@ class Binned(Likelihood):
         chosen = (t[..., None] == xp.arange(self.phi.shape[1], dtype=t.dtype)).astype(t.dtype)
         return xp.einsum("...cb,cbj->...cj", chosen, self.phi).reshape(*t.shape[:-1], self.inputs)
 
-    def parameters(self, raw: jax.Array) -> Logits:
+    def parameters(self, raw: Array) -> Logits:
+        xp = namespace(raw)
         weights = raw.reshape(*raw.shape[:-1], self.columns, self.phi.shape[2])
-        return Logits(jnp.einsum("...cj,cbj->...cb", weights, self.phi) + self.log_share)
+        if xp is np:  # one product after the other, so that rows stay apart
+            products = (weights[..., j, None] * self.phi[:, :, j] for j in range(self.phi.shape[2]))
+            return Logits(self.log_share + sum(products))
+        return Logits(xp.einsum("...cj,cbj->...cb", weights, self.phi) + self.log_share)
 
-    def log_density(self, parameters: Logits, t: jax.Array) -> jax.Array:
-        logits = parameters.logits
-        chosen = t[..., None] == jnp.arange(logits.shape[-1], dtype=t.dtype)
-        return jnp.where(chosen, logits, 0.0).sum(axis=-1) - jax.nn.logsumexp(logits, axis=-1)
+    def log_density(self, parameters: Logits, t: Array) -> Array:
+        xp, logits = namespace(t), parameters.logits
+        chosen = t[..., None] == xp.arange(logits.shape[-1], dtype=t.dtype)
+        return xp.where(chosen, logits, 0.0).sum(axis=-1) - logsumexp(logits)
 
-    def typical(self, raw: Array) -> Array:
-        xp = namespace(raw)
+    def typical(self, raw: np.ndarray) -> np.ndarray:
         share = self._shares(raw)
-        usual = self.usual > 0
-        total = xp.maximum(xp.where(usual, share, 0.0).sum(axis=-1), _SMALLEST)
-        reached = xp.cumsum(xp.where(usual, share, 0.0), axis=-1) / total[..., None]
-        # the bin with the median, and the share of its mass that is below the median
-        at = xp.minimum((reached < 0.5).sum(axis=-1), share.shape[-1] - 1)[..., None]
-        end, mass = (xp.take_along_axis(part, at, axis=-1)[..., 0] for part in (reached, share / total[..., None]))
-        low, high = (_at(xp, part, at[..., 0]) for part in (self.edges[:, :-1], self.edges[:, 1:]))
-        level = low + (high - low) * (1 - (end - 0.5) / mass)
-        median = _interpolated(level, self.levels, self.quantiles)
-        codes = xp.where(usual, 0.0, share)
-        special = _at(xp, self.code, codes.argmax(axis=-1))
-        return xp.where(codes.max(axis=-1) > total, special, median)
+        codes, found = np.where(self._usual, 0.0, share), self._median(share)
+        median = np.stack([np.interp(found.level[:, c], *self._curve(c)) for c in range(self.columns)], axis=-1)
+        special = self.code[np.arange(self.columns), codes.argmax(axis=-1)]
+        return np.where(codes.max(axis=-1) > found.total, special, median)
 
-    def _shares(self, raw: Array) -> Array:
-        """The probabilities of the bins (..., columns, bins); one product after the other, so that rows stay apart."""
-        xp = namespace(raw)
-        raw = raw.reshape(*raw.shape[:-1], self.columns, self.phi.shape[2], 1)
-        logits = self.log_share + sum(raw[..., j, :] * self.phi[:, :, j] for j in range(self.phi.shape[2]))
-        largest = logits.max(axis=-1, keepdims=True)
-        if xp is not np:
-            # shares do not depend on it; its own slope is NaN where a compiler rounds the logits twice
-            largest = jax.lax.stop_gradient(largest)
-        weights = xp.exp(logits - largest)
-        return weights / weights.sum(axis=-1, keepdims=True)
+    def typical_vjp(self, raw: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        share = self._shares(raw)
+        found = self._median(share)
+        slope = np.stack([_slope(found.level[:, c], *self._curve(c)) for c in range(self.columns)], axis=-1)
+        # level = low + width (1 − f) with f = (end − ½) / mass, and end and mass sums of shares q among ordinary values
+        q = np.where(self._usual, share, 0.0) / found.total[..., None]
+        bins = np.arange(q.shape[-1])
+        own, f = bins == found.at[..., None], ((found.end - 0.5) / found.mass)[..., None]
+        rise = q * ((bins <= found.at[..., None]) - found.end[..., None]) / found.mass[..., None] - f * (own - q)
+        typical = np.where(self._usual, 0.0, share).max(axis=-1) <= found.total
+        weight = np.where(typical, -gradient * slope * found.width, 0.0)
+        pulled = [(rise * self.phi[:, :, j]).sum(axis=-1) * weight for j in range(self.phi.shape[2])]
+        return np.stack(pulled, axis=-1).reshape(raw.shape)
 
-    def sample(self, key: jax.Array, parameters: Logits) -> jax.Array:
-        """The bin of each draw, plus the share of the bin's mass below it: see `in_units`."""
-        bin_key, inside_key = jax.random.split(key)
-        drawn = jax.random.categorical(bin_key, parameters.logits, axis=-1)
-        return drawn + jax.random.uniform(inside_key, drawn.shape, maxval=_BELOW_ONE)
+    @property
+    def _usual(self) -> np.ndarray:
+        return self.usual > 0
 
-    def in_units(self, draws: np.ndarray) -> np.ndarray:
-        result = np.empty(draws.shape)
-        for c, states in enumerate(self.states):
-            inside = np.exp(self.log_inside[c, : states.count - 1])
-            ends = np.cumsum(inside) - inside  # the states of a bin follow each other
-            bins = self.bin[c, : states.count - 1]
-            first = np.searchsorted(bins, bins)
-            ladder = bins + ends - ends[first]
-            at = np.clip(np.searchsorted(ladder, draws[:, c], side="right") - 1, 0, None)
-            part = np.clip((draws[:, c] - ladder[at]) / inside[at], 0.0, _BELOW_ONE)
-            result[:, c] = states.draw(at + 1, part)
-        return result
+    def _curve(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.levels[column], self.quantiles[column]
+
+    def _shares(self, raw: np.ndarray) -> np.ndarray:
+        """The probabilities of the bins (n, columns, bins)."""
+        logits = self.parameters(raw.reshape(-1, raw.shape[-1])).logits
+        weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+    def _median(self, share: np.ndarray) -> _Median:
+        """The bin with the median of the ordinary values, and the level of the histogram that the median is at."""
+        usual = np.where(self._usual, share, 0.0)
+        total = np.maximum(usual.sum(axis=-1), _SMALLEST)
+        reached = np.cumsum(usual, axis=-1) / total[..., None]
+        at = np.minimum((reached < 0.5).sum(axis=-1), share.shape[-1] - 1)
+        end, mass = (np.take_along_axis(part, at[..., None], axis=-1)[..., 0] for part in (reached, share))
+        mass, columns = mass / total, np.arange(self.columns)
+        low = self.edges[columns, at]
+        width = self.edges[columns, at + 1] - low
+        return _Median(total, at, end, mass, width, low + width * (1 - (end - 0.5) / mass))
+
+    def quantile(self, parameters: Logits, u: np.ndarray) -> np.ndarray:
+        share = np.exp(log_softmax(parameters.logits))
+        reached = np.cumsum(share, axis=-1)
+        drawn = np.minimum((reached <= u[..., None]).sum(axis=-1), share.shape[-1] - 1)
+        end, mass = (np.take_along_axis(part, drawn[..., None], axis=-1)[..., 0] for part in (reached, share))
+        inside = np.clip(1 - (end - u) / np.maximum(mass, _SMALLEST), 0.0, _BELOW_ONE)
+        return np.column_stack([self._cells(c, drawn[:, c], inside[:, c]) for c in range(self.columns)])
+
+    def _cells(self, column: int, bins: np.ndarray, inside: np.ndarray) -> np.ndarray:
+        """The cell (n,) of a bin with the share `inside` of the bin's mass below it."""
+        states = self.states[column]
+        mass, own = np.exp(self.log_inside[column, : states.count - 1]), self.bin[column, : states.count - 1]
+        ends = np.cumsum(mass) - mass  # the states of a bin follow each other
+        ladder = own + ends - ends[np.searchsorted(own, own)]
+        at = np.clip(np.searchsorted(ladder, bins + inside, side="right") - 1, 0, None)
+        return states.draw(at + 1, np.clip((bins + inside - ladder[at]) / mass[at], 0.0, _BELOW_ONE))
 
     def support(self) -> Support:
         low, high = (np.array([_side(feature, side) for feature in self.features]) for side in (0, 1))
@@ -199,16 +216,22 @@ class Binned(Likelihood):
         return Support(low, high, self.features[0].kind == "count", atoms)
 
 
-def _at(xp: Any, table: Array, index: Array) -> Array:
-    """table[c, index[..., c]] for each column c."""
-    return table[xp.arange(len(table)), index]
+class _Median(NamedTuple):
+    """The share of ordinary values, the bin of their median, the share up to its end, its own, its width, the level."""
+
+    total: np.ndarray
+    at: np.ndarray
+    end: np.ndarray
+    mass: np.ndarray
+    width: np.ndarray
+    level: np.ndarray
 
 
-def _interpolated(x: Array, points: Array, values: Array) -> Array:
-    """For each column c, x[..., c] interpolated between points[c] and values[c]."""
-    if namespace(x) is np:
-        return np.stack([np.interp(x[..., c], points[c], values[c]) for c in range(len(points))], axis=-1)
-    return jax.vmap(jnp.interp, in_axes=(-1, 0, 0), out_axes=-1)(x, points, values)
+def _slope(x: np.ndarray, points: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The slope at x (n,) of the line through the points; 0 beyond them, and where it jumps."""
+    at = np.clip(np.searchsorted(points, x, side="right") - 1, 0, len(points) - 2)
+    width, rise = points[at + 1] - points[at], values[at + 1] - values[at]
+    return np.divide(rise, width, out=np.zeros(len(x)), where=(width > 0) & (x >= points[0]) & (x < points[-1]))
 
 
 def _side(feature: Feature, side: int) -> float:
@@ -218,7 +241,7 @@ def _side(feature: Feature, side: int) -> float:
 
 def _column(feature: Feature, cells: FloatArray, codes: int) -> dict[str, np.ndarray]:
     """The arrays of one column, padded to `codes` special codes."""
-    states = States.fit(feature, cells, atoms=_ATOMS, intervals=_INTERVALS)
+    states = States.fit(feature, cells)
     own, first = len(feature.special), states.first - 1
     counts = np.bincount(states.encode(cells[~np.isnan(cells)]), minlength=states.count)
     share = marginal(counts, np.arange(states.count) != MISSING)[1:]

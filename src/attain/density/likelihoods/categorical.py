@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import ClassVar, NamedTuple, Self
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from attain.density.likelihoods.base import Array, Likelihood, Support, namespace, register
+from attain.density.likelihoods.numerics import log_softmax
 from attain.density.likelihoods.tree import static
 from attain.schema import Feature
 
@@ -28,7 +27,6 @@ class LevelLikelihood(Likelihood):
     seen: np.ndarray
     exists: np.ndarray
     levels: int = static()
-    smooth: ClassVar[bool] = False
 
     @classmethod
     def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:
@@ -72,14 +70,22 @@ class LevelLikelihood(Likelihood):
     def _one_hot(self, t: Array) -> Array:
         return t[..., None] == namespace(t).arange(self.levels, dtype=t.dtype)
 
-    def _chosen(self, log_probabilities: jax.Array, t: jax.Array) -> jax.Array:
-        return jnp.where(self._one_hot(t), log_probabilities, 0.0).sum(axis=-1)
+    def _chosen(self, log_probabilities: Array, t: Array) -> Array:
+        return namespace(t).where(self._one_hot(t), log_probabilities, 0.0).sum(axis=-1)
+
+    def typical_vjp(self, raw: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        return np.zeros(raw.shape)  # a level has no slope
+
+    def _level(self, log_probabilities: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """The level (n, columns) that has the share u of the levels below it."""
+        reached = np.cumsum(np.exp(log_probabilities), axis=-1)
+        return np.minimum((reached <= u[..., None]).sum(axis=-1), self.exists.sum(axis=1) - 1).astype(np.float64)
 
 
 class Logits(NamedTuple):
     """Unnormalised log-probabilities (..., columns, levels), 0 for the first level."""
 
-    logits: jax.Array
+    logits: Array
 
 
 @register
@@ -93,24 +99,21 @@ class Categorical(LevelLikelihood):
         relative = self.log_share - self.log_share[:, :1]
         return np.where(self.exists, relative, 0.0)[:, 1:].ravel()
 
-    def parameters(self, raw: jax.Array) -> Logits:
-        return Logits(self._logits(raw))
-
-    def _logits(self, raw: Array) -> Array:
+    def parameters(self, raw: Array) -> Logits:
         xp = namespace(raw)
         raw = raw.reshape(*raw.shape[:-1], self.columns, self.levels - 1)
         first = xp.zeros((*raw.shape[:-1], 1), raw.dtype)
-        return xp.where(self.exists > 0, xp.concatenate([first, raw], axis=-1), IMPOSSIBLE)
+        return Logits(xp.where(self.exists > 0, xp.concatenate([first, raw], axis=-1), IMPOSSIBLE))
 
-    def log_density(self, parameters: Logits, t: jax.Array) -> jax.Array:
-        return self._chosen(jax.nn.log_softmax(parameters.logits, axis=-1), t)
+    def log_density(self, parameters: Logits, t: Array) -> Array:
+        return self._chosen(log_softmax(parameters.logits), t)
 
-    def typical(self, raw: Array) -> Array:
-        xp, seen = namespace(raw), self.seen > 0
+    def typical(self, raw: np.ndarray) -> np.ndarray:
+        seen = self.seen > 0
         raw = raw.reshape(*raw.shape[:-1], self.columns, self.levels - 1)
-        others = xp.where(seen[:, 1:], raw, 2 * IMPOSSIBLE)
-        first = xp.where(seen[:, 0], 0.0, 2 * IMPOSSIBLE)
-        return xp.where(first >= others.max(axis=-1), 0, 1 + others.argmax(axis=-1)).astype(raw.dtype)
+        others = np.where(seen[:, 1:], raw, 2 * IMPOSSIBLE)
+        first = np.where(seen[:, 0], 0.0, 2 * IMPOSSIBLE)
+        return np.where(first >= others.max(axis=-1), 0, 1 + others.argmax(axis=-1)).astype(raw.dtype)
 
-    def sample(self, key: jax.Array, parameters: Logits) -> jax.Array:
-        return jax.random.categorical(key, parameters.logits, axis=-1).astype(parameters.logits.dtype)
+    def quantile(self, parameters: Logits, u: np.ndarray) -> np.ndarray:
+        return self._level(log_softmax(parameters.logits), u)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+from scipy.special import ndtri
 
-from attain.density.likelihoods.base import Array, Standardised, column_constants, register
-from attain.density.likelihoods.numerics import HALF_LOG_TWO_PI, inverse_softplus
+from attain.density.likelihoods.base import Array, Standardised, column_constants, namespace, register
+from attain.density.likelihoods.numerics import HALF_LOG_TWO_PI, inverse_softplus, softplus
 from attain.schema import Feature
 
 
 class Normal(NamedTuple):
     """Location and scale, in units of the column's standard deviation about its mean."""
 
-    location: jax.Array
-    scale: jax.Array
+    location: Array
+    scale: Array
 
 
 @register
@@ -42,31 +41,28 @@ class Gaussian(Standardised):
     def initial(self) -> np.ndarray:
         return np.concatenate([np.zeros(self.columns), inverse_softplus(np.maximum(1 - self.floor, 0.01))])
 
-    def parameters(self, raw: jax.Array) -> Normal:
-        location, scale = jnp.split(raw, 2, axis=-1)
-        return Normal(location, jax.nn.softplus(scale) + self.floor)
+    def parameters(self, raw: Array) -> Normal:
+        location, scale = namespace(raw).split(raw, 2, axis=-1)
+        return Normal(location, softplus(scale) + self.floor)
 
-    def log_density(self, parameters: Normal, t: jax.Array) -> jax.Array:
+    def log_density(self, parameters: Normal, t: Array) -> Array:
         return normal_log_density(parameters, t)
 
     @property
     def typical_outputs(self) -> int:
         return self.columns
 
-    def typical(self, raw: Array) -> Array:
+    def typical(self, raw: np.ndarray) -> np.ndarray:
         return self.original(raw)
 
-    def sample(self, key: jax.Array, parameters: Normal) -> jax.Array:
-        return self.original(normal_sample(key, parameters))
+    def typical_vjp(self, raw: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        return gradient * self.deviation
+
+    def quantile(self, parameters: Normal, u: np.ndarray) -> np.ndarray:
+        return self.original(parameters.location + parameters.scale * ndtri(u))
 
 
-def normal_log_density(parameters: Normal, t: jax.Array) -> jax.Array:
+def normal_log_density(parameters: Normal, t: Array) -> Array:
     """log N(t; location, scale²)."""
     z = (t - parameters.location) / parameters.scale
-    return -0.5 * z * z - jnp.log(parameters.scale) - HALF_LOG_TWO_PI
-
-
-def normal_sample(key: jax.Array, parameters: Normal) -> jax.Array:
-    """A draw from N(location, scale²)."""
-    noise = jax.random.normal(key, parameters.location.shape, parameters.location.dtype)
-    return parameters.location + parameters.scale * noise
+    return -0.5 * z * z - namespace(t).log(parameters.scale) - HALF_LOG_TWO_PI

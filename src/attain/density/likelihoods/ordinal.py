@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from attain.density.likelihoods.base import Array, namespace, register
 from attain.density.likelihoods.categorical import IMPOSSIBLE, LevelLikelihood
-from attain.density.likelihoods.numerics import inverse_softplus
+from attain.density.likelihoods.numerics import inverse_softplus, softplus
 
 SMALLEST_GAP = 1e-3
 
@@ -18,8 +16,8 @@ SMALLEST_GAP = 1e-3
 class Thresholds(NamedTuple):
     """The first threshold (..., columns) and the positive gaps between neighbours (..., columns, levels − 2)."""
 
-    first: jax.Array
-    gaps: jax.Array
+    first: Array
+    gaps: Array
 
 
 @register
@@ -40,47 +38,39 @@ class Ordinal(LevelLikelihood):
         gaps = np.maximum(np.diff(thresholds, axis=1) - SMALLEST_GAP, SMALLEST_GAP)
         return np.concatenate([thresholds[:, :1], inverse_softplus(gaps)], axis=1).ravel()
 
-    def parameters(self, raw: jax.Array) -> Thresholds:
+    def parameters(self, raw: Array) -> Thresholds:
         raw = raw.reshape(*raw.shape[:-1], self.columns, self.levels - 1)
-        return Thresholds(raw[..., 0], SMALLEST_GAP + jax.nn.softplus(raw[..., 1:]))
+        return Thresholds(raw[..., 0], SMALLEST_GAP + softplus(raw[..., 1:]))
 
-    def log_density(self, parameters: Thresholds, t: jax.Array) -> jax.Array:
+    def log_density(self, parameters: Thresholds, t: Array) -> Array:
         return self._chosen(self._log_probabilities(parameters), t)
 
-    def typical(self, raw: Array) -> Array:
-        xp = namespace(raw)
+    def typical(self, raw: np.ndarray) -> np.ndarray:
         raw = raw.reshape(*raw.shape[:-1], self.columns, self.levels - 1)
-        rest = raw[..., 1:].astype(xp.float32)  # several times faster, and thresholds are only compared with 0
-        gaps = SMALLEST_GAP + xp.maximum(rest, 0.0) + xp.log(1.0 + xp.exp(-xp.abs(rest)))
-        thresholds = xp.cumsum(xp.concatenate([raw[..., :1], gaps], axis=-1), axis=-1)
+        rest = raw[..., 1:].astype(np.float32)  # several times faster, and thresholds are only compared with 0
+        gaps = SMALLEST_GAP + np.maximum(rest, 0.0) + np.log(1.0 + np.exp(-np.abs(rest)))
+        thresholds = np.cumsum(np.concatenate([raw[..., :1], gaps], axis=-1), axis=-1)
         median = ((thresholds < 0) & (self.exists[:, 1:] > 0)).sum(axis=-1)
-        return self._nearest_seen(xp)[xp.arange(self.columns), median].astype(raw.dtype)
+        return self._nearest_seen()[np.arange(self.columns), median].astype(raw.dtype)
 
-    def _nearest_seen(self, xp: Any) -> Array:
-        """For each level the nearest one that occurred in training, (columns, levels); of two equally near, the lower.
+    def _nearest_seen(self) -> np.ndarray:
+        """For each level the nearest that occurred in training, (columns, levels); of two equally near, the lower."""
+        levels, seen, far = np.arange(self.seen.shape[1]), self.seen > 0, 2 * self.seen.shape[1]
+        below = np.maximum.accumulate(np.where(seen, levels, -far), axis=1)
+        above = np.minimum.accumulate(np.where(seen, levels, far)[:, ::-1], axis=1)[:, ::-1]
+        return np.where(levels - below <= above - levels, below, above)
 
-        `xp` is the library that computes it.
-        """
-        levels, seen, far = xp.arange(self.seen.shape[1]), self.seen > 0, 2 * self.seen.shape[1]
-        below = xp.maximum.accumulate(xp.where(seen, levels, -far), axis=1)
-        above = xp.minimum.accumulate(xp.where(seen, levels, far)[:, ::-1], axis=1)[:, ::-1]
-        return xp.where(levels - below <= above - levels, below, above)
+    def quantile(self, parameters: Thresholds, u: np.ndarray) -> np.ndarray:
+        return self._level(self._log_probabilities(parameters), u)
 
-    def sample(self, key: jax.Array, parameters: Thresholds) -> jax.Array:
-        level = jax.random.categorical(key, self._log_probabilities(parameters), axis=-1)
-        return level.astype(parameters.first.dtype)
-
-    def _thresholds(self, parameters: Thresholds) -> jax.Array:
-        first = parameters.first[..., None]
-        return jnp.concatenate([first, first + jnp.cumsum(parameters.gaps, axis=-1)], axis=-1)
-
-    def _log_probabilities(self, parameters: Thresholds) -> jax.Array:
+    def _log_probabilities(self, parameters: Thresholds) -> Array:
         """log(σ(b) − σ(a)) as log σ(b) + log σ(−a) + log(1 − e^(a−b)), which cancels nowhere."""
-        thresholds = self._thresholds(parameters)
+        xp, first = namespace(parameters.first), parameters.first[..., None]
+        thresholds = xp.concatenate([first, first + xp.cumsum(parameters.gaps, axis=-1)], axis=-1)
         inner = self.exists[:, 1:] > 0
-        edge = jnp.zeros_like(thresholds[..., :1])
-        upper = jnp.concatenate([jnp.where(inner, jax.nn.log_sigmoid(thresholds), 0.0), edge], axis=-1)
-        lower = jnp.concatenate([edge, jax.nn.log_sigmoid(-thresholds)], axis=-1)
-        between = jnp.where(inner[:, 1:], jnp.log(-jnp.expm1(-parameters.gaps)), 0.0)
-        width = jnp.concatenate([edge, between, edge], axis=-1)
-        return jnp.where(self.exists > 0, upper + lower + width, IMPOSSIBLE)
+        edge = xp.zeros_like(first)
+        upper = xp.concatenate([xp.where(inner, -softplus(-thresholds), 0.0), edge], axis=-1)
+        lower = xp.concatenate([edge, -softplus(thresholds)], axis=-1)
+        between = xp.where(inner[:, 1:], xp.log(-xp.expm1(-parameters.gaps)), 0.0)
+        width = xp.concatenate([edge, between, edge], axis=-1)
+        return xp.where(self.exists > 0, upper + lower + width, IMPOSSIBLE)

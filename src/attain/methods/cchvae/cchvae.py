@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
-from attain.methods.cchvae.rays import Rays
 from attain.methods.cchvae.shells import Shells, Stop
-from attain.methods.context import ModelContext
 from attain.methods.latent import AutoencoderChoice, Component, LatentExplainer
 from attain.methods.parameters import choice, integer, number
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sphere import Radius, check_norm
-from attain.models import GoalLike
-from attain.models.structure.encoding import StructureError
-from attain.models.structure.linear import linear_score
+from attain.methods.session import Session
+from attain.models import probe_rows
+from attain.tables import without_unseen
 
-Growth: TypeAlias = Literal["auto", "geometric", "linear"]
 _OWNERS_AT_ONCE: Final = 50_000
 ROWS_AT_ONCE: Final = 50_000
 """The most candidates held in memory at a time."""
 _SPARE_OPTIONS: Final = 4
+_RANKED, _RANK_SAMPLES = 1_000, 20
+"""Among how many real rows an answer's density is ranked, and with how many draws each density is bounded."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,19 +47,14 @@ class CCHVAE(LatentExplainer):
     autoencoder
         Any autoencoder that passes `attain.testing.check_autoencoder`, fitted or not; `"chvae"` is a `CHVAE` with
         default parameters. It is cloned and fitted with the schema, unless it is fitted already.
-    growth
-        How the radius grows. `linear`: shell after shell, as Algorithm 1 is printed. `geometric`: along directions that
-        stay the same, and then closer by bisection, which asks 10 to 30 times fewer rows and finds answers as near if
-        the score changes smoothly. `auto` is geometric for linear models, and linear for all others.
     samples
-        Samples in each shell; if the radius grows geometrically, directions for each row.
+        Samples in each shell.
     step
         The width Δr of a shell, in latent units: standard deviations of the prior.
     norm
         The p of the latent norm: 1, 2 or infinity.
     radius
-        `uniform`: radii uniform in length, as the paper writes. `volume`: samples uniform in the shell, as it says. Not
-        used where the radius grows geometrically.
+        `uniform`: radii uniform in length, as the paper writes. `volume`: samples uniform in the shell, as it says.
     max_shells
         The largest number of shells.
     component
@@ -86,10 +80,8 @@ class CCHVAE(LatentExplainer):
 
     citation = "pawelczyk2020learning"
     own_figures = ("latent_distance", "reconstruction_flip", "code_outside_box", "shells")
-    kernels_pay = 1
 
     autoencoder: AutoencoderChoice = "chvae"
-    growth: Growth = choice("auto", Growth)
     samples: int = integer(100, least=1)
     step: float = number(0.1, above=0)
     norm: float = 2
@@ -106,24 +98,10 @@ class CCHVAE(LatentExplainer):
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _OWNERS_AT_ONCE
 
-    def _inspect(self, goal: GoalLike, context: ModelContext) -> bool:
-        """Whether the radius grows geometrically."""
-        if self.growth != "auto":
-            return self.growth == "geometric"
-        try:
-            linear_score(goal, self.table_.values)
-        except StructureError:
-            return False
-        return True
-
     def _search(self, problem: Problem) -> Answers:
         n = problem.options
         latent = self._latent(problem.region, self.component)
-        search: Rays | Shells
-        if problem.inspected:
-            search = Rays(self.samples, self.step, self.norm, self.max_shells * self.step, self.stop)
-        else:
-            search = Shells(self.samples, self.step, self.norm, self.radius, self.max_shells, ROWS_AT_ONCE, self.stop)
+        search = Shells(self.samples, self.step, self.norm, self.radius, self.max_shells, ROWS_AT_ONCE, self.stop)
         wanted, keep = (1, 1) if n == 1 else (2 * n, _SPARE_OPTIONS * n)
         pool, status, grown = search.search(problem, latent, wanted, keep)
         rows, owners, distance = diverse(pool.rows, pool.owners, pool.distances, problem.region, n)
@@ -135,5 +113,14 @@ class CCHVAE(LatentExplainer):
         }
         return Answers(rows, owners, distance, status, figures)
 
-    def _more_figures(self, rows: np.ndarray, goal: GoalLike, context: ModelContext) -> dict[str, np.ndarray]:
-        return self._density_rank(rows, goal, context)
+    def _more_figures(self, rows: np.ndarray, session: Session) -> dict[str, np.ndarray]:
+        """The share of real rows of the desired class with a lower log-density than each answer (n,)."""
+        values = session.reference.values
+        if not len(rows) or not len(values):
+            return {"density_rank": np.full(len(rows), np.nan)}
+        real = session.kept("densities", lambda: np.sort(self._log_density(probe_rows(values, _RANKED))))
+        return {"density_rank": np.round(np.searchsorted(real, self._log_density(rows)) / len(real), 3)}
+
+    def _log_density(self, rows: np.ndarray) -> np.ndarray:
+        """The log-density (n,) of the rows' free features given their immutable ones."""
+        return np.asarray(self.autoencoder_.log_density(without_unseen(self.schema_, rows), _RANK_SAMPLES))

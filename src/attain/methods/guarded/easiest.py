@@ -9,7 +9,7 @@ import numpy as np
 from attain.methods.recourse.actions import ActionGrid, Actions
 from attain.methods.recourse.exact import ExactRecourse
 from attain.methods.search.problem import Answers, Problem
-from attain.models import GoalLike
+from attain.models import Goal
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
@@ -28,7 +28,7 @@ class Easiest:
         self._grid = ActionGrid(schema, values, "observed")
         self._grid.points = [_thinned(points, most_values) for points in self._grid.points]
 
-    def score(self, goal: GoalLike) -> LinearScore | None:
+    def score(self, goal: Goal) -> LinearScore | None:
         """The score of a linear model; None for other models."""
         try:
             return linear_score(goal, self._values)

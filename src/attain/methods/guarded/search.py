@@ -1,45 +1,39 @@
-"""The guarded search of a batch of rows: starts, a local search, and a relaxation schedule where nothing is typical."""
+"""The guarded search of a batch of people, by the engine; and how typical its answers are, by the guard itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from attain.core.arrays import positions
-from attain.methods.guarded.evaluator import CandidateEvaluator, Candidates
-from attain.methods.guarded.local_guard import LocalGuard
-from attain.methods.guarded.local_search import local_search, reversions
-from attain.methods.guarded.objective import Objective, weighted
+from attain.engine.crowd import Crowd
+from attain.engine.person import People
+from attain.engine.price import Price
+from attain.engine.score import Score
+from attain.engine.search import Search
 from attain.methods.guarded.settings import GuardedSettings
-from attain.methods.guarded.single_changes import SingleChanges
-from attain.methods.guarded.starts import Starts
-from attain.methods.guarded.surrogate import Surrogate
-from attain.methods.search.moves import Scale, fewest_changes
+from attain.methods.search.moves import Scale
 from attain.methods.search.options import different_changes
-from attain.methods.search.pool import first_of_each, marked, rank_within
+from attain.methods.search.pool import marked, rank_within
 from attain.methods.search.problem import Answers, Problem
-from attain.models.structure.sweeps import Sweep
-from attain.population.guard import Guard, Limits
+from attain.models import JointGoal
+from attain.population.guard import Guard
 from attain.population.percentiles import Percentiles
-from attain.results.status import Typicality
+from attain.results.status import Status
+from attain.schema import Schema
+from attain.tables import Region
 
-Draw: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""From rows (n, d) to draws of a density for each, one row's after the other."""
+LESS_TYPICAL = 1e3
+"""Added to the cost for each level below typical: more than any change costs."""
+_IN_STEP = 128
+"""The people whose searches ask a model together."""
 
 
-class GuardedAnswers(NamedTuple):
-    """Answers grouped by owner, best first.
-
-    Attributes
-    ----------
-    rows, owners
-        The answers (n, d), and which row of the batch each is for, (n,).
-    cost, typicality, p_value
-        The cost of each, how typical it is (a `Typicality`), and its p-value among real rows, (n,).
-    """
+class Found(NamedTuple):
+    """Answers grouped by owner, best first: rows (n, d), and for each its owner, cost, typicality and p-value, (n,)."""
 
     rows: np.ndarray
     owners: np.ndarray
@@ -48,16 +42,69 @@ class GuardedAnswers(NamedTuple):
     p_value: np.ndarray
 
 
-def _joined(one: GuardedAnswers, two: GuardedAnswers) -> GuardedAnswers:
-    """The answers of both, each once."""
-    joined = GuardedAnswers(*map(np.concatenate, zip(one, two, strict=True)))
-    order = np.lexsort((joined.cost, joined.typicality, joined.owners))
-    order = order[first_of_each(joined.rows[order], joined.owners[order])]
-    return GuardedAnswers(*(part[order] for part in joined))
+@dataclass(frozen=True)
+class Costs:
+    """The weights of the cost: Σ_j c_j |ΔF_j| + w max_j c_j |ΔF_j| + λ #changes, by midranks F."""
+
+    percentiles: Percentiles
+    max_shift_weight: float
+    change_weight: float
+
+    @cached_property
+    def engine(self) -> Price:
+        """The costs, for the engine."""
+        schema = self.percentiles.schema
+        derived = {*schema.clocks, *(j for j, _ in schema.derivations)}
+        columns = np.arange(len(schema))
+        sizes = [len(points) for points in self.percentiles.points]
+        codes = [list(feature.special) for feature in schema]
+        return Price(
+            np.concatenate([*self.percentiles.points, np.empty(0)]),
+            np.concatenate([*self.percentiles.shares, np.empty(0)]),
+            np.cumsum([0, *sizes]).astype(np.intp),
+            np.array([code for some in codes for code in some], dtype=np.float64),
+            np.cumsum([0, *map(len, codes)]).astype(np.intp),
+            np.isin(columns, schema.free_columns).view(np.uint8),
+            (~np.isin(columns, list(derived))).view(np.uint8),
+            self.max_shift_weight,
+            self.change_weight,
+        )
+
+    def of(self, rows: np.ndarray, owners: np.ndarray, region: Region) -> np.ndarray:
+        """What rows cost their owners, (n,)."""
+        costs: np.ndarray = self.engine.costs(np.ascontiguousarray(rows), region.factuals[owners], region.cost[owners])
+        return costs
 
 
-def _kept(keep: np.ndarray, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return rows[keep], owners[keep]
+def crowd_of(guard: Guard) -> tuple[Crowd, Crowd]:
+    """The guard's real rows for the engine: those among which outlier factors are taken, and all."""
+    crowd, sizes = guard.crowd, np.array([part.k for part in guard.local_densities], dtype=np.intp)
+    reaches = guard.reaches if len(sizes) else np.empty((len(crowd), 0, 2))
+    near = Crowd(crowd.space.engine, crowd.values, crowd.points, np.ascontiguousarray(reaches), sizes)
+    if guard.reference is crowd:
+        return near, near
+    every, none = guard.reference, np.empty(0, dtype=np.intp)
+    return near, Crowd(crowd.space.engine, every.values, every.points, np.empty((len(every), 0, 2)), none)
+
+
+def grid_of(schema: Schema, scale: Scale, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values of each free feature (f, G), and how many there are, (f,): all levels, or some that training rows have.
+
+    Half of them are spread evenly over the rows, the others over the different values: where most rows share one, few
+    of the first would be another.
+    """
+    values = []
+    for j in schema.free_columns:
+        different = np.unique(scale.pools[j])
+        if len(different) > most:
+            halves = (scale.pools[j], most - most // 2), (different, most // 2)
+            different = np.unique([cells[np.linspace(0, len(cells) - 1, n).astype(np.intp)] for cells, n in halves])
+        levels = len(schema.features[j].levels)
+        values.append(np.arange(float(levels)) if 0 < levels <= most else different)
+    grid = np.full((len(values), max(map(len, values), default=0)), np.nan)
+    for k, cells in enumerate(values):
+        grid[k, : len(cells)] = cells
+    return grid, np.array([len(cells) for cells in values], dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -66,234 +113,184 @@ class GuardedSearch:
 
     Attributes
     ----------
+    crowds
+        The guard's real rows for the engine.
     rates
         The shares of real rows that the guard may refuse: of typical answers, and of unusual ones.
-    max_shift_weight, change_weight, month_weight
-        The weights of the objective.
     effort
-        How many times as many candidates go through the local search.
-    accepted
-        All training rows that meet the goal, (n, d).
-    draw
-        Draws of a density for rows, to start from; None without.
-    sweep
-        Which values of single features flip the decision; None for models that are not compiled.
+        How many times as many candidates are made better.
     """
 
     guard: Guard
+    crowds: tuple[Crowd, Crowd]
     rates: tuple[float, float]
-    surrogate: Surrogate
-    accepted: np.ndarray
-    percentiles: Percentiles
+    costs: Costs
     scale: Scale
-    max_shift_weight: float
-    change_weight: float
-    month_weight: float | None
     effort: int
     settings: GuardedSettings
-    draw: Draw | None = None
-    sweep: Sweep | None = None
 
-    def search(self, problem: Problem, easiest: Answers | None = None) -> GuardedAnswers:
-        """The best answers of each row; rows without any are those that no start could be found for.
+    def answers(self, problem: Problem, easiest: Answers | None) -> Answers:
+        """The answers of a batch, with their typicality and p-value, and the least total shift of any answer.
 
-        `easiest` are further rows to start from. Where changes take time, answers that take less are
-        searched for by themselves: a search that starts with waiting would pay for it with every clock. Climbing the
-        score where no real row leads to an answer costs most, and is left out for rows that have none in more time.
+        With other models, answers that are valid under all of them come first.
         """
-        region = problem.region
-        found, limit = self._search(problem, easiest, np.arange(len(problem))), region.max_months
-        horizons = self.settings.horizons if region.book.timing is not None else ()
-        if not region.schema.clocks:  # waiting changes nothing else then: one horizon finds nearly all that two do
-            horizons = horizons[:1]
-        for months in horizons:
-            sooner = region.in_months(months)
-            some = positions((limit > months) & ~sooner.frozen.all(axis=1))
-            if some.size:
-                in_time = region.months(found.rows, found.owners) <= limit[found.owners]
-                answered = positions(np.isin(some, found.owners[in_time]))
-                part = replace(problem.subset(some), region=sooner.subset(some))
-                more = self._search(part, None if easiest is None else easiest.subset(some), answered)
-                found = _joined(found, more._replace(owners=some[more.owners]))
-            limit = np.minimum(limit, months)
+        holds_under = None
+        if problem.others:
+            found, holds_under = self._robust(problem, easiest)
+        else:
+            found = self._search(problem, easiest)
+        sort_key = found.cost + LESS_TYPICAL * found.typicality
+        changed = problem.region.changed(found.rows, found.owners)
+        chosen = different_changes(sort_key, found.owners, changed, problem.options)
+        chosen = chosen[np.lexsort((sort_key[chosen], found.owners[chosen]))]
+        owners = found.owners[chosen]
+        figures = {
+            "typicality": found.typicality[chosen].astype(np.float64),
+            "typicality_p": np.round(found.p_value[chosen], 6),
+        }
+        if easiest is not None:
+            shift = np.full(len(problem), np.nan)
+            shift[easiest.owners] = np.where(easiest.figures["proven"], np.round(easiest.figures["cost"], 6), np.nan)
+            figures["easiest_shift"] = shift[owners]
+        if holds_under is not None:
+            figures["holds_under"] = holds_under[chosen]
+        status = problem.statuses(owners, problem.spent(2 * problem.options), Status.NO_CHANGE_FOUND)
+        return Answers(found.rows[chosen], owners, sort_key[chosen], status, figures)
+
+    def _robust(self, problem: Problem, easiest: Answers | None) -> tuple[Found, np.ndarray]:
+        """Answers valid under all models, or else under the first; and the share of the others each is valid under."""
+        joint = JointGoal(problem.goal, problem.others)
+        # half the budget is kept for rows without an answer that is valid under all models
+        half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
+        found = self._search(replace(problem, goal=joint, ledger=half), easiest)
+        rest = np.setdiff1d(np.arange(len(problem)), found.owners)
+        if rest.size:
+            more = self._search(problem.subset(rest), None if easiest is None else easiest.subset(rest))
+            more = more._replace(owners=rest[more.owners])
+            found = Found(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
+        return found, joint.share(found.rows) if len(found.rows) else np.empty(0)
+
+    def _search(self, problem: Problem, easiest: Answers | None) -> Found:
+        """The versions that passed on the engine's shortlists, judged by the guard itself."""
+        region, score = problem.region, problem.goal.compiled_score()
+        further = [region.factuals[:0]] * len(problem)
+        if easiest is not None:
+            for owner, row in zip(easiest.owners, easiest.rows, strict=True):
+                further[owner] = row[None]
+        # where the compiled score does not know a person's record, the model is asked
+        known = np.zeros(len(problem), dtype=bool) if score is None else ~np.isnan(score.leads(region.start))
+        rows = [region.factuals[:0]] * len(problem)
+        for i, found in self._compiled(problem, positions(known), score, further):
+            rows[i] = found
+        for i, found in self._asked(problem, positions(~known), further):
+            rows[i] = found
+        owners = np.repeat(np.arange(len(problem)), [len(some) for some in rows])
+        return self._judged(np.concatenate([region.factuals[:0], *rows]), owners, problem)
+
+    def _people(self, problem: Problem, score: Score | None) -> People:
+        region, schema, settings = problem.region, problem.region.schema, self.settings
+        limits = [self.guard.limits(float(rate)) for rate in np.geomspace(*self.rates, settings.relaxations)]
+        # a limit of −∞, which nothing passes, is 0 for the engine
+        table = np.maximum([[*limit.factors, limit.distance] for limit in limits], 0.0)
+        near = float(np.quantile(self.guard.own_distances, settings.radius_quantile))
+        grid, values = grid_of(schema, self.scale, settings.asked_values if score is None else settings.grid_values)
+        unlimited = replace(region, max_changes=np.full(len(region), len(schema)))  # more is an excess
+        movable = np.zeros(region.frozen.shape, dtype=bool)
+        movable[:, schema.free_columns] = ~region.frozen[:, schema.free_columns]
+        return People(
+            unlimited.settler,
+            self.costs.engine,
+            *self.crowds,
+            score,
+            {
+                "own": region.factuals,
+                "start": region.start,
+                "weights": region.cost,
+                "low": region.low,
+                "high": region.high,
+                "movable": movable.view(np.uint8),
+                "most": region.max_changes.astype(np.intp),
+            },
+            np.asarray(schema.free_columns, dtype=np.intp),
+            grid,
+            values,
+            np.array([feature.ordered for feature in schema]).view(np.uint8),
+            np.concatenate((table, np.full((1, table.shape[1]), np.inf))),
+            settings.engine(
+                radius=settings.inside * min(float(table[0, -1]), near),
+                effort=self.effort,
+                options=problem.options,
+                compiled=score is not None,
+            ),
+        )
+
+    def _left(self, problem: Problem) -> np.ndarray:
+        """How many questions the search of each row may ask, (n,)."""
+        left: np.ndarray = np.maximum(problem.ledger.left - problem._kept_back(2 * problem.options), 0)
+        return left // problem.price
+
+    def _compiled(
+        self, problem: Problem, owners: np.ndarray, score: Score | None, further: list[np.ndarray]
+    ) -> list[tuple[int, np.ndarray]]:
+        """What the searches of people find whose questions the engine answers itself."""
+        if not owners.size:
+            return []
+        people, found = self._people(problem, score), []
+        search, left = Search(people), self._left(problem)
+        for i in owners.tolist():
+            if problem.ledger.deadline.passed:
+                break
+            search.begin_with(i, int(left[i]), further[i])
+            search.run()
+            problem.ledger.charge(np.array([i]), np.array([search.asked]))
+            problem.goal.reader.count_rows(search.asked)
+            found.append((i, search.answers()))
         return found
 
-    def _search(self, problem: Problem, easiest: Answers | None, climbing: np.ndarray) -> GuardedAnswers:
-        """The best answers of each row; those at the positions `climbing` may climb the score for a start."""
-        settings = self.settings
-        evaluator = self._evaluator(problem)
-        (rows, owners), cheap = self._starts(evaluator, easiest, climbing)
-        evaluator.local_guard = self._local_guard(rows, owners, evaluator)
-        found = evaluator.measure(rows, owners).join(self._worth(evaluator.measure(*cheap), evaluator))
-        n = settings.n_candidates if self.surrogate.exact else settings.n_candidates_inexact
-        n *= self.effort
-        best = local_search(self._best(found, evaluator, n), evaluator, settings.rounds)
-        ways, relaxed = best.take(positions(best.excess <= 0)), best
-        for relaxation in range(1, len(evaluator.limits)):
-            relaxed = self._relaxed(relaxed, found, evaluator, relaxation, n)
-        return self._minimal(self._answers(evaluator, ways), evaluator)
+    def _asked(self, problem: Problem, owners: np.ndarray, further: list[np.ndarray]) -> list[tuple[int, np.ndarray]]:
+        """What the searches of people find that ask the model: all of them in step, one batch a step."""
+        if not owners.size:
+            return []
+        people, found, left = self._people(problem, None), [], self._left(problem)
+        for start in range(0, len(owners), _IN_STEP):
+            searches = []
+            for i in owners[start : start + _IN_STEP].tolist():
+                searches.append(Search(people))
+                searches[-1].begin_with(i, int(left[i]), further[i])
+            waiting = searches
+            while waiting:
+                parts = [search.ask() for search in waiting]
+                rows = np.concatenate(parts)
+                whose = np.repeat([search.owner for search in waiting], [len(part) for part in parts])
+                met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), problem.goal.lowest)
+                able = positions(problem.affordable(whose, 2 * problem.options))
+                if able.size:
+                    met[able], score[able], questions, _ = problem.goal.judge(rows[able])
+                    problem.ledger.charge(whose[able], questions)
+                ends = np.cumsum([len(part) for part in parts])
+                for search, part, end in zip(waiting, parts, ends, strict=True):
+                    at = slice(end - len(part), end)
+                    search.tell(met[at].view(np.uint8), score[at])
+                waiting = [search for search, part in zip(waiting, parts, strict=True) if len(part)]
+            found += [(search.owner, search.answers()) for search in searches]
+        return found
 
-    def _evaluator(self, problem: Problem) -> CandidateEvaluator:
-        """An evaluator in a region without a limit on the number of changes: that is an excess like the guard's."""
-        most = problem.region.max_changes
-        free = weighted(problem.region, self.month_weight)
-        free = replace(free, max_changes=np.full(len(most), len(free.schema)))
-        limits = [self.guard.limits(float(rate)) for rate in np.geomspace(*self.rates, self.settings.relaxations)]
-        limits.append(Limits(np.full(len(self.guard.own_factors), np.inf), np.inf, -np.inf))
-        objective = Objective(self.percentiles, free, self.max_shift_weight, self.change_weight, self.month_weight)
-        problem = replace(problem, region=free)
-        single = None if self.sweep is None else SingleChanges(self.sweep, objective, self.settings)
-        return CandidateEvaluator(problem, objective, self.guard, self.surrogate, limits, most, self.settings, single)
-
-    def _best(self, found: Candidates, evaluator: CandidateEvaluator, n: int) -> Candidates:
-        """The n best candidates of each row; with a limit on changes, also the best n whatever they change.
-
-        Half of them change different features: where all are alike, so are the answers they lead to.
-        """
-        over = evaluator.too_many(found.rows, found.owners)
-        if not over.any():
-            changed = evaluator.problem.region.changed(found.rows, found.owners)
-            return found.best(n, different_changes(found.merit, found.owners, changed, n // 2))
-        free = replace(found, excess=found.excess - over).best(n)
-        free = replace(free, excess=free.excess + evaluator.too_many(free.rows, free.owners))
-        return found.best(n).join(free).best(2 * n)
-
-    def _starts(
-        self, evaluator: CandidateEvaluator, easiest: Answers | None, climbing: np.ndarray
-    ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Rows that flip the decision, from every kind of start, and their owners; cheap ones by themselves."""
-        near = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
-        starts = Starts(evaluator, self.scale, min(evaluator.limits[0].distance, near), self.accepted)
-        parts = [starts.near_real_rows()]
-        further = [] if self.draw is None else [starts.drawn(self.draw)]
-        further.append(starts.single_changes())
-        if easiest is not None:
-            region = evaluator.problem.region
-            further.append((region.final_form(easiest.rows, easiest.owners), easiest.owners))
-        parts += [_kept(evaluator.flips(*some), *some) for some in further]
-        parts.append(self._fewer(evaluator, *(np.concatenate(part) for part in zip(*parts, strict=True))))
-        cheap = starts.several_changes()
-        cheap = _kept(evaluator.flips(*cheap), *cheap)
-        n = len(evaluator.problem)
-        short = ~marked(n, np.concatenate([owners for _, owners in parts]))
-        parts.append(starts.climb(positions(short & marked(n, climbing))))
-        parts.append(_kept((short & ~marked(n, parts[-1][1]))[cheap[1]], *cheap))
-        rows, owners = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return (rows, owners), cheap
-
-    def _worth(self, cheap: Candidates, evaluator: CandidateEvaluator) -> Candidates:
-        """Of starts that were chosen for their price alone, those of rows that have an answer within the limits.
-
-        Others would take the place of starts near real rows, from which the limits are reached.
-        """
-        return cheap.take(positions((evaluator.pool.size > 0)[cheap.owners]))
-
-    def _fewer(
-        self, evaluator: CandidateEvaluator, rows: np.ndarray, owners: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Starts that change more features than their owner may, with the largest changes only."""
-        region = evaluator.problem.region
-        chosen = positions(evaluator.too_many(rows, owners))
-        owners = owners[chosen]
-        limited = replace(region, max_changes=evaluator.max_changes)
-        fewer = region.final_form(fewest_changes(rows[chosen], owners, limited, self.scale), owners)
-        flips = evaluator.flips(fewer, owners)
-        return fewer[flips], owners[flips]
-
-    def _local_guard(self, rows: np.ndarray, owners: np.ndarray, evaluator: CandidateEvaluator) -> LocalGuard:
-        """The guard near each row, and near its cheapest start among those that pass, or else the most typical one.
-
-        Near the cheapest start of all there may be nothing that passes.
-        """
-        space, settings = self.guard.reference.space, self.settings
-        distinct = first_of_each(rows, owners)
-        rows, owners = rows[distinct], owners[distinct]
-        cost, passed = evaluator.objective.cost(rows, owners), np.full(len(rows), -1.0)
-        order = np.lexsort((cost, owners))
-        rank, looked_at = rank_within(owners[order]), 0
-        # the cheapest first: once one passes, dearer ones need not be judged
-        more = max(settings.judged_at_once // max(len(evaluator.problem), 1), 1)
-        while (rank >= looked_at).any():
-            wanted = ~marked(len(evaluator.problem), owners[passed >= self.rates[0]])[owners[order]]
-            some = order[wanted & (rank >= looked_at) & (rank < looked_at + more)]
-            passed[some] = np.minimum(self._p_value(rows[some]), self.rates[0])
-            looked_at, more = looked_at + more, 2 * more
-        order = np.lexsort((cost, -passed, owners))
-        first = order[rank_within(owners[order]) == 0]
-        places = np.repeat(space.points(evaluator.problem.region.factuals)[:, None, :], 2, axis=1)
-        places[owners[first], 1] = space.points(rows[first])
-        return LocalGuard(self.guard, places, settings)
-
-    def _relaxed(
-        self, candidates: Candidates, starts: Candidates, evaluator: CandidateEvaluator, relaxation: int, n: int
-    ) -> Candidates:
-        """The candidates of rows that have nothing within their limits yet, searched again with the next limits.
-
-        Starts come in again, as many as there are candidates at most: cheap ones may be within the next limits.
-        """
-        short = positions(evaluator.pool.size == 0)
-        if not short.size:
-            return candidates.take(short)
-        evaluator.relaxation[short] = relaxation
-        again = marked(len(evaluator.problem), short)
-        ended, first = (some.take(positions(again[some.owners])) for some in (candidates, starts))
-        ended = evaluator.measure(ended.rows, ended.owners)
-        first = self._best(evaluator.measure(first.rows, first.owners), evaluator, n)
-        return local_search(ended.join(first), evaluator, self.settings.relaxed_rounds)
-
-    def _answers(self, evaluator: CandidateEvaluator, ways: Candidates) -> GuardedAnswers:
-        """The best candidates of each row, judged by the guard itself; for several options, also where others ended."""
-        pool, single = evaluator.pool, evaluator.problem.options == 1
-        rows, owners = pool.rows, pool.owners
-        cost = evaluator.objective.cost(rows, owners)
-        if not single:
-            rows, cost = np.concatenate((rows, ways.rows)), np.concatenate((cost, ways.cost))
-            owners = np.concatenate((owners, ways.owners))
-            order = np.lexsort((cost, owners))
-            order = order[first_of_each(rows[order], owners[order])]
-            rows, owners, cost = rows[order], owners[order], cost[order]
+    def _judged(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> Found:
+        """Versions grouped by owner, the cheapest first, with how typical each is; those that had to be judged."""
+        cost = self.costs.of(rows, owners, problem.region)
+        # a record that breaks a law, because its row does, is not typical, however close to real rows it is
+        lawful = ~problem.region.breaks_law(rows, owners)
         p_value = np.full(len(rows), np.nan)
         # if one option is wanted and the first is typical, no other has to be judged
-        first = rank_within(owners) == 0 if single else np.ones(len(rows), dtype=bool)
+        first = rank_within(owners) == 0 if problem.options == 1 else np.ones(len(rows), dtype=bool)
         p_value[first] = self._p_value(rows[first])
-        # a record that breaks a law, because its row does, is not typical, however close to real rows it is
-        lawful = ~evaluator.problem.region.breaks_law(rows, owners)
-        done = marked(len(evaluator.problem), owners[first & lawful & (p_value > self.rates[0])])
+        done = marked(len(problem), owners[first & lawful & (p_value > self.rates[0])])
         rest = ~first & ~done[owners]
         p_value[rest] = self._p_value(rows[rest])
         typicality = (~lawful | (p_value <= self.rates[0])).astype(np.intp) + (p_value <= self.rates[1])
         order = np.lexsort((cost, typicality, owners))
         order = order[(first | rest)[order]]
-        return GuardedAnswers(rows[order], owners[order], cost[order], typicality[order], p_value[order])
+        return Found(rows[order], owners[order], cost[order], typicality[order], p_value[order])
 
     def _p_value(self, rows: np.ndarray) -> np.ndarray:
         return self.guard.p_value(self.guard.score(rows)) if len(rows) else np.empty(0)
-
-    def _minimal(self, found: GuardedAnswers, evaluator: CandidateEvaluator) -> GuardedAnswers:
-        """The best answer of each row after taking back changes, or parts of them, while it stays valid and as typical.
-
-        Shortlists, and densities of few versions only, may have left more of a change than is needed. The model is
-        asked before the guard: hardly any of these versions flip the decision, and the guard costs more.
-        """
-        region, parts = evaluator.problem.region, (*self.settings.reversions, *self.settings.fine_reversions)
-        rows, owners, cost, typicality, p_value = (part.copy() for part in found)
-        active = positions(rank_within(owners) == 0)
-        while active.size:
-            now = region.clocks_reset(rows[active], owners[active])
-            made, of = zip(*reversions(now, owners[active], evaluator, parts), strict=True)
-            of = active[np.concatenate(of)]
-            versions = region.final_form(np.concatenate(made), owners[of])
-            price = evaluator.objective.cost(versions, owners[of])
-            worth = positions(price < cost[of])
-            worth = worth[self.surrogate.may_meet_goal(self.guard.reference.space.points(versions[worth]))]
-            worth = worth[evaluator.flips(versions[worth], owners[of[worth]])]
-            share = self._p_value(versions[worth])
-            typical = typicality[of[worth]] == Typicality.TYPICAL
-            lawful = ~region.breaks_law(versions[worth], owners[of[worth]])
-            passes = np.where(typical, lawful & (share > self.rates[0]), share >= p_value[of[worth]])
-            worth, share = worth[passes], share[passes]
-            order = np.lexsort((price[worth], of[worth]))
-            order = order[rank_within(of[worth[order]]) == 0]
-            best, active = worth[order], of[worth[order]]
-            rows[active], cost[active], p_value[active] = versions[best], price[best], share[order]
-        return GuardedAnswers(rows, owners, cost, typicality, p_value)

@@ -1,9 +1,9 @@
 """How much each change of an answer adds to its score, and what each is needed for.
 
-The players are the changes that an answer chooses; waiting is one, whatever the number of clocks. The worth of some of
-them, v(S), is the score of the person's record with these carried out: columns that are computed from others are
-computed again and clocks advance, so that what follows from a change belongs to it. Rules and laws take no part: a
-record half on its way may break one.
+The players are the changes that an answer chooses. The worth of some of them, v(S), is the score of the person's record
+with these carried out, after the months that the answer takes: columns that are computed from others are computed
+again, so that what follows from a change belongs to it. Time passes anyway, and is no player. Rules and laws take no
+part: a record half on its way may break one.
 """
 
 from __future__ import annotations
@@ -67,29 +67,29 @@ def find_importances(
 
     For m changes the model is asked about 2^m + m + 1 rows, or 256 (m + 1) + m + 1 where there are more than 12. They
     are not charged to budgets, which are for searching. `typicality` gives the level of rows, (n,); NaN without a
-    guard. Answers of rows whose time is spent have no entries.
+    guard. Answers that are not done by the deadline have no entries.
     """
     chosen = problem.region.changed(rows, owners)
     chosen[:, [one.column for one in problem.region.book.derivations]] = False
     gain, needed = np.full(rows.shape, math.nan), np.zeros(rows.shape)
     level = typicality(rows)
     falls = np.where(np.isnan(level)[:, None], math.nan, np.zeros(rows.shape))
-    for batch in _batches(chosen.sum(axis=1)):
-        some = batch[~problem.ledger.late[owners[batch]]]
-        if not some.size:
-            continue
+    spare, done = np.zeros(rows.shape), np.zeros(len(rows), dtype=bool)
+    for some in _batches(chosen.sum(axis=1)):
         gains, flips, undone = _played(problem, rows[some], owners[some], chosen[some])
         at, column = np.nonzero(chosen[some])
         at = some[at]
         gain[at, column], needed[at, column] = np.round(gains, 6) + 0.0, ~flips
         known = flips & ~np.isnan(level[at])
         falls[at[known], column[known]] = typicality(undone[known]) > level[at[known]]
-    spare = _together(problem, rows, owners, chosen, falls == 1)
-    listed, clocks = ~unchanged(problem.region.factuals[owners], rows), list(problem.region.schema.clocks)
-    listed[:, clocks] &= chosen[:, clocks]
-    listed &= ~problem.ledger.late[owners, None]
+        spare[some] = _together(problem, rows[some], owners[some], chosen[some], falls[some] == 1)
+        if problem.ledger.deadline.passed:
+            break
+        done[some] = True
+    listed = ~unchanged(problem.region.factuals[owners], rows) & done[:, None]
+    listed[:, list(problem.region.schema.clocks)] = False
     cells = option, column = np.nonzero(listed)
-    return Importances(option, column, gain[cells], needed[cells], falls[cells], spare[cells].astype(np.float64))
+    return Importances(option, column, gain[cells], needed[cells], falls[cells], spare[cells])
 
 
 def _together(
@@ -97,9 +97,9 @@ def _together(
 ) -> np.ndarray:
     """Which changes (n, d) of those that are spare one by one, can be left out all at once."""
     some = np.flatnonzero(spare.any(axis=1))
-    own = problem.region.factuals[owners[some]]
-    without = problem.region.derived(np.where(chosen[some] & ~spare[some], rows[some], own), own)
-    met = problem.ledger.judge(problem.goal, without, owners[some], charged=False).met
+    region = problem.region.after(rows[some], owners[some])
+    without = region.derived(np.where(chosen[some] & ~spare[some], rows[some], region.start), region.factuals)
+    met = problem.judge(without, owners[some], charged=False).met
     left = np.zeros_like(spare)
     left[some[met]] = spare[some[met]]
     return left
@@ -116,18 +116,17 @@ def _played(
     problem: Problem, rows: np.ndarray, owners: np.ndarray, chosen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each chosen cell of some answers: its Shapley value, whether the decision flips without it, and that row."""
-    region = problem.region
+    region = problem.region.after(rows, owners)
     games = [_Game.of(int(cells.sum()), row, problem.seed) for row, cells in zip(rows, chosen, strict=True)]
     sizes = np.array([len(game.coalitions) for game in games])
     whose = np.repeat(owners, sizes)
-    factuals = region.factuals[whose]
-    versions = factuals.copy()
+    versions = np.repeat(region.start, sizes, axis=0)
     starts = np.cumsum(sizes) - sizes
     for row, cells, game, start in zip(rows, chosen, games, starts, strict=True):
         part = versions[start : start + len(game.coalitions)]
         part[:, cells] = np.where(game.coalitions, row[cells], part[:, cells])
-    versions = region.derived(versions, factuals)
-    met, score = problem.ledger.judge(problem.goal, versions, whose, charged=False)[:2]
+    versions = region.derived(versions, np.repeat(region.factuals, sizes, axis=0))
+    met, score = problem.judge(versions, whose, charged=False)[:2]
     gains = [game.values(worth) for game, worth in zip(games, np.split(score, starts[1:]), strict=True)]
     without = np.concatenate([start + np.arange(cells.sum()) for start, cells in zip(starts, chosen, strict=True)])
     return np.concatenate(gains), met[without], versions[without]

@@ -18,7 +18,7 @@ from attain.methods.importance.shapley import added, along, drawn_orders
 from attain.methods.search.problem import Problem
 from attain.methods.search.streams import streams
 from attain.models import Goal
-from attain.models.structure.products import ProductScore
+from attain.models.structure.additive import AdditiveScore
 from attain.results.importance import Attributions
 from attain.tables import unchanged
 
@@ -44,11 +44,11 @@ def find_contributions(
     people: np.ndarray,
     others: np.ndarray,
     free: np.ndarray,
-    score: ProductScore | None,
+    score: AdditiveScore | None,
 ) -> Attributions:
     """What the model's inputs contribute to the scores of the rows `people`, (p,), against real rows `others`, (B, d).
 
-    None for people whose time is spent.
+    People who are not done by the deadline have none.
 
     `score` is that of a linear model or a tree ensemble. Without it, the model is asked about B rows, and at most
     2 B (c − 1) + 1 for each of the people, with c inputs; they are not charged to budgets.
@@ -58,14 +58,13 @@ def find_contributions(
     contribution, error = np.full((2, len(people), len(columns)), math.nan)
     theirs = goal.judge(others).score if score is None and len(people) else np.empty(0)
     for start in range(0, len(people), _PEOPLE_AT_ONCE):
+        if problem.ledger.deadline.passed:
+            break
         part = np.arange(start, min(start + _PEOPLE_AT_ONCE, len(people)))
-        part = part[~problem.ledger.late[people[part]]]
-        if not part.size:
-            continue
         if score is not None:
             values = score.shapley(goal, problem.region.factuals[people[part]], others)[:, :, columns]
         else:
-            values = np.array([_drawn(goal, problem, i, others, theirs, columns) for i in people[part].tolist()])
+            values = np.array([_drawn(problem, i, others, theirs, columns) for i in people[part].tolist()])
         contribution[part] = values.mean(axis=1)
         error[part] = _QUANTILE * values.std(axis=1, ddof=1) / math.sqrt(len(others)) if len(others) > 1 else math.nan
     known = ~np.isnan(contribution).any(axis=1)
@@ -81,9 +80,7 @@ def find_contributions(
     )
 
 
-def _drawn(
-    goal: Goal, problem: Problem, i: int, others: np.ndarray, theirs: np.ndarray, columns: np.ndarray
-) -> np.ndarray:
+def _drawn(problem: Problem, i: int, others: np.ndarray, theirs: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """The values of row i against others whose scores are `theirs`, each by an order and its reverse, (B, c).
 
     Where the two have the same cell, a step changes nothing, and the model is not asked. NaN where it fails.
@@ -97,10 +94,10 @@ def _drawn(
     walk, step = np.nonzero(moves & (left > 1))
     rows = others[whose[walk]]
     rows[:, columns] = np.where(along(orders)[walk, step + 1], row[columns], rows[:, columns])
-    judged = problem.ledger.judge(goal, np.concatenate((row[None], rows)), np.full(1 + len(rows), i), charged=False)
+    judged = problem.judge(np.concatenate((row[None], rows)), np.full(1 + len(rows), i), charged=False)
     score = judged.score.copy()
     score[list(judged.failures)] = math.nan
-    score[judged.asked == 0] = math.nan  # no time was left
+    score[judged.asked == 0] = math.nan  # the deadline has passed
     worth = np.empty((len(orders), len(columns) + 1))
     worth[:, 0] = theirs[whose]
     worth[:, 1:][moves & (left == 1)] = score[0]

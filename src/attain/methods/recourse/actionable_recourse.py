@@ -11,17 +11,18 @@ import numpy as np
 
 from attain.core.checks import check_choice, check_integer
 from attain.methods.base import Explainer
-from attain.methods.context import ModelContext
 from attain.methods.parameters import choice, integer
-from attain.methods.recourse.actions import ActionGrid, Actions, RecourseCost
-from attain.methods.recourse.exact import ExactRecourse, RulesCheck
-from attain.methods.recourse.flip_set import Item
+from attain.methods.recourse.actions import ActionGrid, Actions
+from attain.methods.recourse.exact import ExactRecourse
+from attain.methods.recourse.flip_set import FlipSet, Item
 from attain.methods.recourse.local_linear import LocalSearch
+from attain.methods.recourse.program import RecourseCost
+from attain.methods.recourse.rule_cuts import RuleCuts
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.search.sparsity import sparse
-from attain.models import GoalLike
+from attain.methods.session import Session
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
@@ -31,10 +32,8 @@ Difference = Literal["distinct", "exclusive"]
 
 _PROPOSED = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
-_MOST_REJECTED = 5
-"""How many choices of a local model, which is a guess in any case, may break a rule before it is given up."""
-_MOST_ACTIONS = 10_000
-"""The most actions of the program of a local model."""
+_MOST_ROUNDS = 5
+"""How often the program of a local model, which is a guess in any case, is solved for one item."""
 _FEW = 30
 """The most features for which a second item is proposed."""
 _ROWS_AT_ONCE = 1_000
@@ -48,26 +47,23 @@ class ActionableRecourse(Explainer):
     in score. One action per feature is chosen so that the gain is enough and the cost least. Takes every classifier:
 
     - linear ones with two classes are recognised inside scikit-learn pipelines (`models.structure.linear`), and their
-      answers are exact optima over the grid. The figure `proven` is 1 for these; it is 0 where the solver of rules
-      between many features reached its limit (10,000 nodes, 50 choices rejected, or 20,000 actions), so that a cheaper
-      answer may exist. Where no allowed change can flip the decision, the status is `NO_RECOURSE`. That is certain for
-      every value that the schema, the constraints and the range of the training data allow, on the grid or not; where
-      it cannot be shown, the status is `OUT_OF_REACH`.
+      answers are exact optima over the grid. The figure `proven` is 1 for these; it is 0 where the solver reached a
+      limit (10,000 nodes, 200 programs, an even share of the call's time), or where a column is computed from features
+      with more than 60,000 joint actions, so that a cheaper answer may exist. Where no allowed change can flip the
+      decision, the status is `NO_RECOURSE`. That is certain for every value that the schema, the constraints and the
+      range of the training data allow, on the grid or not; where it cannot be shown, the status is `OUT_OF_REACH`.
     - for any other a local linear model is fitted round each row (`attain.methods.recourse.local_linear`), each item is
       verified on the real classifier, and the figure `proven` is missing.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes and missing
-    cells (states with actions of their own), `max_changes`, and rules between features and derived columns, which give
-    the features they tie joint actions. Where these are more than 60,000, or fewer in a table with more than 30 columns
-    and rules, the program is solved without them first: a choice that keeps the rules is the cheapest that does.
-    Otherwise linear rules are conditions of an integer program; other rules and derived columns are kept by rejection,
-    with a cut for each choice that is rejected. For local models, the actions by which a choice breaks a rule are left
-    out instead.
+    cells (states with actions of their own), `max_changes`, and derived columns, which give the features that they are
+    computed from joint actions. Rules between features and laws are added where an optimum breaks them, and the program
+    is solved again: a linear one as it is, any other by the actions that break it together. So the answer is the
+    cheapest of all that keep them.
 
     Departures from the publication: percentiles by the empirical distribution instead of a kernel estimate (`kde` gives
     that), values within the range of the training data instead of their 1st to 99th percentile, a changed level counts
-    like one feature and costs 1, the local cost keeps 1 − Q at 1 / 2n or more so that it stays finite, and programs
-    without conditions between features are solved by an exact knapsack, faster than by HiGHS.
+    like one feature and costs 1, and the local cost keeps 1 − Q at 1 / 2n or more so that it stays finite.
 
     Parameters
     ----------
@@ -133,18 +129,17 @@ class ActionableRecourse(Explainer):
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
 
-    def _inspect(self, goal: GoalLike, context: ModelContext) -> LinearScore | None:
+    def _inspect(self, session: Session) -> LinearScore | None:
         """The model as a linear score; None where it is not linear."""
         try:
-            return linear_score(goal, self.table_.values)
+            return linear_score(session.goal, self.table_.values)
         except StructureError:
             return None
 
     def _search(self, problem: Problem) -> Answers:
-        locally = problem.inspected is None
-        actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost, again=locally)
+        actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost)
         exact = ExactRecourse(self.cost, self.flip_set == "exclusive")
-        if locally:
+        if problem.inspected is None:
             return self._search_locally(problem, actions, exact)
         return exact.search(problem, actions, problem.inspected)
 
@@ -153,12 +148,15 @@ class ActionableRecourse(Explainer):
         search = LocalSearch(problem, actions, self.space_, self.scale_, self.samples)
 
         def propose(i: int, model: LinearScore, needs: Sequence[float]) -> Iterator[Item]:
-            program = actions.program(i, model, 0.0).thinned(_MOST_ACTIONS)
+            program = actions.program(i, model, 0.0)
+            # a second item takes a program for each feature
+            number = _PROPOSED if len(program.choices) <= _FEW else 1
+            check = RuleCuts(region, i, program)
             for need in needs:
-                found = exact.flip_set(replace(program, need=need), RulesCheck(problem, i), _MOST_REJECTED, False)
-                # a second item takes a program for each feature
-                few = program.whole and len(program.choices) <= _FEW
-                yield from islice(found, _PROPOSED if few else 1)
+                until = problem.ledger.deadline
+                found = FlipSet(replace(program, need=need), self.cost, check, until, _MOST_ROUNDS, proving=False)
+                yield from islice(exact.items(found), number)
+                program = found.program
 
         search.run(propose)
         rows, owners = search.pool.rows, search.pool.owners

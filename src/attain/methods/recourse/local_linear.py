@@ -70,7 +70,6 @@ class LocalSearch:
             proposals: list[tuple[np.ndarray, int]] = []
             for i in waiting.tolist():
                 proposals += self._proposals(i, scored, propose)
-                self._problem.ledger.charge_time(i)
             if not proposals:
                 return
             self._ask(np.array([row for row, _ in proposals]), np.array([i for _, i in proposals]))
@@ -91,8 +90,8 @@ class LocalSearch:
         """Asks about the rows to be explained themselves."""
         owners = np.arange(len(self._problem))
         owners = owners[self._problem.affordable(owners, self.reserve)]
-        rows = self._problem.region.factuals[owners]
-        self._keep(rows, owners, self._problem.ask(rows, owners)[1])
+        rows = self._problem.region.start[owners]
+        self._keep(rows, owners, self._problem.judge(rows, owners).score)
 
     def _keep(self, rows: np.ndarray, owners: np.ndarray, score: np.ndarray) -> None:
         self._rows = np.concatenate((self._rows, rows))
@@ -131,9 +130,7 @@ class LocalSearch:
         model = _linear(self._space, _slopes(moves, score[mine] - score[own]))
         lacking = max(wanted - float(score[own]), _EDGE)
         for item in propose(i, model, [overshoot * lacking for overshoot in _OVERSHOOTS]):
-            row = self._problem.region.factuals[i].copy()
-            row[item.columns] = item.cells
-            yield row, i
+            yield item.row, i
 
 
 def _linear(space: MeasuringSpace, slopes: np.ndarray) -> LinearScore:

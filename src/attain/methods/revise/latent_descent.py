@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attain.methods.relaxed.relaxation import Relaxation
+from attain.methods.relaxed import Relaxation
 from attain.methods.search.boundary import boundary
 from attain.methods.search.costs import Costs
 from attain.methods.search.latent_space import Latent
@@ -181,7 +181,7 @@ class LatentDescent:
 
     def _ask(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The scores of rows in final form; those that are allowed and flip the decision go into the pool."""
-        met, score = self.problem.ask(rows, owners)
+        met, score, *_ = self.problem.judge(rows, owners)
         hits = np.flatnonzero(met)
         hits = hits[self.problem.region.admits(rows[hits], owners[hits])]
         self.pool.add(rows[hits], owners[hits], self.costs.of(rows[hits], owners[hits]))
@@ -206,10 +206,10 @@ class LatentDescent:
             if feature.special:
                 slides[:, j] &= ordinary(feature, decoded[:, j]) & ordinary(feature, rows[:, j])
         low, high = region.low[owners], region.high[owners]
-        base = region.factuals.copy()
+        base = region.start.copy()
         base[owners] = np.where(slides, np.clip(decoded, low, high), rows)
         score, gradient = Relaxation(smooth, region, base, self.unit).slope(np.zeros(rows.shape), owners)
-        moved = np.sign(base[owners] - region.factuals[owners])
+        moved = np.sign(base[owners] - region.start[owners])
         price = np.where(moved > 0, costs.rise[owners], np.where(moved < 0, -costs.fall[owners], 0.0))
         whole = (loss.slope(score)[:, None] * gradient + weight * price) / self.unit
         value = loss.of(score) + weight * costs.of(base[owners], owners)

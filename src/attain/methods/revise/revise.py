@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from attain.core.errors import AttainError
-from attain.methods.context import ModelContext
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
 from attain.methods.parameters import choice, integer, number
 from attain.methods.revise.latent_descent import LatentDescent, Loss
 from attain.methods.search.boundary import Probe
 from attain.methods.search.costs import units
 from attain.methods.search.problem import Answers, Problem
-from attain.models import GoalLike
+from attain.methods.session import Session
+from attain.models import Goal
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 
 Method = Literal["auto", "gradient", "scores"]
@@ -87,7 +86,6 @@ class REVISE(LatentExplainer):
     needs_rows = True
 
     citation = "joshi2019towards"
-    kernels_pay = 50
     own_figures = ("distance",)
 
     autoencoder: AutoencoderChoice = "chvae"
@@ -99,7 +97,7 @@ class REVISE(LatentExplainer):
     pairs: int = integer(8, least=1)
     width: float = number(0.2, above=0)
 
-    def _inspect(self, goal: GoalLike, context: ModelContext) -> tuple[Smooth | None, Loss | None, Loss]:
+    def _inspect(self, session: Session) -> tuple[Smooth | None, Loss | None, Loss]:
         """The score as a smooth function, if it is one, its loss, and the loss of the model's own score."""
         if self.method == "gradient" and not hasattr(self.autoencoder_, "decode_vjp"):
             raise AttainError(
@@ -108,9 +106,13 @@ class REVISE(LatentExplainer):
             )
         smooth = None
         if hasattr(self.autoencoder_, "decode_vjp"):
-            smooth = smooth_if_possible(goal, self.schema_, self.table_.values, self.method, "scores")
-        rows, met, score = Probe.of(self.table_.values, partial(context.judged, goal))
-        return smooth, None if smooth is None else Loss(smooth.score(rows), met), Loss(score, met, _ends(goal, score))
+            smooth = smooth_if_possible(session.goal, self.schema_, self.table_.values, self.method, "scores")
+        rows, met, score = Probe.of(self.table_.values, session.judged)
+        return (
+            smooth,
+            None if smooth is None else Loss(smooth.score(rows), met),
+            Loss(score, met, _ends(session.goal, score)),
+        )
 
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
@@ -126,7 +128,7 @@ class REVISE(LatentExplainer):
         return descent.answers()
 
 
-def _ends(goal: GoalLike, score: np.ndarray) -> tuple[float, float] | None:
+def _ends(goal: Goal, score: np.ndarray) -> tuple[float, float] | None:
     """The range of a probability, or of a lead in probability; None for other scores."""
     if goal.probability is not None:
         return 0.0, 1.0

@@ -95,7 +95,7 @@ class Costs:
     def cells(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """What each cell's change costs, (m, d)."""
         result = np.zeros(rows.shape)
-        at, j = np.nonzero(self._region.differs(rows, owners))  # few cells of many change
+        at, j = np.nonzero(self._region.changed(rows, owners))  # few cells of many change
         whose, cells = owners[at], rows[at, j]
         on_scale = self.slides[whose, j]
         for column, feature in enumerate(self._region.schema):

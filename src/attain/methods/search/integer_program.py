@@ -36,7 +36,6 @@ def solve(
     upper: np.ndarray,
     integral: np.ndarray,
     seconds: float,
-    presolve: bool = True,
 ) -> Solution:
     """Minimises cost · x subject to 0 ≤ x ≤ upper and the constraints, with xᵢ an integer where `integral`.
 
@@ -49,7 +48,7 @@ def solve(
         integrality=integral.astype(np.int64),
         bounds=Bounds(np.zeros(len(upper)), upper),
         constraints=constraints,
-        options={"mip_rel_gap": 0.0, "node_limit": NODES, "presolve": presolve, "time_limit": seconds},
+        options={"mip_rel_gap": 0.0, "node_limit": NODES, "presolve": False, "time_limit": seconds},
     )
     if result.x is None:
         return Solution(None, np.inf, result.status == 2)

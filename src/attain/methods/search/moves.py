@@ -138,7 +138,7 @@ class Moves:
         for j, feature in enumerate(self._region.schema):
             if feature.special:
                 on_scale[:, j] &= ~np.isin(rows[:, j], list(feature.special))
-        return np.where(self._region.differs(rows, owners), np.where(on_scale, slide, SWITCH), 0.0)
+        return np.where(self._region.changed(rows, owners), np.where(on_scale, slide, SWITCH), 0.0)
 
     def distances(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """How far each record is from its owner, (m,)."""

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from attain.core.compiled import kernels
-
-_KERNELS = "attain.methods.search.pool_kernels"
-
 
 class Pool:
     """Keeps, for each of n owners, the `keep` nearest distinct rows that were added; equal rows are equally near."""
@@ -22,13 +18,6 @@ class Pool:
     def add(self, rows: np.ndarray, owners: np.ndarray, distances: np.ndarray) -> None:
         """Adds rows, each with its owner and its distance from it."""
         if not len(rows):
-            return
-        compiled = kernels(_KERNELS)
-        if compiled is not None:
-            compiled.add(
-                np.ascontiguousarray(rows), owners.astype(np.int64), distances, self._rows, self._distances, self.size
-            )
-            self.nearest[:] = self._distances[:, 0]
             return
         touched = np.unique(owners)
         places = np.arange(self.keep) < self.size[touched, None]
@@ -83,11 +72,6 @@ def marked(n: int, places: np.ndarray) -> np.ndarray:
 
 def first_of_each(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
     """Positions of the first copy of each distinct (owner, row), in order."""
-    compiled = kernels(_KERNELS)
-    if compiled is not None:
-        rows = np.ascontiguousarray(rows, dtype=np.float64)
-        found: np.ndarray = compiled.first_of_each(rows, rows.view(np.int64), owners.astype(np.int64))
-        return found
     keyed = np.ascontiguousarray(np.column_stack((owners.astype(np.float64), rows)) + 0.0)
     keyed[np.isnan(keyed)] = np.nan  # one bit pattern for all
     keys = keyed.view(np.dtype((np.void, keyed.shape[1] * keyed.itemsize))).ravel()

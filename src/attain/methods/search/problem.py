@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from attain.core.arrays import positions
-from attain.methods.search.clock import Clock, Judge
+from attain.methods.search.deadline import Deadline
 from attain.methods.search.pool import first_of_each
-from attain.methods.search.slack import Slack
-from attain.models import GoalLike, Judgement
+from attain.models import Goal, Judgement
 from attain.results.status import Status
 from attain.tables import Region
 
-_AT_ONCE: Final = 1_000_000
-"""Cells and rules of the candidates that are put into final form before the clock is looked at again."""
-
 
 class Ledger:
-    """Rows asked of the model, owner by owner, against a budget.
+    """Rows asked of the model, owner by owner, against a budget; and by when all is done.
 
     Parameters
     ----------
@@ -30,84 +25,29 @@ class Ledger:
         The number of owners: rows that are being explained.
     budget
         The largest number of rows that may be asked about for each owner.
-    clock
-        The seconds of each person, where they are limited; who has none left has no rows left either.
-    people
-        Which person of the clock each owner is, (n,); by default the one at the same position.
+    deadline
+        After it nobody has any rows left, so that searches end by themselves.
     """
 
-    def __init__(self, n_rows: int, budget: int, clock: Clock | None = None, people: np.ndarray | None = None) -> None:
+    def __init__(self, n_rows: int, budget: int, deadline: Deadline | None = None) -> None:
         self.budget = budget
         self.spent = np.zeros(n_rows, dtype=np.int64)
-        self._clock, self._people = clock, np.arange(n_rows) if people is None else people
+        self.deadline = deadline or Deadline()
         self._parent: tuple[Ledger, np.ndarray] | None = None
 
     def subset(self, owners: np.ndarray, budget: int | None = None) -> Ledger:
         """The ledger of some owners; what is charged to it is charged here too."""
-        part = Ledger(len(owners), self.budget if budget is None else budget, self._clock, self._people[owners])
+        part = Ledger(len(owners), self.budget if budget is None else budget, self.deadline)
         part.spent[:] = self.spent[owners]
         part._parent = (self, owners)
         return part
 
-    def fresh(self, owners: np.ndarray) -> Ledger:
-        """A ledger of some owners, each of whom may be there several times, with the whole budget each time.
-
-        Their time is what they have left, all times together.
-        """
-        return Ledger(len(owners), self.budget, self._clock, self._people[owners])
-
-    @property
-    def late(self) -> np.ndarray:
-        """The owners whose time is spent, (n,)."""
-        return np.asarray(self.seconds_left <= 0)
-
-    @property
-    def seconds_left(self) -> np.ndarray:
-        """How many seconds each owner has left, (n,); infinite without a limit."""
-        if self._clock is None:
-            return np.full(len(self.spent), np.inf)
-        self.charge_time()
-        return np.asarray(self._clock.left[self._people])
-
-    @cached_property
-    def _distinct_people(self) -> np.ndarray:
-        return np.unique(self._people)
-
-    def charge_time(self, owner: int | None = None) -> None:
-        """Charges the time since it was last charged to all owners in equal shares, or to one of them."""
-        if self._clock is not None:
-            self._clock.charge(self._distinct_people if owner is None else self._people[[owner]])
-
     @property
     def left(self) -> np.ndarray:
         """How many rows may still be asked about for each owner, (n,)."""
-        return np.where(self.late, 0, np.maximum(self.budget - self.spent, 0))
-
-    def judge(self, goal: GoalLike, rows: np.ndarray, owners: np.ndarray, *, charged: bool = True) -> Judgement:
-        """What the goal says of rows, charged to their owners whatever the budget says; their time is in any case.
-
-        Rows of owners whose time is spent are not asked about, and do not meet the goal.
-        """
-        return self._judged(goal, goal.judge, rows, owners, ~self.late[owners], charged)
-
-    def decide(self, goal: GoalLike, rows: np.ndarray, owners: np.ndarray) -> Judgement:
-        """What the goal decides about rows in the end, charged to their owners, even if their time is spent."""
-        return self._judged(goal, goal.decide, rows, owners, np.ones(len(rows), dtype=bool))
-
-    def _judged(
-        self,
-        goal: GoalLike,
-        judge: Judge,
-        rows: np.ndarray,
-        owners: np.ndarray,
-        chosen: np.ndarray,
-        charged: bool = True,
-    ) -> Judgement:
-        clock = self._clock
-        judged = judge(rows, None) if clock is None else clock.judged(goal, judge, rows, self._people[owners], chosen)
-        if charged:
-            self.charge(owners, judged.asked)
-        return judged
+        if self.deadline.passed:
+            return np.zeros_like(self.spent)
+        return np.maximum(self.budget - self.spent, 0)
 
     def affordable(self, owners: np.ndarray, reserve: int | np.ndarray = 0, price: int = 1) -> np.ndarray:
         """Which of these rows can still be asked about, at `price` each, if every owner keeps `reserve` rows back.
@@ -183,18 +123,15 @@ class Problem:
         What the method's `_inspect` learned about the model.
     others
         Further goals that answers should meet, where the call asks for some.
-    slack
-        How roughly changes may be carried out; rows that do not meet the goal then do not meet it at all.
     """
 
-    goal: GoalLike
+    goal: Goal
     region: Region
     ledger: Ledger
     options: int
     seed: int
     inspected: Any = None
-    others: tuple[GoalLike, ...] = ()
-    slack: Slack | None = None
+    others: tuple[Goal, ...] = ()
 
     def __len__(self) -> int:
         return len(self.region)
@@ -208,36 +145,33 @@ class Problem:
         """The problem of some rows; their budgets stay the same ones."""
         return replace(self, region=self.region.subset(owners), ledger=self.ledger.subset(owners))
 
-    def ask(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which rows meet the goal, and how clearly; see `Ledger.judge`."""
-        judged = self.ledger.judge(self.goal, rows, owners)
-        met = judged.met
-        if self.slack is not None:
-            exact, met = positions(met), np.zeros(len(met), dtype=bool)
-            met[exact] = self.slack.holds(rows[exact], owners[exact], self.region, replace(self, slack=None).meets)
-        return met, judged.score
+    def judge(self, rows: np.ndarray, owners: np.ndarray, *, charged: bool = True) -> Judgement:
+        """What the goal says of rows, charged to their owners whatever the budget says.
 
-    def meets(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which rows meet the goal; charged like those of `ask`."""
-        return self.ask(rows, owners)[0]
+        After the deadline the model is not asked, and no row meets the goal.
+        """
+        if self.ledger.deadline.passed:
+            n = len(rows)
+            return Judgement(np.zeros(n, dtype=bool), np.full(n, self.goal.lowest), np.zeros(n, dtype=np.int64))
+        judged = self.goal.judge(rows)
+        if charged:
+            self.ledger.charge(owners, judged.asked)
+        return judged
+
+    def decide(self, rows: np.ndarray, owners: np.ndarray) -> Judgement:
+        """What the goal decides about rows in the end, charged to their owners, even after the deadline."""
+        judged = self.goal.decide(rows)
+        self.ledger.charge(owners, judged.asked)
+        return judged
 
     def affordable(self, owners: np.ndarray, reserve: int | np.ndarray | None = None) -> np.ndarray:
         """Which of these rows can still be asked about; `reserve` as in `evaluate`."""
         return self.ledger.affordable(owners, self._kept_back(reserve), self.price)
 
-    def questions_left(self, reserve: int) -> np.ndarray:
-        """How many more rows can be asked about for each owner, (n,); `reserve` as in `evaluate`."""
-        return np.maximum(self.ledger.left - self._kept_back(reserve), 0) // self.price
-
-    def charge_compiled(self, asked: np.ndarray) -> None:
-        """Charges rows that a compiled model was asked about elsewhere, (n,) for each owner."""
-        self.goal.reader.count_compiled(int(asked.sum()))
-        self.ledger.charge(np.arange(len(asked)), asked)
-
     @property
     def price(self) -> int:
-        """The most questions that `ask` asks about a row."""
-        return self.goal.most_questions * (1 if self.slack is None else 1 + self.slack.most_questions)
+        """The most questions that `judge` asks about a row."""
+        return self.goal.most_questions
 
     @property
     def last_price(self) -> int:
@@ -247,7 +181,7 @@ class Problem:
     def _kept_back(self, reserve: int | np.ndarray | None) -> int | np.ndarray:
         """The questions of the last check, and of as many rows more as `reserve` has more than there are options."""
         more = 0 if reserve is None else np.maximum(reserve - self.options, 0)
-        return self.last_price + more * self.goal.most_questions
+        return self.last_price + more * self.price
 
     def evaluate(
         self,
@@ -275,7 +209,10 @@ class Problem:
         in_final_form
             Says that the candidates are in final form already.
         """
-        rows, worth = self._settled(rows, owners, in_final_form)
+        if in_final_form:
+            worth = self.region.admits(rows, owners)
+        else:
+            rows, worth = self.region.settled(rows, owners)
         if where is not None:
             worth &= where(rows)
         chosen = positions(worth)
@@ -283,23 +220,9 @@ class Problem:
             chosen = chosen[first_of_each(rows[chosen], distinct[chosen])]
         affordable = self.affordable(owners[chosen], reserve)
         asked, unaffordable = chosen[affordable], chosen[~affordable]
-        met, score = self.ask(rows[asked], owners[asked])
+        met, score, questions, _ = self.goal.judge(rows[asked])
+        self.ledger.charge(owners[asked], questions)
         return Evaluated(rows, asked, met, score, unaffordable)
-
-    def _settled(self, rows: np.ndarray, owners: np.ndarray, in_final_form: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The candidates in final form, and which of them keep the rules; some at a time, as long as there is time."""
-        region, late = self.region, self.ledger.late
-        size = _AT_ONCE // (len(region.schema) + len(region.book.rules)) + 1
-        if len(rows) <= size and not late.any():
-            return (rows, region.admits(rows, owners)) if in_final_form else region.settled(rows, owners)
-        settled, worth = rows.copy(), np.zeros(len(rows), dtype=bool)
-        for start in range(0, len(rows), size):
-            at = start + positions(~self.ledger.late[owners[start : start + size]])
-            if in_final_form:
-                worth[at] = region.admits(rows[at], owners[at])
-            else:
-                settled[at], worth[at] = region.settled(rows[at], owners[at])
-        return settled, worth
 
     def accepts(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which candidates are answers."""
@@ -342,16 +265,16 @@ class Answers:
     status: list[Status]
     figures: Mapping[str, np.ndarray] = field(default_factory=dict)
 
+    def at(self, chosen: np.ndarray) -> Answers:
+        """The answers at some positions; how each search ended stays."""
+        figures = {name: values[chosen] for name, values in self.figures.items()}
+        return Answers(self.rows[chosen], self.owners[chosen], self.sort_key[chosen], self.status, figures)
+
     def subset(self, owners: np.ndarray) -> Answers:
         """The answers of some rows of the batch, sorted; the owners are their positions among those."""
-        chosen = positions(np.isin(self.owners, owners))
-        return Answers(
-            self.rows[chosen],
-            np.searchsorted(owners, self.owners[chosen]),
-            self.sort_key[chosen],
-            [self.status[i] for i in owners],
-            {name: values[chosen] for name, values in self.figures.items()},
-        )
+        chosen = self.at(positions(np.isin(self.owners, owners)))
+        status = [self.status[i] for i in owners]
+        return replace(chosen, owners=np.searchsorted(owners, chosen.owners), status=status)
 
     def join(self, other: Answers, owners: np.ndarray) -> Answers:
         """With the answers of another search of some rows, whose positions here are `owners`."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-
-_WORD = 2**64 - 1
 
 
 def row_keys(rows: np.ndarray, seed: int) -> list[int]:
@@ -20,16 +18,6 @@ def row_keys(rows: np.ndarray, seed: int) -> list[int]:
         )
         for i in range(len(rows))
     ]
-
-
-def each_stream(rows: np.ndarray, seed: int) -> Iterator[np.random.Generator]:
-    """The generator of each row in turn, as in `streams`: one object, which goes on to the next row with the loop."""
-    philox = np.random.Philox(key=0)
-    generator, state = np.random.Generator(philox), philox.state
-    for key in row_keys(rows, seed):
-        state["state"]["key"][:] = key & _WORD, key >> 64
-        philox.state = state
-        yield generator
 
 
 def streams(rows: np.ndarray, seed: int) -> list[np.random.Generator]:

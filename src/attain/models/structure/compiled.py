@@ -10,41 +10,27 @@ result says was decided by the model itself (`Goal.decide`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
-from attain.core.compiled import kernels, load_for
 from attain.core.errors import ModelError
-from attain.models.structure.compiled_trees import KERNELS, TreeSum, compile_trees
-from attain.models.structure.encoding import Encoding, Preprocessing
+from attain.engine.score import SumScore
+from attain.engine.sums import LinearSums, Sums
+from attain.models.goal import CompiledScore, Goal, Link
+from attain.models.structure.encoding import Preprocessing, StructureError
 from attain.models.structure.linear import leading, leads_of, rows_to_compare, target_position
-from attain.models.structure.states import UNKNOWN, States
+from attain.models.structure.states import states_of
 from attain.models.structure.trees import unverified_ensemble
-
-if TYPE_CHECKING:
-    from attain.models.goal import CompiledScore, Goal
 
 Judged: TypeAlias = Callable[[], tuple[np.ndarray, np.ndarray]]
 
 _LIBRARIES: Final = ("lightgbm", "sklearn", "xgboost")
 """The libraries whose models are compiled; a class that was defined elsewhere may do anything."""
-_ROWS_AS_ONE: Final = 300
-"""To score so many rows by trees without kernels takes as long as to explain one."""
 _METHODS: Final = ("predict", "predict_proba", "decision_function")
-
-
-@dataclass(frozen=True, eq=False)
-class LinkedSums:
-    """A compiled score: sums of rows, (n, d) → (n,) or (n, C), and the link from them to the score, (n,)."""
-
-    sums: CellSum | TreeSum | Callable[[np.ndarray], np.ndarray]
-    link: Callable[[np.ndarray], np.ndarray]
-
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        return self.link(self.sums(rows))
+_LARGEST: Final = 1e12
+"""Leads that may be the least to meet a goal are smaller than this."""
 
 
 def compile_score(goal: Goal, values: np.ndarray, judged: Judged) -> CompiledScore | None:
@@ -64,7 +50,8 @@ def compile_score(goal: Goal, values: np.ndarray, judged: Judged) -> CompiledSco
     own = compiled(values)
     known = ~np.isnan(own)
     close = np.abs(own - score)[known] <= goal.margin / 2
-    same = np.array_equal(goal.meets(own[known]), met[known])
+    decided = (goal.meets(own), compiled.score.leads(values) >= 0)
+    same = all(np.array_equal(some[known], met[known]) for some in decided)
     return compiled if known.any() and close.all() and same else None
 
 
@@ -77,114 +64,85 @@ def _is_known(model: Any) -> bool:
     return known and (wrapped is None or _is_known(wrapped))
 
 
-@dataclass(frozen=True, eq=False)
-class CellSum:
-    """constant + Σ_j c_j(x_j), where c_j is x_j · slopes[j] for a number and a fixed term for a state.
-
-    Attributes
-    ----------
-    states
-        The states of the columns.
-    constant, slopes, terms
-        A number, (d,) and (S,). A term is NaN for a state that the model does not take.
-    """
-
-    states: States
-    constant: float
-    slopes: np.ndarray
-    terms: np.ndarray
-
-    @classmethod
-    def columns_of(cls, encoding: Encoding) -> list[CellSum]:
-        """The coordinates of an encoding."""
-        states = States.of(encoding.schema)
-        tables = [
-            np.vstack((special if feature.numeric else levels, missing))
-            for feature, levels, special, missing in zip(
-                encoding.schema, encoding.levels, encoding.special, encoding.missing, strict=True
-            )
-        ]
-        terms = np.concatenate(tables)
-        return [
-            cls(
-                states,
-                float(encoding.constant[k]),
-                np.ascontiguousarray(encoding.slopes[:, k]),
-                np.ascontiguousarray(terms[:, k]),
-            )
-            for k in range(encoding.width)
-        ]
-
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """The sum of each row, (n,), column after column; NaN where a state is unknown or not taken."""
-        compiled, states = kernels(KERNELS), self.states
-        if compiled is not None:
-            rows = np.ascontiguousarray(rows)
-            found: np.ndarray = compiled.sums(
-                rows, self.constant, self.slopes, self.terms, states.numeric, states.first, states.codes
-            )
-            return found
-        terms = self.cells(rows)
-        terms[:, 0] += self.constant
-        return np.ascontiguousarray(np.add.accumulate(terms, axis=1)[:, -1])  # which adds in order, unlike sum
-
-    def cells(self, rows: np.ndarray) -> np.ndarray:
-        """The term of each cell, (n, d); NaN where a state is unknown or not taken."""
-        state = self.states.of_cells(rows)
-        terms = np.where(state >= 0, self.terms[state], rows * self.slopes)
-        terms[state == UNKNOWN] = np.nan
-        return terms
-
-
-def _compiled(goal: Goal, values: np.ndarray) -> LinkedSums:
+def _compiled(goal: Goal, values: np.ndarray) -> CompiledScore:
     preprocessing = Preprocessing(goal.reader)
     return (_linear if hasattr(preprocessing.estimator, "coef_") else _trees)(goal, preprocessing, values)
 
 
-def _linear(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> LinkedSums:
+def _linear(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> CompiledScore:
     encoding = leads_of(goal, values)
     rows = rows_to_compare(goal.layout.schema, values)
     encoding.verify(preprocessing.inputs, rows, leading(goal, preprocessing.estimator))
-    leads = CellSum.columns_of(encoding)
-    link = _link(goal)
-    if len(leads) == 1:
-        return LinkedSums(leads[0], lambda sums: link(sums[:, None]))
-    return LinkedSums(lambda rows: np.column_stack([lead(rows) for lead in leads]), link)
+    terms = [
+        np.vstack((encoding.special[j] if feature.numeric else encoding.level_terms(j), encoding.missing[j]))
+        for j, feature in enumerate(encoding.schema)
+    ]
+    sums = LinearSums(states_of(goal.layout), encoding.constant, encoding.slopes, np.concatenate(terms))
+    return _linked(goal, sums, _link(goal))
 
 
-def _trees(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> LinkedSums:
-    ensemble = unverified_ensemble(goal, values)
-    nodes, target = ensemble.nodes, target_position(goal, preprocessing.estimator)
-    sums = compile_trees(ensemble, values, target)
-    load_for(len(values) // _ROWS_AS_ONE)
-    if nodes.votes:
-        return LinkedSums(sums, lambda sums: _of_shares(sums / len(nodes.roots), target, goal.probability is None))
-    link = _link(goal)
-    if len(goal.classes) == 2:
-        sign = nodes.scale if target == 1 else -nodes.scale
-        return LinkedSums(sums, lambda sums: link(sign * sums))
-
-    def score(sums: np.ndarray) -> np.ndarray:
-        own = nodes.scale * sums
-        return link(own[:, [target]] - np.delete(own, target, axis=1))
-
-    return LinkedSums(sums, score)
+def _trees(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> CompiledScore:
+    trees, target = unverified_ensemble(goal, values), target_position(goal, preprocessing.estimator)
+    if trees.votes and goal.probability is not None:
+        return _linked(goal, trees.sums_of([target]), _least, trees.scale)
+    if len(goal.classes) > 2:
+        classes = list(range(len(goal.classes)))
+        return _linked(goal, trees.sums_of(classes), _least if trees.votes else _link(goal), trees.scale, target)
+    if trees.votes:
+        return _linked(goal, trees.sums_of([target]), _lead_in_share, trees.scale)
+    return _linked(goal, trees.sums_of([1]), _link(goal), trees.scale if target == 1 else -trees.scale)
 
 
-def _of_shares(shares: np.ndarray, target: int, lead: bool) -> np.ndarray:
-    """The share of the target, or its lead, from the shares of all classes, (n, K), or of the target, (n, 1)."""
-    if shares.shape[1] == 1:
-        own, other = shares[:, 0], 1 - shares[:, 0]
+def _linked(goal: Goal, sums: Sums, link: Link, scale: float = 1.0, target: int = -1) -> CompiledScore:
+    """The score of sums: of the classes, among them the target, or without one of the target's leads over others."""
+
+    def score(own: np.ndarray) -> np.ndarray:
+        leads = scale * own
+        return link(leads if target < 0 else leads[:, [target]] - np.delete(leads, target, axis=1))
+
+    if sums.width == 1:
+        least, weight = _least_lead(goal, link), 0.0
+    elif link is _least:
+        least, weight = goal.margin, 0.0
+    elif link is _probability:
+        assert goal.probability is not None
+        least, weight = float(logit(min(goal.probability + goal.margin, np.nextafter(1.0, 0.0)))), 1.0
     else:
-        own, other = shares[:, target], np.delete(shares, target, axis=1).max(axis=1)
-    return np.asarray(own - other if lead else own)
+        least, weight = float(np.log((1 + goal.margin) / (1 - goal.margin))), goal.margin / (1 + goal.margin)
+    return CompiledScore(sums, score, SumScore(sums, scale, least, target, weight))
 
 
-def _link(goal: Goal) -> Callable[[np.ndarray], np.ndarray]:
+def _least_lead(goal: Goal, link: Link) -> float:
+    """The least lead over the only other class that meets the goal, by bisection over the floats."""
+
+    def met(lead: float) -> bool:
+        with np.errstate(over="ignore"):
+            return bool(goal.meets(link(np.array([[lead]])))[0])
+
+    low, high = -_LARGEST, _LARGEST
+    if met(low) or not met(high):
+        raise StructureError("the goal is met by all scores, or by none")
+    while np.nextafter(low, high) < high:
+        middle = low / 2 + high / 2
+        low, high = (low, middle) if met(middle) else (middle, high)
+    return high
+
+
+def _link(goal: Goal) -> Link:
     """From the leads over the other classes, (n, K − 1), in scores or log-odds, to what the goal is judged by, (n,)."""
     if goal.scale == "lead in score":
-        return lambda leads: np.asarray(leads.min(axis=1))
+        return _least
     return _lead_in_probability if goal.probability is None else _probability
+
+
+def _least(leads: np.ndarray) -> np.ndarray:
+    """The lead over the closest class; the share of the target itself where there is nothing else."""
+    return np.asarray(leads.min(axis=1))
+
+
+def _lead_in_share(shares: np.ndarray) -> np.ndarray:
+    """The share of the target among votes less that of the only other class."""
+    return np.asarray(shares[:, 0] - (1 - shares[:, 0]))
 
 
 def _probability(leads: np.ndarray) -> np.ndarray:

@@ -15,16 +15,15 @@ nothing is counted.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from attain.core.errors import ModelError
-from attain.models.goal import GoalLike, probe_rows
+from attain.models.goal import Goal, probe_rows
 from attain.models.reader import Reader, by_halves
 from attain.models.sklearn import unwrapped
 from attain.schema import Feature, Schema
@@ -40,8 +39,6 @@ _MOST_NUMBERS: Final = 20_000_000
 """The most numbers that an encoding holds, and that are computed to try each cell by itself."""
 _AT_ONCE: Final = 8_000_000
 """The most numbers that are passed to the preprocessing at once, or returned by it."""
-_NARROW: Final = 4
-"""Up to so many coordinates, all columns are encoded at once rather than one after the other."""
 SEED: Final = 0
 """Fixed, so that whether a model is accepted depends on the model and the training rows alone."""
 
@@ -52,7 +49,7 @@ class StructureError(ModelError):
     """The model does not have the structure that was asked for; the message says what is in the way."""
 
 
-def once(goal: GoalLike, key: str, learn: Callable[[], T]) -> T:
+def once(goal: Goal, key: str, learn: Callable[[], T]) -> T:
     """What `learn` returns, or the `StructureError` it raises, kept as long as the goal is."""
     found = goal.reader.structure
     if key not in found:
@@ -217,18 +214,6 @@ class Encoding:
         result[:, self._place(j)] = self.levels[j]
         return result
 
-    def compose_linear(self, weights: np.ndarray, intercept: np.ndarray) -> Encoding:
-        """The encoding followed by z ↦ z · weights + intercept, with weights (p, m) and intercept (m,)."""
-        return replace(
-            self,
-            constant=self.constant @ weights + intercept,
-            slopes=self.slopes @ weights,
-            levels=tuple(table @ weights[self._place(j)] for j, table in enumerate(self.levels)),
-            special=tuple(table @ weights for table in self.special),
-            missing=self.missing @ weights,
-            places=(),
-        )
-
     def filled(self, rows: np.ndarray) -> Encoding:
         """Without NaN: unknown levels are interpolated, other unknown cells are like the column's mean number."""
         means = [
@@ -265,51 +250,9 @@ class Encoding:
     def encode(self, rows: np.ndarray) -> np.ndarray:
         """The coordinates of the rows, (n, p); those of a row do not depend on the rows beside it, to the last bit."""
         result = np.repeat(self.constant[None], len(rows), axis=0)
-        if self.width <= _NARROW:
-            for start, some in _chunks(rows):
-                terms = np.concatenate((result[start : start + len(some), None], self._terms(some)), axis=1)
-                result[start : start + len(some)] = np.add.accumulate(terms, axis=1)[:, -1]  # in order, unlike sum
-            return result
         for j in range(len(self.schema)):
             result += self.term(j, rows[:, j])
         return result
-
-    def _terms(self, rows: np.ndarray) -> np.ndarray:
-        """`term` of all columns at once, (n, d, p)."""
-        columns, first, count, table, _ = self._joined
-        result = rows[:, :, None] * self.slopes
-        cells = rows[:, columns]
-        low, share = _segment(cells, count)
-        added = table[first + low]
-        after = table[first + np.minimum(low + 1, count - 1)]
-        added = np.where(share[:, :, None] > 0, added + share[:, :, None] * (after - added), added)
-        result[:, columns] = np.where((cells >= count)[:, :, None], self.unseen, added)
-        for (j, code), term in zip(self._coded, np.concatenate(self.special), strict=True):
-            result[rows[:, j] == code, j] = term
-        return np.where(np.isnan(rows)[:, :, None], self.missing, result)
-
-    @cached_property
-    def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The C columns of levels, the place of the first level of each in the tables, and how many it has, (C,) each.
-
-        The tables, (levels of all columns, p): what each level adds, and what the next one adds more, where levels have
-        an order. The last level is as far from the one after it as from the one before.
-        """
-        columns = np.array([j for j, feature in enumerate(self.schema) if not feature.numeric], dtype=np.intp)
-        tables, rises = [np.empty((0, self.width))], [np.empty((0, self.width))]
-        for j in columns.tolist():
-            tables.append(self.level_terms(j))
-            after = np.diff(tables[-1], axis=0)
-            after = np.vstack((after, after[-1:])) if len(after) else self.slopes[[j]]
-            rises.append(after if self.schema.features[j].ordered else np.zeros_like(after))
-        count = np.array([len(table) for table in tables[1:]], dtype=np.intp)
-        first = np.cumsum(np.append(0, count))[:-1]
-        return columns, first, count, np.concatenate(tables), np.concatenate(rises)
-
-    @cached_property
-    def _coded(self) -> list[tuple[int, float]]:
-        """The columns with special codes, and these."""
-        return [(j, float(code)) for j, feature in enumerate(self.schema) for code in feature.special]
 
     def gradient(self, rows: np.ndarray, outer: np.ndarray) -> np.ndarray:
         """The slope in each cell, (n, d), of a score whose gradient in the coordinates is `outer`, (n, p).
@@ -318,17 +261,6 @@ class Encoding:
         """
         result = np.zeros(rows.shape)
         outer = np.ascontiguousarray(outer)  # NumPy then sums each row by itself, in one order
-        if self.width <= _NARROW:
-            columns, first, count, _, rises = self._joined
-            for start, some in _chunks(rows):
-                slope = np.repeat(self.slopes[None], len(some), axis=0)
-                slope[:, columns] = rises[first + _segment(some[:, columns], count)[0]]
-                inner = (outer[start : start + len(some), None] * slope).sum(axis=2)
-                inner[np.isnan(some)] = 0.0
-                for j, code in self._coded:
-                    inner[some[:, j] == code, j] = 0.0
-                result[start : start + len(some)] = inner
-            return result
         for j, feature in enumerate(self.schema):
             slope = self.slopes[j]
             if feature.levels and feature.ordered:
@@ -440,13 +372,7 @@ def _interpolated(table: np.ndarray) -> np.ndarray:
     return np.column_stack([np.interp(np.arange(len(table)), known, column[known]) for column in table.T])
 
 
-def _chunks(rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The rows in parts of which all terms are held at once, each with its first position."""
-    size = max(_AT_ONCE // (_NARROW * max(rows.shape[1], 1)), 1)
-    return ((start, rows[start : start + size]) for start in range(0, len(rows), size))
-
-
-def _segment(cells: np.ndarray, levels: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _segment(cells: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
     """The level at or below each cell, and how far towards the next one the cell is, from 0 to 1."""
     clipped = np.clip(np.nan_to_num(cells), 0, levels - 1)
     low = np.floor(clipped).astype(np.intp)

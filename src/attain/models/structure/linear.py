@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from attain.core.errors import ModelError
 from attain.models.adapter import plain_classes
-from attain.models.goal import GoalLike, probe_rows
+from attain.models.goal import Goal, probe_rows
 from attain.models.structure.encoding import SEED, Encoding, Preprocessing, Projection, StructureError, dense, once
 from attain.schema import Feature, Schema
 from attain.tables import ordinary
@@ -69,7 +69,7 @@ class LinearScore:
         return leads[np.arange(len(rows)), closest], self.leads.gradient(rows, outer)
 
 
-def linear_score(goal: GoalLike, values: np.ndarray) -> LinearScore:
+def linear_score(goal: Goal, values: np.ndarray) -> LinearScore:
     """The score of the goal's model as a sum over cells; `values` is the training matrix.
 
     The score is the model's `decision_function`, with the sign that makes larger closer to the target. It is compared
@@ -78,13 +78,13 @@ def linear_score(goal: GoalLike, values: np.ndarray) -> LinearScore:
     return once(goal, "linear", lambda: _verified(goal, values))
 
 
-def decision_scores(goal: GoalLike, rows: np.ndarray) -> np.ndarray:
+def decision_scores(goal: Goal, rows: np.ndarray) -> np.ndarray:
     """The model's own `decision_function` of rows, with the sign that makes larger closer to the target."""
     sign = 1.0 if goal.classes.index(goal.target) == 1 else -1.0
     return np.asarray(sign * np.ravel(goal.reader.read(rows, ("scores",))["scores"]))
 
 
-def leads_of(goal: GoalLike, values: np.ndarray) -> Encoding:
+def leads_of(goal: Goal, values: np.ndarray) -> Encoding:
     """The lead of the goal's target over each other class, for a model that ends in `coef_` and `intercept_`."""
 
     def learn() -> Encoding:
@@ -95,7 +95,7 @@ def leads_of(goal: GoalLike, values: np.ndarray) -> Encoding:
     return once(goal, "leads", learn)
 
 
-def leading(goal: GoalLike, estimator: Any) -> Projection:
+def leading(goal: Goal, estimator: Any) -> Projection:
     """From what reaches an estimator with `coef_` and `intercept_` to the leads over each other class."""
     weights = np.atleast_2d(dense(estimator.coef_)).T
     intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), weights.shape[1:])
@@ -107,7 +107,7 @@ def leading(goal: GoalLike, estimator: Any) -> Projection:
     return Projection(weights @ difference, intercept @ difference)
 
 
-def target_position(goal: GoalLike, estimator: Any) -> int:
+def target_position(goal: Goal, estimator: Any) -> int:
     """Which class of the estimator the target is; the caller may have given the classes other names."""
     position = goal.classes.index(goal.target)
     labels = goal.model.adapter.model_labels or goal.classes
@@ -115,7 +115,7 @@ def target_position(goal: GoalLike, estimator: Any) -> int:
     return classes.index(labels[position]) if labels[position] in classes else position
 
 
-def _verified(goal: GoalLike, values: np.ndarray) -> LinearScore:
+def _verified(goal: Goal, values: np.ndarray) -> LinearScore:
     preprocessing = Preprocessing(goal.reader)
     if not hasattr(preprocessing.estimator, "coef_"):
         raise StructureError(f"{type(preprocessing.estimator).__name__} is not a linear classifier")
@@ -159,7 +159,7 @@ def _beyond(feature: Feature, cells: np.ndarray) -> list[float]:
     return [end for end in ends if low <= end <= high and end not in feature.special]
 
 
-def _threshold(goal: GoalLike, rows: np.ndarray, own: np.ndarray) -> float:
+def _threshold(goal: Goal, rows: np.ndarray, own: np.ndarray) -> float:
     """The least score that meets the goal, from the link between the model's score and what the goal is judged by."""
     met, judged, *_ = goal.judge(rows)
     if goal.probability is None:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from attain.core.errors import ModelError
-from attain.models.goal import GoalLike
+from attain.models.goal import Goal
 from attain.models.structure.encoding import Encoding, Preprocessing, StructureError, dense, once
 from attain.models.structure.linear import LinearScore, leads_of, target_position
 from attain.schema import Schema
@@ -38,7 +38,7 @@ class Smooth(Protocol):
         ...
 
 
-def smooth_if_possible(goal: GoalLike, schema: Schema, rows: np.ndarray, method: str, without: str) -> Smooth | None:
+def smooth_if_possible(goal: Goal, schema: Schema, rows: np.ndarray, method: str, without: str) -> Smooth | None:
     """The smooth score that `method` needs: None if it is `without`, or if it is "auto" and the model has none."""
     if method == without:
         return None
@@ -50,7 +50,7 @@ def smooth_if_possible(goal: GoalLike, schema: Schema, rows: np.ndarray, method:
         raise StructureError(f"method is {method!r}, but {error}; method={without!r} needs no slope") from error
 
 
-def smooth_score(goal: GoalLike, schema: Schema, rows: np.ndarray) -> Smooth:
+def smooth_score(goal: Goal, schema: Schema, rows: np.ndarray) -> Smooth:
     """The score of the goal's model with its slope, or a `StructureError` that says why it has none.
 
     `rows` are training rows, from which the preprocessing is learned.
@@ -58,7 +58,7 @@ def smooth_score(goal: GoalLike, schema: Schema, rows: np.ndarray) -> Smooth:
     return once(goal, "smooth", lambda: _smooth_score(goal, schema, rows))
 
 
-def _smooth_score(goal: GoalLike, schema: Schema, rows: np.ndarray) -> Smooth:
+def _smooth_score(goal: Goal, schema: Schema, rows: np.ndarray) -> Smooth:
     preprocessing = Preprocessing(goal.reader)
     estimator = preprocessing.estimator
     name = type(estimator).__name__
@@ -116,7 +116,7 @@ class KernelScore:
         return np.asarray(self._weights * np.exp(-self._gamma * cdist(points, self._vectors, "sqeuclidean")))
 
 
-def _differentiated(goal: GoalLike, schema: Schema, rows: np.ndarray) -> DifferentiatedScore:
+def _differentiated(goal: Goal, schema: Schema, rows: np.ndarray) -> DifferentiatedScore:
     title = goal.reader.title
     numbers = all(isinstance(level, int | float) for feature in schema for level in feature.levels)
     if goal.model.adapter.gradient is None or not numbers:
@@ -137,7 +137,7 @@ def _differentiated(goal: GoalLike, schema: Schema, rows: np.ndarray) -> Differe
 class DifferentiatedScore:
     """By how much the target class leads the best other one, in log-odds or scores, and its slope."""
 
-    def __init__(self, goal: GoalLike, schema: Schema) -> None:
+    def __init__(self, goal: Goal, schema: Schema) -> None:
         self._schema = schema
         self._reader = goal.reader
         self._class = goal.classes.index(goal.target)

@@ -58,27 +58,6 @@ class TreeNodes:
     scale: float = 1.0
     single_sums: bool = False
 
-    def as_compared(self, encoded: np.ndarray) -> np.ndarray:
-        """Cells in the precision in which the trees compare them."""
-        return encoded.astype(np.float32).astype(np.float64) if self.single else encoded
-
-    def leaves(self, encoded: np.ndarray) -> np.ndarray:
-        """The leaf each row reaches in each tree, (n, trees)."""
-        nodes = np.repeat(self.roots[None, :], len(encoded), axis=0)
-        while True:
-            row, tree = np.nonzero(self.feature[nodes] >= 0)
-            if not row.size:
-                return nodes
-            node = nodes[row, tree]
-            cells = encoded[row, self.feature[node]]
-            left = np.where(np.isnan(cells), self.missing_left[node], cells <= self.threshold[node])
-            nodes[row, tree] = np.where(left, self.left[node], self.right[node])
-
-    def scores(self, encoded: np.ndarray) -> np.ndarray:
-        """The sum of the leaves' values for each class, (n, K)."""
-        nodes = self.leaves(encoded)
-        return np.array(sum(self.value[nodes[:, t]] for t in range(len(self.roots))))
-
 
 class _Tree(NamedTuple):
     """The first six arrays of `TreeNodes` for one tree, whose root is node 0."""
@@ -187,7 +166,8 @@ def _gradient_boosting(model: Any, classes: int) -> TreeNodes:
     # scikit-learn has no public name for what boosting starts from; an estimator of the user's own depends on the row
     constant = isinstance(model.init_, str) or hasattr(model.init_, "class_prior_")
     start = model._raw_predict_init(np.zeros((1, width), dtype=np.float32)) if constant else np.full((1, 1), np.nan)
-    return _joined(trees, width, _start(start, classes), single=True)
+    scale = 2.0 if model.loss == "exponential" else 1.0
+    return _joined(trees, width, _start(start, classes), single=True, scale=scale)
 
 
 def _histograms(model: Any, classes: int) -> TreeNodes:

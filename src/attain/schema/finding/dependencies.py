@@ -18,15 +18,6 @@ _ROWS = 3
 """The fewest rows of a value for it to be in the table, and the fewest that would break its entry by chance."""
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """For each value of a: rows, rows that break the table, rows expected to."""
-
-    rows: np.ndarray
-    broken: np.ndarray
-    expected: np.ndarray
-
-
 @dataclass
 class Dependencies:
     """Candidates (a, b), and for each value of a the value of b that goes with it."""
@@ -55,26 +46,24 @@ class Dependencies:
             table = _table((a, b), rows)
             goes_with = table.argmax(axis=1)
             proof = _evidence(table, goes_with)
-            enough = (proof.rows >= _ROWS) & (proof.expected >= _ROWS) & (proof.broken <= LARGEST_RATE * proof.rows)
-            whole = _whole(Evidence(proof.rows[enough], proof.broken[enough], proof.expected[enough]))
-            if whole.confirmed(self.exceptions, threshold) and len(set(goes_with[enough])) > 1:
+            enough = (proof.applies >= _ROWS) & (proof.expected >= _ROWS)
+            enough &= proof.broken <= LARGEST_RATE * proof.applies
+            if _whole(proof, enough).confirmed(self.exceptions, threshold) and len(set(goes_with[enough])) > 1:
                 self.found[a, b] = np.where(enough, goes_with, -1)
             else:
                 del self.found[a, b]
 
-    def evidence(self, pair: tuple[int, int], rows: Rows) -> Evidence:
-        """The evidence for the values of a in the table."""
+    def expected(self, pair: tuple[int, int], rows: Rows) -> float:
+        """The number of rows expected to break the table."""
         fixed = self.found[pair]
-        proof = _evidence(_table(pair, rows), fixed)
-        inside = fixed >= 0
-        return Evidence(proof.rows[inside], proof.broken[inside], proof.expected[inside])
+        return float(_whole(_evidence(_table(pair, rows), fixed), fixed >= 0).expected)
 
     def _proved(self, pair: tuple[int, int], fixed: np.ndarray, half: Rows, threshold: float) -> bool:
         """Whether the table holds, and most rows have a value of a that proves it by itself."""
         proof = _evidence(_table(pair, half), fixed)
         proved = chance(proof.broken, proof.expected) <= threshold
-        covered = proof.rows[proved].sum() >= _COVERED * proof.rows.sum()
-        holds = _whole(proof).hold(self.exceptions, threshold)
+        covered = proof.applies[proved].sum() >= _COVERED * proof.applies.sum()
+        holds = _whole(proof, slice(None)).hold(self.exceptions, threshold)
         return bool(covered and holds) and len(set(fixed[proved])) > 1
 
     def _screened(self, half: Rows) -> Iterator[tuple[int, int]]:
@@ -100,10 +89,10 @@ class Dependencies:
                     yield a, b
 
 
-def _whole(proof: Evidence) -> Counts:
-    """The counts over all values of a."""
-    applies = proof.rows.sum()
-    return Counts(applies, proof.broken.sum(), proof.expected.sum(), applies)
+def _whole(proof: Counts, chosen: np.ndarray | slice) -> Counts:
+    """The counts over the chosen values of a."""
+    applies = proof.applies[chosen].sum()
+    return Counts(applies, proof.broken[chosen].sum(), proof.expected[chosen].sum(), applies)
 
 
 def _table(pair: tuple[int, int], rows: Rows) -> np.ndarray:
@@ -113,9 +102,10 @@ def _table(pair: tuple[int, int], rows: Rows) -> np.ndarray:
     return counts(x[known], y[known], (len(rows.distinct[pair[0]]), len(rows.distinct[pair[1]])))
 
 
-def _evidence(table: np.ndarray, fixed: np.ndarray) -> Evidence:
+def _evidence(table: np.ndarray, fixed: np.ndarray) -> Counts:
+    """The counts for each value of a."""
     rows = table.sum(axis=1)
     places = np.maximum(fixed, 0)
     right = np.take_along_axis(table, places[:, None], axis=1)[:, 0]
     share = table.sum(axis=0)[places] / max(table.sum(), 1)
-    return Evidence(rows, rows - right, rows * (1.0 - share))
+    return Counts(rows, rows - right, rows * (1.0 - share), rows)

@@ -95,19 +95,3 @@ def grouped_ranges(columns: Sequence[Column], sides: Iterable[Side]) -> Iterator
         limits = frozenset((side.sign, side.limit) for side in both)
         alike[a, b, limits, _together(columns[a], state)] += both
     yield from alike.values()
-
-
-def grouped_triples(
-    triples: Sequence[tuple[int, ...]], home: np.ndarray
-) -> Iterator[tuple[int, int, list[tuple[int, ...]]]]:
-    """Two states and all triples that have both and a third in one column; `home` is the column of each state."""
-    left = list(triples)
-    while left:
-        groups: dict[tuple[int, int, int], list[tuple[int, ...]]] = defaultdict(list)
-        for triple in left:
-            for k in (2, 1, 0):
-                first, second = triple[:k] + triple[k + 1 :]
-                groups[first, second, int(home[triple[k]])].append(triple)
-        (first, second, _), members = max(groups.items(), key=lambda item: len(item[1]))
-        left = [triple for triple in left if triple not in members]
-        yield first, second, members

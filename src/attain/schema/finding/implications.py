@@ -7,13 +7,15 @@ x allows in some column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from attain.schema.finding.ranges import Side
 from attain.schema.finding.rows import Rows
+from attain.schema.finding.statements import Relation
+from attain.schema.finding.states import Feature
 
 
 @dataclass(frozen=True, order=True)
@@ -97,33 +99,6 @@ class Implications:
             law for law in laws if not all(said(law.a, x, law.b, y) or said(law.b, y, law.a, x) for x, y in law.pairs())
         ]
 
-    def without_implied_triples(self, triples: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """The triples (of states, counted over all columns), the weakest last, that exclusions do not imply.
-
-        Nor those that follow from another triple, because one of the states implies a state of that.
-        """
-        kept, present = list(triples), set(map(frozenset, triples))
-        for triple in reversed(triples):
-            together = np.logical_or.reduce(self.excluded[list(triple)])
-            follows = bool(np.logical_and.reduceat(together, self.atom_starts[:-1]).any())
-            for k, x in enumerate(triple):
-                rest = [state for m, state in enumerate(triple) if m != k]
-                follows |= any(frozenset([other, *rest]) in present for other in self._implied_states(x))
-            if follows:
-                kept.remove(triple)
-                present.discard(frozenset(triple))
-        return kept
-
-    def _implied_states(self, x: int) -> list[int]:
-        """The states of other columns that every row in x is in."""
-        found = []
-        for b, column in enumerate(self.columns):
-            if not self.starts[b] <= x < self.starts[b + 1]:
-                allowed = ~self.excluded[x, self._atoms(b)]
-                inside = (column.members > 0) | ~allowed
-                found += [int(self.starts[b] + y) for y in np.flatnonzero(inside.all(axis=1))]
-        return found
-
     def _atoms(self, column: int) -> slice:
         return slice(self.atom_starts[column], self.atom_starts[column + 1])
 
@@ -156,3 +131,51 @@ class Implications:
         limits = (self.highest if sign > 0 else self.lowest)[:, b]
         allowed = np.where(self.excluded[x], -np.inf, sign * limits)
         return float(sign * np.maximum.reduceat(allowed, self.atom_starts[:-1]).min())
+
+
+def leaders(features: Sequence[Feature], pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """For each column the one that stands for all columns it is paired with: levels before numbers, then by name."""
+    leader = list(range(len(features)))
+    for a, b in pairs:
+        first, second = sorted((leader[a], leader[b]), key=lambda j: (features[j].numeric, features[j].name))
+        leader = [first if other == second else other for other in leader]
+    return leader
+
+
+def independent_relations(found: Collection[Relation], features: Sequence[Feature]) -> list[Relation]:
+    """The relations without those that follow from others."""
+    equal = {(r.a, r.b) for r in found if r.sign == "="}
+    leader = leaders(features, equal)
+    led = {j for pair in equal for j, other in (pair, pair[::-1]) if other == leader[j]}
+    told = [(b, a) if leader[a] == a else (a, b) for a, b in sorted(equal) if not {a, b} <= led]
+    orders = {(r.a, r.b) for r in found if r.sign == "<=" and leader[r.a] == r.a and leader[r.b] == r.b}
+    transitive = {(a, c) for a, b in orders for b_, c in orders if b == b_ and (a, c) in orders}
+    return [
+        *(Relation("=", a, b) for a, b in told),
+        *(Relation("<=", a, b) for a, b in sorted(orders - transitive)),
+    ]
+
+
+def independent_dependencies(
+    found: Collection[tuple[int, int]], features: Sequence[Feature], equal: Iterable[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """The dependencies without those that follow from others, and the leader of each column.
+
+    Columns that fix each other have a common leader, and so have equal columns.
+    """
+    pairs, equal = set(found), set(equal)
+    mutual = {(a, b) for a, b in pairs if (b, a) in pairs}
+    leader = leaders(features, [*equal, *sorted(mutual)])
+    same = leaders(features, equal)
+    kept = []
+    for a, b in sorted(pairs):
+        if same[a] == same[b] or same[a] != a or same[b] != b:
+            continue
+        if leader[a] == leader[b]:
+            independent = leader[a] in (a, b) or (b, a) not in pairs
+        else:
+            between = (c for c in range(len(features)) if (a, c) in pairs and (c, b) in pairs)
+            independent = leader[a] == a and leader[b] == b and all(leader[c] in (a, b) for c in between)
+        if independent:
+            kept.append((a, b))
+    return kept, leader

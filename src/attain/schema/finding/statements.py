@@ -11,22 +11,11 @@ from attain.schema.finding.states import Column
 
 @dataclass(frozen=True)
 class Relation:
-    """`a <= b` or `a = b` (operator ""), or `a = b + c`; a, b and c are positions of columns.
-
-    An equation may hold for its right side rounded to so many `decimals`, or up to `tolerance`.
-    """
+    """`a <= b` or `a = b`, where a and b are positions of columns."""
 
     sign: Literal["<=", "="]
     a: int
     b: int
-    operator: str = ""
-    c: int | None = None
-    decimals: int | None = None
-    tolerance: float = 0.0
-
-    @property
-    def columns(self) -> frozenset[int]:
-        return frozenset(j for j in (self.a, self.b, self.c) if j is not None)
 
 
 @dataclass(frozen=True)
@@ -48,11 +37,10 @@ class States:
 
 @dataclass(frozen=True)
 class Excludes:
-    """Rows that are in all of `given`, or in one of them if there is `either`, are in none of `excluded`."""
+    """Rows that are in one of `given` are in none of `excluded`."""
 
     given: tuple[States, ...]
     excluded: tuple[States, ...]
-    either: bool = False
 
 
 @dataclass(frozen=True)

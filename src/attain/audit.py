@@ -1,0 +1,722 @@
+"""Tamper-evident logs of explanations: one JSON line per person, chained by hashes.
+
+    log = attain.audit.AuditLog("explanations.jsonl", key=attain.audit.read_key("audit.key"))
+    log.append(result)
+
+`verify` finds lines that were altered, deleted, inserted or moved. `regenerate` explains a person again and compares.
+
+A line is canonical JSON: `number` from 1, `time`, `previous` (the hash of the line before, null in the first), `key`
+(which key, null without one), what it is about, and then
+
+- `mac`, the HMAC-SHA-256 of all of that, null without a key;
+- `hash`, the SHA-256 of all of that, `mac` included;
+- `id`, the first 16 digits of `hash`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import os
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from attain.core.checks import check_choice
+from attain.core.errors import AttainError, DataError, FileError, unread
+from attain.core.files import check_writable, write_atomically, write_private
+from attain.core.frames import Frame, one_row
+from attain.core.locks import locked
+from attain.methods.base import Explainer
+from attain.methods.provenance import as_json
+from attain.models import Model
+from attain.results.counterfactuals import Counterfactuals
+from attain.results.record import Record
+from attain.results.sentences import option_sentences
+from attain.results.status import Status
+from attain.tables import Table, unchanged
+
+FORMAT: Final = "attain-audit-1"
+KEY_VARIABLE: Final = "ATTAIN_AUDIT_KEY"
+"""The environment variable with the key, where no file is named."""
+Shown = Literal["hmac", "plain"]
+"""Whether personal data are stored in plain text, or as an HMAC that only a holder of the key can compare with."""
+_SHORTEST: Final = 32
+"""The least number of bytes of a key: the length of a SHA-256 hash, as RFC 2104 recommends."""
+_ID: Final = 16
+_BLOCK: Final = 1 << 16
+_DIGITS: Final = 18
+"""Of the number of a line, at most."""
+_ELSEWHERE: Final = {"person", "option", "label", "counterfactual"}
+"""Columns of `ranges` and `importance` whose content a line has in other fields, or does not need."""
+_MEANINGS: Final = {
+    "settings.explainer_digest": "another explainer",
+    "settings.model.answers_digest": "another model: it scores the training rows differently",
+    "settings.model.file_digest": "another file of the model",
+    "settings.training.digest": "other training data",
+    "sentences.hmac": "other words",
+}
+
+
+# keys
+
+
+def read_key(path: str | os.PathLike[str] | None = None) -> bytes | None:
+    """The key in a file, or else in the environment variable ATTAIN_AUDIT_KEY; None where that is not set.
+
+    White space around it is not part of the key.
+    """
+    if path is None:
+        text = os.environ.get(KEY_VARIABLE)
+        return _checked_key(text and text.encode().strip(), f"the environment variable {KEY_VARIABLE}")
+    try:
+        return _checked_key(Path(path).read_bytes().strip(), f"the key {str(path)!r}")
+    except OSError as error:
+        raise unread(path, error, "the key") from None
+
+
+def new_key(path: str | os.PathLike[str]) -> None:
+    """Writes a new random key of 256 bits into a file that only you can read; a file that exists is refused."""
+    write_private(path, secrets.token_hex(32).encode() + b"\n")
+
+
+def _checked_key(key: Any, name: str = "key") -> bytes | None:
+    if key is None:
+        return None
+    if not isinstance(key, bytes):
+        raise AttainError(f"{name} must be bytes, such as attain.audit.read_key(path), got a {type(key).__name__}")
+    if len(key) < _SHORTEST:
+        raise AttainError(
+            f"{name} must have at least {_SHORTEST} bytes, got {len(key)}; `attain audit key` creates one"
+        )
+    return key
+
+
+def _check_shown(key: bytes | None, **shown: Shown) -> None:
+    for name, how in shown.items():
+        check_choice(name, how, get_args(Shown))
+        if how == "hmac" and key is None:
+            raise AttainError(
+                f"{name}='hmac' needs a key: pass key=attain.audit.read_key(path), or set {KEY_VARIABLE}; "
+                "`attain audit key` creates one"
+            )
+
+
+def _hmac(key: bytes, purpose: str, text: bytes) -> str:
+    """The HMAC-SHA-256 of a text; equal texts for different purposes have different ones."""
+    return hmac.digest(key, purpose.encode() + b":" + text, "sha256").hex()
+
+
+def _key_id(key: bytes | None) -> str | None:
+    """A short name for a key, which reveals nothing about it."""
+    return None if key is None else _hmac(key, "key", b"null")[:_ID]
+
+
+# lines
+
+
+class Head(NamedTuple):
+    """The number and hash of the last line of a log; 0 and None for an empty one."""
+
+    number: int = 0
+    hash: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.hash or ''}"
+
+
+def _canonical(value: Any) -> bytes:
+    """One text for each JSON value: sorted keys, no spaces, ASCII, and numbers as Python writes them."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _chained(content: Mapping[str, Any], head: Head, time: str, key: bytes | None) -> dict[str, Any]:
+    """The line that follows `head`."""
+    place = {"format": FORMAT, "number": head.number + 1, "time": time, "previous": head.hash, "key": _key_id(key)}
+    line = {**content, **place}
+    line["mac"] = None if key is None else _hmac(key, "line", _canonical(line))
+    line["hash"] = hashlib.sha256(_canonical(line)).hexdigest()
+    line["id"] = line["hash"][:_ID]
+    return line
+
+
+def _parsed(text: bytes, key: bytes | None = None, *, signed: bool = False) -> tuple[dict[str, Any], str | None]:
+    """The line in a text, and what is wrong with it, or None; with `signed`, it must be signed with this key.
+
+    Hashed are the bytes as they are, without `hash` and `id`, which are neighbours: parsing and writing them again
+    would take several times as long.
+    """
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}, "it is not JSON"
+    if not isinstance(line, dict):
+        return {}, "it is not a JSON object"
+    whole = _without(text, line, "hash", "id")
+    if whole is None or line["hash"] != hashlib.sha256(whole).hexdigest() or line["id"] != line["hash"][:_ID]:
+        return line, "its content does not match its hash"
+    if line.get("format") != FORMAT or not isinstance(line.get("number"), int):
+        return line, f"its format is {line.get('format')!r}, but this version reads {FORMAT!r}"
+    return line, _wrong_signature(whole, line, key) if signed else None
+
+
+def _wrong_signature(text: bytes, line: Mapping[str, Any], key: bytes | None) -> str | None:
+    then, now = (f"the key {id}" if id else "no key" for id in (line.get("key"), _key_id(key)))
+    if then != now:
+        return f"it was written with {then}, got {now}"
+    rest = _without(text, line, "mac")
+    genuine = key is None or (rest is not None and hmac.compare_digest(str(line["mac"]), _hmac(key, "line", rest)))
+    return None if genuine else "its signature is wrong"
+
+
+def _without(text: bytes, line: Mapping[str, Any], *names: str) -> bytes | None:
+    """The text without these neighbouring fields, or None if they are not there exactly as they were written."""
+    part = _canonical({name: line.get(name) for name in names})[1:-1] + b","
+    return text.replace(part, b"") if text.count(part) == 1 else None
+
+
+# what a line says
+
+
+def _contents(result: Record, key: bytes | None, inputs: Shown, answers: Shown) -> Iterator[dict[str, Any]]:
+    """What the line of each person says.
+
+    Sentences have both current and new values, so they are stored in plain text only where both are.
+    """
+    words: Shown = "plain" if inputs == answers == "plain" else "hmac"
+    options, reasons, sentences = _options(result), _contributions(result), option_sentences(result)
+    for position in range(len(result)):
+        own = np.flatnonzero(result.owners == position).tolist()
+        told = [sentences[i] for i in own] or [_why_none(result, position)]
+        label = as_json(result.table.labels[position])
+        yield {
+            "kind": "explanation",
+            "person": _shown(key, inputs, "person", label),
+            "input": _shown(key, inputs, "input", _cells(result.table, position)),
+            "settings": _own_settings(result.settings, label),
+            "status": result.statuses[position].name,
+            "reason": result.unreadable.get(position) if inputs == "plain" else None,
+            "options": _shown(key, answers, "answer", [options[i] for i in own]),
+            "sentences": _shown(key, words, "sentences", told),
+            "contributions": reasons.get(position),
+            "figures": {name: _figure(values[position]) for name, values in result.person_figures.items()},
+        }
+
+
+def _shown(key: bytes | None, how: Shown, purpose: str, value: Any) -> dict[str, Any]:
+    if how == "plain":
+        return {"plain": value}
+    assert key is not None
+    return {"hmac": _hmac(key, purpose, _canonical(value))}
+
+
+def _why_none(result: Record, position: int) -> str:
+    """Why a person has no option. The sentence about an unreadable record names its row, whose label may change."""
+    return result.statuses[position].reason if position in result.unreadable else result.reason(position)
+
+
+def _cells(table: Table, position: int) -> dict[str, Any]:
+    """A record by column, equal for every frame library and dtype; a record that cannot be read, as it is."""
+    if position in table.refused:
+        source = table.layout.library.read(table.source)
+        return {name: as_json(source[name][position]) for name in table.layout.columns}
+    row = (table.values[position] + 0.0).tolist()  # turns -0.0 into 0.0
+    return {
+        feature.name: cell
+        if feature.numeric and not math.isnan(cell)
+        else as_json(table.layout.value(feature.name, cell))
+        for feature, cell in zip(table.schema, row, strict=True)
+    }
+
+
+def _options(result: Record) -> list[dict[str, Any]]:
+    """The new values that each option has, its figures, and ranges and importance, if they were asked for."""
+    names, value = result.table.schema.names, result.table.layout.value
+    options: list[dict[str, Any]] = [
+        {
+            "changes": {
+                names[j]: as_json(value(names[j], float(row[j]))) for j in np.flatnonzero(~unchanged(own, row))
+            },
+            "figures": {name: _figure(values[i]) for name, values in result.option_figures.items()},
+        }
+        for i, (own, row) in enumerate(zip(result.table.values[result.owners], result.rows, strict=True))
+    ]
+    for name, found, entries in (
+        ("ranges", result.intervals, result.range_entries),
+        ("importance", result.importances, result.importance_entries),
+    ):
+        if found is not None:
+            for i, entry in zip(found.option.tolist(), entries(), strict=True):
+                kept = {key: as_json(value) for key, value in entry.items() if key not in _ELSEWHERE}
+                options[i].setdefault(name, []).append(kept)
+    return options
+
+
+def _contributions(result: Record) -> dict[int, dict[str, float]]:
+    """What each input contributes to each person's score, if that was asked for; not the person's values."""
+    found = result.attributions
+    if found is None:
+        return {}
+    names = [result.table.schema.names[column] for column in found.column]
+    return {
+        int(position): dict(zip(names, values.tolist(), strict=True))
+        for position, values in zip(found.person, found.contribution, strict=True)
+    }
+
+
+def _own_settings(settings: Mapping[str, Any], label: Any) -> dict[str, Any]:
+    """The settings without the constraints of other people."""
+    constraints = dict(settings["constraints"])
+    for entry in constraints.pop("people", ()):
+        if entry["person"] == label:
+            constraints["own"] = {name: value for name, value in entry.items() if name != "person"}
+    return {**settings, "constraints": constraints}
+
+
+def _figure(value: Any) -> Any:
+    number = value.item()
+    return number if math.isfinite(number) else None
+
+
+# writing
+
+
+class AuditLog:
+    """A file with one JSON line per explanation, each chained to the line before it by a hash.
+
+    Several processes may append to one log; a lock file, `PATH.lock`, makes them take turns. `PATH.head` holds the
+    number and hash of the last line, so that a truncated log is noticed.
+
+    Parameters
+    ----------
+    path
+        The file. It is created with the first line, and only its owner can read it.
+    key
+        A secret of at least 32 bytes, as `read_key` returns it; by default the environment variable ATTAIN_AUDIT_KEY.
+        Every line is signed with it. A log has one key from its first line on.
+    inputs
+        How people's records and row labels are stored: as an HMAC with the key (`"hmac"`), so that a record can be
+        compared with the log but not read from it; or in plain text (`"plain"`).
+    answers
+        How options are stored: `"plain"`, with the new value of each changed feature and the figures; or `"hmac"`.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        key: bytes | None = None,
+        inputs: Shown = "hmac",
+        answers: Shown = "plain",
+    ) -> None:
+        self.path = check_writable(path)
+        self._key = read_key() if key is None else _checked_key(key)
+        self.inputs, self.answers = inputs, answers
+        _check_shown(self._key, inputs=inputs, answers=answers)
+
+    @property
+    def head(self) -> str:
+        """The last line, NUMBER:HASH, for `verify(expect=)`; a `FileError` if the end of the log is damaged."""
+        with locked(self.path):
+            return str(self._intact_end())
+
+    def append(self, result: Record) -> list[str]:
+        """Adds a line for every person of a result, whatever their status; returns the ids of the lines."""
+        if not result.settings:
+            raise AttainError(
+                "result has no settings, so a log could not say what its answers follow from; pass one of explain"
+            )
+        with locked(self.path):
+            return self._write(_contents(result, self._key, self.inputs, self.answers), self._intact_end())
+
+    def repair(self) -> bool:
+        """Makes a log with a damaged end usable again; returns whether there was any damage.
+
+        A line of the kind `repair` is added. It holds the incomplete last line, which is removed, and the head in
+        `PATH.head` if the log no longer has that line.
+        """
+        with locked(self.path):
+            last, torn, lost = self._end()
+            if torn or lost:
+                removed = torn.decode("ascii", "backslashreplace")
+                os.truncate(self.path, self.path.stat().st_size - len(torn))
+                self._write([{"kind": "repair", "removed": removed, "known_head": lost and str(lost)}], last)
+            return bool(torn or lost)
+
+    def _write(self, contents: Iterable[Mapping[str, Any]], head: Head) -> list[str]:
+        """Appends lines after `head`, all or none; the caller holds the lock."""
+        time = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        ids, texts = [], []
+        for content in contents:
+            line = _chained(content, head, time, self._key)
+            head = Head(line["number"], line["hash"])
+            ids.append(line["id"])
+            texts.append(_canonical(line) + b"\n")
+        if texts:
+            _append_bytes(self.path, b"".join(texts))
+            write_atomically(_head_path(self.path), f"{head}\n".encode())
+        return ids
+
+    def _intact_end(self) -> Head:
+        head, torn, lost = self._end()
+        if torn:
+            raise FileError(
+                f"the last line of {str(self.path)!r} is incomplete: its writer was interrupted; "
+                "`attain audit repair` removes it and records that"
+            )
+        if lost:
+            raise FileError(
+                f"the last line of {str(self.path)!r} is {head}, but {str(_head_path(self.path))!r} has {lost}: lines "
+                "are missing; restore them, or run `attain audit repair`, which records that they are missing"
+            )
+        return head
+
+    def _end(self) -> tuple[Head, bytes, Head | None]:
+        """The last complete line, what follows it, and the head in `PATH.head` if the log does not have that line."""
+        text, torn = _last_line(self.path)
+        head, known = Head(), _known_head(self.path)
+        if text is not None:
+            line, wrong = _parsed(text, self._key, signed=True)
+            if wrong is not None:
+                raise FileError(f"nothing can follow the last line of {str(self.path)!r}: {wrong}")
+            head = Head(line["number"], line["hash"])
+        ahead = known is not None and known.number >= head.number and known != head
+        return head, torn, known if ahead else None
+
+
+def _append_bytes(path: Path, content: bytes) -> None:
+    """Appends and waits until the disk has it; if that fails, what was written is removed again."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        with open(descriptor, "ab", buffering=0) as file:
+            size = os.fstat(descriptor).st_size
+            try:
+                left = memoryview(content)
+                while left:
+                    left = left[file.write(left) :]
+                os.fsync(descriptor)
+            except BaseException:
+                os.ftruncate(descriptor, size)
+                raise
+    except OSError as error:
+        raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
+
+
+def _last_line(path: Path) -> tuple[bytes | None, bytes]:
+    """The last complete line of a file, None if there is none, and what follows it."""
+    if not path.exists():
+        return None, b""
+    with open(path, "rb") as file:
+        start = file.seek(0, os.SEEK_END)
+        tail = b""
+        while start > 0 and tail.count(b"\n") < 2:
+            step = min(_BLOCK, start)
+            start = file.seek(start - step)
+            tail = file.read(step) + tail
+    *lines, rest = tail.split(b"\n")
+    return lines[-1] if lines else None, rest
+
+
+def _head_path(path: str | os.PathLike[str]) -> Path:
+    return Path(f"{os.path.realpath(path)}.head")
+
+
+def _known_head(path: str | os.PathLike[str]) -> Head | None:
+    file = _head_path(path)
+    return _read_head(file.read_text(encoding="utf-8", errors="replace"), str(file)) if file.exists() else None
+
+
+def _read_head(text: str, source: str) -> Head:
+    number, colon, digits = text.strip().partition(":")
+    if not number.isdecimal() or len(number) > _DIGITS or not colon or (len(digits) != 64 and number != "0"):
+        raise FileError(f"{source} must be the number of a line and its hash, NUMBER:HASH, got {text.strip()!r}")
+    return Head(int(number), digits or None)
+
+
+# reading
+
+
+class Problem(NamedTuple):
+    """What is wrong, and in which line of the file, from 1; 0 for the log as a whole."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `verify` found.
+
+    Attributes
+    ----------
+    lines
+        How many lines the log has.
+    head
+        The last line, `NUMBER:HASH`. Store it elsewhere: passed as `expect` later, it reveals a truncated log.
+    problems
+        What is wrong, in the order of the lines; empty for an intact log.
+    repairs
+        The numbers of lines that record a repair.
+    signed
+        Whether signatures were checked, which takes the key.
+    end_known
+        Whether there was a head to compare with, so that lines missing at the end were noticed.
+    """
+
+    lines: int
+    head: str
+    problems: tuple[Problem, ...]
+    repairs: tuple[int, ...]
+    signed: bool
+    end_known: bool
+
+    def __bool__(self) -> bool:
+        return not self.problems
+
+
+def verify(path: str | os.PathLike[str], *, key: bytes | None = None, expect: str | None = None) -> Verification:
+    """Whether a log is intact: every line matches its hash and follows the line before it.
+
+    That lines are missing at the end cannot be seen in the chain itself. It takes a known head: that in the file
+    `PATH.head`, if there is one, and `expect`.
+
+    Parameters
+    ----------
+    path
+        The log.
+    key
+        The key of the log. With it signatures are checked, too: nobody can write them without the key. Without it, a
+        log that somebody has written anew from the first line on is not recognised.
+    expect
+        A head that was stored elsewhere: that of an earlier verification, or of an `AuditLog`.
+    """
+    _checked_key(key)
+    heads = {str(_head_path(path)): _known_head(path), "expect": expect and _read_head(expect, "expect")}
+    known = {source: head for source, head in heads.items() if head}
+    missing = {source: head for source, head in known.items() if head != Head()}
+    problems: list[Problem] = []
+    repairs: list[int] = []
+    last = Head()
+    count = 0
+    for count, (text, complete) in enumerate(_texts(path), start=1):
+        if not complete:
+            problems.append(Problem(count, "it is incomplete: its writer was interrupted, or the file was truncated"))
+            continue
+        line, wrong = _parsed(text, key, signed=key is not None)
+        if wrong is not None:
+            problems.append(Problem(count, wrong))
+        if not isinstance(line.get("number"), int):
+            last = Head(last.number + 1)
+            continue
+        problems += [Problem(count, broken) for broken in _breaks(line, last)]
+        last = Head(line["number"], line.get("hash"))
+        missing = {source: head for source, head in missing.items() if head != last}
+        if line.get("kind") == "repair":
+            repairs.append(last.number)
+    for source, head in missing.items():
+        gone = f"line {head.number} with the hash {head.hash} is missing, which {source} names as the head"
+        problems.append(Problem(0, gone))
+    found = tuple(_in_short(problems, count))
+    return Verification(count, str(last), found, tuple(repairs), key is not None, bool(known))
+
+
+def _in_short(problems: list[Problem], lines: int) -> list[Problem]:
+    """The problems; one that all lines have, such as another key, once."""
+    counts = Counter(text for _, text in problems)
+    common = [text for text, count in counts.items() if count == lines > 1]
+    return [Problem(0, f"every line: {text}") for text in common] + [p for p in problems if p.text not in common]
+
+
+def _breaks(line: Mapping[str, Any], last: Head) -> Iterator[str]:
+    """How a line fails to follow the one before it, whose hash is None if it could not be read."""
+    if line["number"] != last.number + 1:
+        yield f"its number is {line['number']} instead of {last.number + 1}: lines were deleted, inserted or moved"
+    elif line.get("previous") != last.hash and (last.hash is not None or last.number == 0):
+        yield "it does not have the hash of the line before it: one of the two was replaced"
+
+
+def read_lines(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
+    """The lines of a log that match their hash; `verify` reports the others."""
+    for text, complete in _texts(path):
+        line, wrong = _parsed(text)
+        if complete and wrong is None:
+            yield line
+
+
+def _texts(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, bool]]:
+    """Each line without its line break, and whether it has one."""
+    try:
+        with open(path, "rb") as file:
+            for text in file:
+                yield text.removesuffix(b"\n"), text.endswith(b"\n")
+    except OSError as error:
+        raise unread(path, error, "the log") from None
+
+
+# making an explanation again
+
+
+class Difference(NamedTuple):
+    """A field of a line that is different now; `str` puts it into words."""
+
+    field: str
+    recorded: Any
+    now: Any
+
+    def __str__(self) -> str:
+        meaning = _MEANINGS.get(self.field)
+        return f"{self.field}: was {self.recorded!r}, is now {self.now!r}" + (f" ({meaning})" if meaning else "")
+
+
+@dataclass(frozen=True)
+class Regeneration:
+    """An explanation that was made again.
+
+    Attributes
+    ----------
+    line
+        The line of the log.
+    same
+        Whether the line was reproduced byte for byte.
+    differences
+        The fields that are different; the settings come first.
+    result
+        The explanation of this person as it is now.
+    """
+
+    line: Mapping[str, Any]
+    same: bool
+    differences: tuple[Difference, ...]
+    result: Counterfactuals
+
+    def __bool__(self) -> bool:
+        return self.same
+
+
+def regenerate(
+    path: str | os.PathLike[str],
+    id: str,
+    explainer: Explainer,
+    model: Any,
+    people: Frame,
+    *,
+    key: bytes | None = None,
+    **arguments: Any,
+) -> Regeneration:
+    """Explains the person of a line again with the settings in it, and compares every field of the line.
+
+    Parameters
+    ----------
+    path, id
+        The log, and the id of the line or the first digits of it.
+    explainer, model
+        Those that the explanation was made with; if they are others, the differences say so. Texts call the classes of
+        the model as they did then.
+    people
+        A frame with the person's record, perhaps among others: the row is found by its content.
+    key
+        The key of the log; by default that in the environment variable ATTAIN_AUDIT_KEY.
+    arguments
+        Arguments of `explain` that a line cannot hold: `robust`.
+    """
+    key = read_key() if key is None else key
+    line = _repeatable_line(path, id, key)
+    inputs, answers = (next(iter(line[part])) for part in ("input", "options"))
+    _check_shown(key, inputs=inputs, answers=answers)
+    table = Table.read(one_row(people, "people"), explainer.schema_, "people", errors="status")
+    for position in range(len(table)):
+        if _shown(key, inputs, "input", _cells(table, position)) == line["input"]:
+            break
+    else:
+        raise DataError(
+            f"none of the {len(table)} rows of people is the record of line {line['id']}; it may have changed since"
+        )
+    settings = line["settings"]
+    row = table.layout.library.take(table.source, np.array([position]))
+    recorded = _arguments(settings, explainer, table.labels[position], arguments)
+    result = _configured(explainer, settings).explain(_named_as_then(model, settings), row, **recorded | arguments)
+    again = {**next(_contents(result, key, inputs, answers)), "person": line["person"]}
+    differences = tuple(_differences({name: line.get(name) for name in again}, again))
+    whole = _chained(again, Head(line["number"] - 1, line["previous"]), line["time"], key)
+    return Regeneration(line, _canonical(whole) == _canonical(line), differences, result)
+
+
+def _repeatable_line(path: str | os.PathLike[str], id: str, key: bytes | None) -> dict[str, Any]:
+    """The one line whose id starts with these digits, if what it says can be repeated."""
+    found = [line for line in read_lines(path) if id and line["id"].startswith(id)]
+    if len(found) != 1:
+        raise AttainError(
+            f"{len(found) or 'no'} lines of {str(path)!r} have an id that starts with {id!r}; `attain audit list` "
+            "shows them"
+        )
+    line = found[0]
+    if line["kind"] != "explanation":
+        raise AttainError(f"line {line['id']} is a {line['kind']}, not an explanation")
+    if wrong := _parsed(_canonical(line), key, signed=True)[1]:
+        raise AttainError(f"line {line['id']} was not written with this key: {wrong}")
+    if line["status"] in (Status.INTERRUPTED.name, Status.TIME_SPENT.name):
+        raise AttainError(f"line {line['id']} has the status {line['status']}: where a search stops cannot be repeated")
+    return line
+
+
+def _configured(explainer: Explainer, settings: Mapping[str, Any]) -> Explainer:
+    """The explainer, or a copy of it if it had other parameters, which may be set after fitting, or another seed."""
+    own, plain = explainer.get_params(deep=False), (bool, int, float, str, type(None))
+    changed = {
+        name: value
+        for name, value in settings["parameters"].items()
+        if name in own and isinstance(value, plain) and isinstance(own[name], plain) and own[name] != value
+    }
+    drawn = settings["parameters"].get("random_state") is None and explainer.drawn_seed_ != settings["seed"]
+    if not changed and not drawn:
+        return explainer
+    again: Explainer = copy(explainer).set_params(**changed)
+    again.drawn_seed_ = settings["seed"]
+    return again
+
+
+def _named_as_then(model: Any, settings: Mapping[str, Any]) -> Model:
+    """A copy of the model, with the recorded names of its classes in texts."""
+    again, facts = copy(Model.of(model)), settings["model"]
+    pairs = zip(facts["classes"], facts["class_names"] or (), strict=False)
+    again.class_names = {label: name for label, name in pairs if name is not None}
+    return again
+
+
+def _arguments(
+    settings: Mapping[str, Any], explainer: Explainer, label: Any, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The recorded arguments of `explain`."""
+    if settings["robust"] and "robust" not in given:
+        raise AttainError(
+            f"{len(settings['robust'])} models were given as robust=, which a line cannot hold; pass them"
+        )
+    constraints = dict(settings["constraints"])
+    own = constraints.pop("own", None)
+    if own is not None:
+        constraints["people"] = {label: own}
+    parameters = signature(explainer.explain).parameters.values()
+    names = {one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY} - {"robust"}
+    return {**{name: settings[name] for name in names & settings.keys()}, "constraints": constraints}
+
+
+def _differences(recorded: Any, now: Any, field: str = "") -> Iterator[Difference]:
+    """The fields that differ, by their dotted path."""
+    if isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
+        for k, pair in enumerate(zip(recorded, now, strict=True)):
+            yield from _differences(*pair, f"{field}[{k}]")
+    elif isinstance(recorded, dict) and isinstance(now, dict):
+        for name in sorted(recorded.keys() | now.keys(), key=lambda name: (name != "settings", name)):
+            yield from _differences(recorded.get(name), now.get(name), f"{field}.{name}" if field else name)
+    elif _canonical(recorded) != _canonical(now):
+        yield Difference(field, recorded, now)

@@ -1,1 +1,0 @@
-"""Columns as histograms: states with a base measure, and groups of states."""

@@ -1,0 +1,316 @@
+"""Rules, laws and computed columns of one row: which it breaks, by how much, and how it is repaired.
+
+Expressions and formulas are one postfix code. A verdict is a number, 1 true, 0 unknown, −1 false; so `and` is the
+smallest of its parts, `or` the largest, `not` the negative, and `if a then b` is max(−a, b). How a broken rule is
+repaired (`attain.engine.repairs`), and by how much a row breaks it, are instructions of the same code, with jumps over
+what is not broken.
+Rules that compare at most three columns with constants are tables: each column is divided into parts, and which rules
+are broken is looked up by the combination of parts that a row is in.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, ceil, exp, fabs, floor, isfinite, log, pow, rint, sqrt
+from libc.string cimport memset
+
+from attain.engine.cells cimport LEVELS, rounded, ordinary, same, within
+
+OPERATIONS = {
+    "number": NUMBER, "column": CELL, "table": TABLE, "in": AMONG, "missing": MISSING,
+    "+": ADD, "sum": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE, "**": POWER, "negate": NEGATE, "abs": ABSOLUTE,
+    "round": ROUND, "floor": FLOOR, "ceil": CEIL, "sqrt": ROOT, "log": LOG, "exp": EXP, "min": LEAST, "max": MOST,
+    "<=": AT_MOST, ">=": AT_LEAST, "<": BELOW, ">": ABOVE, "=": EQUAL, "≠": UNEQUAL,
+    "skip unless broken": SKIP_UNLESS_BROKEN, "put": PUT, "undo": UNDO, "solve": SOLVE, "retreat": RETREAT,
+    "limit": LIMIT, "pull": PULL, "gap": GAP, "no size": NO_SIZE,
+}
+"""The operations of the code, by name."""
+
+cdef double TOLERANCE = 1e-9  # numbers that differ by less, relative to them or to 1, count as equal
+
+cdef Instruction[1] _instruction
+cdef Group[1] _group
+cdef Derivation[1] _derivation
+cdef Rule[1] _rule
+INSTRUCTION = np.asarray(<Instruction[:1]> _instruction).dtype
+GROUP = np.asarray(<Group[:1]> _group).dtype
+DERIVATION = np.asarray(<Derivation[:1]> _derivation).dtype
+RULE = np.asarray(<Rule[:1]> _rule).dtype
+"""The dtypes of the structs of a program."""
+
+
+cdef Py_ssize_t entries_below(const double* numbers, Span span, double value) noexcept nogil:
+    """How many of some sorted numbers are below a value."""
+    cdef Py_ssize_t low = span.start, high = span.end, middle
+    while low < high:
+        middle = (low + high) // 2
+        if numbers[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low - span.start
+
+
+cdef Py_ssize_t located(double cell, const double* keys, Span span) noexcept nogil:
+    """Where a cell is among sorted keys, up to rounding; −1 where it is none of them."""
+    cdef Py_ssize_t after = min(span.start + entries_below(keys, span, cell), span.end - 1)
+    cdef Py_ssize_t before = max(after - 1, span.start)
+    cdef Py_ssize_t nearest = before if fabs(cell - keys[before]) < fabs(cell - keys[after]) else after
+    return nearest if fabs(cell - keys[nearest]) <= tolerance(cell, keys[nearest]) else -1
+
+
+cdef double tolerance(double left, double right) noexcept nogil:
+    return TOLERANCE * max(1.0, min(fabs(left), fabs(right)))
+
+
+cdef double compared(Py_ssize_t operation, double left, double right) noexcept nogil:
+    """The verdict of a comparison, up to rounding."""
+    cdef double gap = left - right, slack = tolerance(left, right)
+    cdef bint holds
+    if gap != gap:
+        return 0.0
+    if operation == AT_MOST:
+        holds = gap <= slack
+    elif operation == AT_LEAST:
+        holds = gap >= -slack
+    elif operation == BELOW:
+        holds = gap < -slack
+    elif operation == ABOVE:
+        holds = gap > slack
+    elif operation == EQUAL:
+        holds = fabs(gap) <= slack
+    else:
+        holds = fabs(gap) > slack
+    return 1.0 if holds else -1.0
+
+
+cdef double function_of(Py_ssize_t operation, double value) noexcept nogil:
+    if operation == NEGATE:
+        return -value
+    if operation == ABSOLUTE:
+        return fabs(value)
+    if operation == ROUND:
+        return rint(value)
+    if operation == FLOOR:
+        return floor(value)
+    if operation == CEIL:
+        return ceil(value)
+    if operation == ROOT:
+        return sqrt(value)
+    if operation == LOG:
+        return log(value)
+    if operation == EXP:
+        return exp(value)
+    return value
+
+
+cdef double joined(Py_ssize_t operation, double value, double other) noexcept nogil:
+    if operation == ADD:
+        return value + other
+    if operation == SUBTRACT:
+        return value - other
+    if operation == MULTIPLY:
+        return value * other
+    if operation == DIVIDE:
+        return value / other
+    if operation == POWER:
+        return pow(value, other)
+    if value != value or other != other:
+        return NAN
+    return min(value, other) if operation == LEAST else max(value, other)
+
+
+cdef class Rules:
+    """A rule book as arrays of structs, as `attain.tables.program` makes them.
+
+    `others` are the rules that are no tables, `looked_up` the columns of tables; `lists`, `numbers`
+    and `tables` are what the spans of the structs are in.
+    """
+
+    def __init__(self, *given):
+        # a buffer of structs cannot be read-only, as that of a mapped file is
+        given = tuple(np.require(part, requirements="W") for part in given[:10]) + given[10:]
+        self._given = given
+        self.column, self.code, self.groups, self.derivations, self.rules = given[:5]
+        self.others, self.looked_up, self.lists, self.numbers, self.tables, self.depth = given[5:]
+        self.columns, self.number = len(self.column), len(self.rules)
+        self.room = self.depth + self.columns + self.number
+
+    def __reduce__(self):
+        return Rules, self._given
+
+    cdef Room divided(self, double* room) noexcept nogil:
+        cdef Room made
+        made.stack = room
+        made.parts = <Py_ssize_t*> (room + self.depth)
+        made.broken = made.parts + self.columns
+        return made
+
+    cdef double run(self, Span code, const double* row, double* stack) noexcept nogil:
+        """The value that some instructions make of a row."""
+        cdef Py_ssize_t top = 0, at, i, found
+        cdef const Instruction* now
+        cdef double value
+        cdef const double* numbers = &self.numbers[0]
+        for at in range(code.start, code.end):
+            now = &self.code[at]
+            if now.operation == NUMBER:
+                value = numbers[now.number]
+            elif now.operation == CELL:
+                value = row[now.column]
+            elif now.operation == MISSING:
+                value = 1.0 if row[now.column] != row[now.column] else -1.0
+            elif now.operation == AMONG:
+                found = located(row[now.column], numbers, now.span)
+                value = 0.0 if row[now.column] != row[now.column] else 1.0 if found >= 0 else -1.0
+            elif now.operation == TABLE:
+                found = located(row[now.column], numbers, now.span)
+                value = NAN if found < 0 else numbers[found + now.span.end - now.span.start]
+            elif now.operation >= AT_MOST:
+                top -= 2
+                value = compared(now.operation, stack[top], stack[top + 1])
+                for i in range(now.span.start, now.span.end):
+                    if not ordinary(row[self.lists[i]], &self.column[self.lists[i]], numbers):
+                        value = 0.0
+            else:
+                top -= now.count
+                value = function_of(now.operation, stack[top])
+                for i in range(top + 1, top + now.count):
+                    value = joined(now.operation, value, stack[i])
+            stack[top] = value
+            top += 1
+        return stack[0]
+
+    cdef bint breaks(self, Py_ssize_t k, const double* row, double* stack) noexcept nogil:
+        return self.run(self.rules[k].judge, row, stack) == -1.0
+
+    cdef bint find_broken(self, const double* row, Room room) noexcept nogil:
+        """Which rules a row breaks, into `room.broken`; says whether there is any."""
+        cdef bint some = False
+        cdef Py_ssize_t g, i, where
+        cdef const Group* group
+        memset(room.broken, 0, self.number * sizeof(Py_ssize_t))
+        find_parts(self, row, room.parts)
+        for g in range(self.groups.shape[0]):
+            group = &self.groups[g]
+            where = group.table
+            for i in range(group.columns.start, group.columns.end, 2):
+                where += room.parts[self.lists[i]] * self.lists[i + 1]
+            if self.tables[where]:
+                some = True
+                for i in range(group.members.start, group.members.end):
+                    where += group.combinations
+                    if self.tables[where]:
+                        room.broken[self.lists[i]] = 1
+        for i in range(self.others.shape[0]):
+            if self.breaks(self.others[i], row, room.stack):
+                some = True
+                room.broken[self.others[i]] = 1
+        return some
+
+    cdef bint no_worse(self, Py_ssize_t k, const double* row, const double* own, double* stack) noexcept nogil:
+        """Whether a row that breaks rule k does so as its factual does, or by less."""
+        cdef bint equal = True
+        cdef Py_ssize_t i
+        cdef double now
+        for i in range(self.rules[k].uses.start, self.rules[k].uses.end):
+            equal = equal and same(row[self.lists[i]], own[self.lists[i]])
+        if equal:
+            return True
+        now = excess(self, k, row, stack)
+        return isfinite(now) and now <= excess(self, k, own, stack)
+
+    cdef void compute(self, double* row, const double* own, bint rounds, double* stack) noexcept nogil:
+        """Computes each computed column again where one of its inputs differs from the factual's, then rounds them.
+
+        A column that follows a law does so where all inputs and the factual's own cell are ordinary values.
+        """
+        cdef Py_ssize_t i, k, j
+        cdef bint changed, defined
+        cdef double value
+        cdef const Derivation* one
+        for i in range(self.derivations.shape[0]):
+            one = &self.derivations[i]
+            changed, defined = False, ordinary(own[one.column], &self.column[one.column], &self.numbers[0])
+            for k in range(one.inputs.start, one.inputs.end):
+                j = self.lists[k]
+                changed = changed or not same(row[j], own[j])
+                defined = defined and ordinary(row[j], &self.column[j], &self.numbers[0])
+            row[one.column] = own[one.column]
+            if changed and (defined or not one.follows):
+                value = self.run(one.code, row, stack)
+                if isfinite(value) or not one.follows:
+                    row[one.column] = value if value == value else NAN  # NaN without a sign
+        for i in range(self.derivations.shape[0] if rounds else 0):
+            j = self.derivations[i].column
+            if self.column[j].kind < LEVELS and row[j] != own[j]:
+                row[j] = rounded(row[j], &self.column[j].grid)
+
+    def broken(self, rows):
+        """Which rule (column) each row breaks, (n, rules)."""
+        cdef const double[:, ::1] cells = matrix(rows, self.columns)
+        cdef unsigned char[:, ::1] result = np.empty((len(rows), self.number), dtype=np.uint8)
+        cdef double[::1] space = np.empty(self.room + 1)
+        cdef Room room = self.divided(&space[0])
+        cdef Py_ssize_t i, k
+        with nogil:
+            for i in range(cells.shape[0]):
+                self.find_broken(&cells[i, 0], room)
+                for k in range(self.number):
+                    result[i, k] = room.broken[k]
+        return np.asarray(result).view(bool)
+
+    def computed(self, rows, factuals, bint rounds):
+        """The rows with their computed columns computed again; with `rounds` on their grid."""
+        result = matrix(rows, self.columns).copy()
+        cdef double[:, ::1] cells = result
+        cdef const double[:, ::1] own = matrix(factuals, self.columns)
+        cdef double[::1] stack = np.empty(self.depth + 1)
+        cdef Py_ssize_t i
+        if own.shape[0] != cells.shape[0]:
+            raise ValueError(f"{cells.shape[0]} rows of {own.shape[0]} factuals")
+        with nogil:
+            for i in range(cells.shape[0]):
+                self.compute(&cells[i, 0], &own[i, 0], rounds, &stack[0])
+        return result
+
+
+cdef void find_parts(Rules rules, const double* row, Py_ssize_t* parts) noexcept nogil:
+    """The part that the cell of each column of a table is in: a missing one is in the last."""
+    cdef Py_ssize_t i, j, last
+    cdef const Column* column
+    for i in range(rules.looked_up.shape[0]):
+        j = rules.looked_up[i]
+        column = &rules.column[j]
+        if column.kind >= LEVELS:
+            last = column.states.end - column.states.start  # levels that are not in the schema are one part
+            parts[j] = last + 1 if row[j] != row[j] else <Py_ssize_t> within(row[j], 0.0, last)
+        elif row[j] != row[j]:
+            parts[j] = column.edges.end - column.edges.start + 1
+        else:
+            parts[j] = entries_below(&rules.numbers[0], column.edges, row[j])
+
+
+cdef double excess(Rules rules, Py_ssize_t k, const double* row, double* stack) noexcept nogil:
+    """By how much a row breaks rule k; infinite where that has no size."""
+    cdef Py_ssize_t at = rules.rules[k].excess.start
+    cdef double size = 0.0, value
+    cdef const Instruction* now
+    while at < rules.rules[k].excess.end:
+        now = &rules.code[at]
+        at += 1
+        if now.operation == NO_SIZE:
+            return INFINITY
+        value = rules.run(now.span, row, stack)
+        if now.operation == GAP:
+            size = max(size, INFINITY if value != value else fabs(value))
+        elif value != -1.0:
+            at = now.goal
+    return size
+
+
+def matrix(rows, columns):
+    """Rows as float64, one after the other in memory."""
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != columns:
+        raise ValueError(f"an array of shape {rows.shape} instead of rows with {columns} cells")
+    return rows

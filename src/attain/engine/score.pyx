@@ -1,0 +1,146 @@
+"""Scores for searches: by how much a row meets what is asked of a model, one row at a time."""
+
+import numpy as np
+
+from attain.engine.sums import matrix
+
+from libc.math cimport INFINITY, NAN, ldexp, log, rint
+
+from attain.engine.sums cimport MOST_SUMS, MOST_VALUES, Sums
+
+
+cdef class Score:
+    """The lead of a row: at least 0 exactly where the goal is met, and NaN where only the model itself can say."""
+
+    cdef double lead(self, const double* row) noexcept nogil:
+        """The lead of one row."""
+        return NAN
+
+    cdef void along(self, const double* row, Py_ssize_t column, const double* values, Py_ssize_t n, double* leads) noexcept nogil:
+        """The leads of a row with the cell of one column replaced by each of n values, to the last bit."""
+        pass
+
+    def leads(self, rows):
+        """The leads of rows, (n,)."""
+        cdef const double[:, ::1] given = matrix(rows, self.columns)
+        cdef double[::1] result = np.empty(given.shape[0])
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(given.shape[0]):
+                result[i] = self.lead(&given[i, 0])
+        return np.asarray(result)
+
+    def leads_along(self, rows, Py_ssize_t column, values):
+        """The leads of rows with the cell of one column replaced by each of m values, (n, m)."""
+        cdef const double[:, ::1] given = matrix(rows, self.columns)
+        cdef const double[::1] cells = np.ascontiguousarray(values, dtype=np.float64)
+        cdef double[:, ::1] result = np.empty((given.shape[0], cells.shape[0]))
+        cdef Py_ssize_t i
+        if not 0 <= column < self.columns:
+            raise ValueError(f"there is no column {column} of {self.columns}")
+        if cells.shape[0]:
+            with nogil:
+                for i in range(given.shape[0]):
+                    self.along(&given[i, 0], column, &cells[0], cells.shape[0], &result[i, 0])
+        return np.asarray(result)
+
+
+cdef class SumScore(Score):
+    """The lead of a model's sums s, by the target's lead l_k over each other class k, and over the closest one, l:
+
+        lead = l − least − log(1 + weight · Σ_k exp(l − l_k)),   k not the closest.
+
+    l_k is scale · s_target − scale · s_k, or scale · s_k itself where the target is −1: sums are then leads. With two
+    classes there is one. Weight 0 asks for a lead in the sums themselves; 1 for a probability q by softmax, with
+    least = log(q / (1 − q)); and m / (1 + m) for a lead of m in probability, with least = log((1 + m) / (1 − m)).
+    """
+
+    cdef readonly Sums sums
+    cdef readonly double scale, least, weight
+    cdef readonly Py_ssize_t target
+
+    def __init__(self, Sums sums, double scale, double least, Py_ssize_t target=-1, double weight=0.0):
+        if not (-1 <= target < sums.width <= MOST_SUMS):
+            raise ValueError(f"there are {sums.width} sums, more than {MOST_SUMS} or without number {target}")
+        self.sums, self.scale, self.least, self.target, self.weight = sums, scale, least, target, weight
+        self.columns = sums.states.columns
+
+    cdef double lead(self, const double* row) noexcept nogil:
+        cdef double[MOST_SUMS] sums
+        self.sums.along(row, -1, NULL, 1, sums)
+        return self.of_sums(sums, 1)
+
+    cdef void along(self, const double* row, Py_ssize_t column, const double* values, Py_ssize_t n, double* leads) noexcept nogil:
+        cdef double[MOST_SUMS * MOST_VALUES] sums
+        cdef Py_ssize_t start = 0, i, size
+        while start < n:
+            size = min(n - start, <Py_ssize_t> MOST_VALUES)
+            self.sums.along(row, column, values + start, <int> size, sums)
+            for i in range(size):
+                leads[start + i] = self.of_sums(sums + i, size)
+            start += size
+
+    cdef double of_sums(self, const double* sums, Py_ssize_t apart) noexcept nogil:
+        """The lead from sums that lie so far apart."""
+        cdef double closest = INFINITY, rest = 0.0
+        cdef Py_ssize_t k, nearest = -1
+        for k in range(self.sums.width):
+            if k != self.target and not self.ahead(sums, apart, k) >= closest:
+                closest, nearest = self.ahead(sums, apart, k), k
+                if closest != closest:
+                    return NAN
+        if self.weight == 0:
+            return closest - self.least
+        for k in range(self.sums.width):
+            if k != self.target and k != nearest:
+                rest += exponential(closest - self.ahead(sums, apart, k))
+        return closest - self.least - log(1 + self.weight * rest)
+
+    cdef inline double ahead(self, const double* sums, Py_ssize_t apart, Py_ssize_t k) noexcept nogil:
+        """The target's lead over class k."""
+        if self.target < 0:
+            return self.scale * sums[k * apart]
+        return self.scale * sums[self.target * apart] - self.scale * sums[k * apart]
+
+
+cdef class LeastScore(Score):
+    """The lesser lead of two scores, of models that must both agree; more than two are nested."""
+
+    cdef readonly Score one, other
+
+    def __init__(self, Score one, Score other):
+        if one.columns != other.columns:
+            raise ValueError(f"one score has {one.columns} columns, the other {other.columns}")
+        self.one, self.other, self.columns = one, other, one.columns
+
+    cdef double lead(self, const double* row) noexcept nogil:
+        return lesser(self.one.lead(row), self.other.lead(row))
+
+    cdef void along(self, const double* row, Py_ssize_t column, const double* values, Py_ssize_t n, double* leads) noexcept nogil:
+        cdef double[MOST_VALUES] others
+        cdef Py_ssize_t start = 0, i, size
+        self.one.along(row, column, values, n, leads)
+        while start < n:
+            size = min(n - start, <Py_ssize_t> MOST_VALUES)
+            self.other.along(row, column, values + start, size, others)
+            for i in range(size):
+                leads[start + i] = lesser(leads[start + i], others[i])
+            start += size
+
+
+cdef inline double lesser(double a, double b) noexcept nogil:
+    """The lesser of two leads; NaN where either is."""
+    return a if a != a or a < b else b
+
+
+cdef double exponential(double x) noexcept nogil:
+    """e^x for x ≤ 0, the same to the last bit on any machine: 2^k · e^r, with |r| ≤ log(2) / 2, by its series."""
+    cdef double k, r, total = 1.0
+    cdef int i
+    if x < -700:
+        return 0.0
+    k = rint(x * 1.4426950408889634)
+    r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
+    for i in range(13, 0, -1):
+        total = 1.0 + r / i * total
+    return ldexp(total, <int> k)

@@ -1,0 +1,234 @@
+"""The final form of one row: a record that could exist, for an owner, who is the factual it is made from.
+
+Cells go on their grid and within limits, or stay as the owner's; frozen cells are copied bit for bit; computed columns
+are computed; broken rules are repaired where that is easy.
+"""
+
+import numpy as np
+
+from attain.engine.rules import matrix
+
+from libc.math cimport NAN, isfinite
+from libc.string cimport memcpy
+
+from attain.engine.cells cimport LEVELS, Column, Limits, kept_cell, may_take, rounded, same
+from attain.engine.repairs cimport repair
+from attain.engine.rules cimport Room, Rules
+
+
+cdef class Settler:
+    """What each of n owners may reach, over d columns, and the final form of candidates.
+
+    Parameters
+    ----------
+    rules
+        The columns, rules, laws and computed columns.
+    factuals, start
+        The owners' rows, and the cells that frozen ones take, (n, d): the same, but for clocks that have advanced.
+    low, high, frozen
+        The limits of each cell, and which may not change, (n, d).
+    states
+        Which levels, or special codes and ordinary values, each owner may take, (n, states of all columns).
+    excused
+        Which rules each owner breaks and may go on breaking, (n, rules).
+    counted
+        The columns whose changes count, (d,).
+    max_changes
+        How many of them may change, (n,).
+    """
+
+    def __init__(self, Rules rules, factuals, start, low, high, frozen, states, excused, counted, max_changes):
+        self._given = (rules, factuals, start, low, high, frozen, states, excused, counted, max_changes)
+        self.rules, self.columns, self.owners = rules, rules.columns, len(factuals)
+        self.factuals, self.start, self.low, self.high = (
+            matrix(cells, self.columns) for cells in (factuals, start, low, high)
+        )
+        self.frozen, self.states, self.excused, self.counted = (
+            np.ascontiguousarray(flags, dtype=bool).view(np.uint8) for flags in (frozen, states, excused, counted)
+        )
+        self.max_changes = np.ascontiguousarray(max_changes, dtype=np.intp)
+        self.room = rules.room + self.columns
+        self.places = np.empty((self.owners, self.columns))
+        cdef Py_ssize_t i, j
+        for i in range(self.owners):
+            for j in range(self.columns):
+                self.places[i, j] = rounded(self.factuals[i, j], &rules.column[j].grid)
+
+    def __reduce__(self):
+        return Settler, self._given
+
+    cdef Limits limits(self, Py_ssize_t owner, Py_ssize_t j) noexcept nogil:
+        return Limits(
+            self.factuals[owner, j],
+            self.places[owner, j],
+            self.low[owner, j],
+            self.high[owner, j],
+            &self.states[owner, self.rules.column[j].states.start],
+        )
+
+    cdef void form_cells(self, double* row, Py_ssize_t owner, double* stack) noexcept nogil:
+        """Puts every cell on its grid and within its limits, and computes computed columns."""
+        cdef Py_ssize_t j
+        cdef double kept
+        cdef Limits limits
+        for j in range(self.columns):
+            if self.frozen[owner, j]:
+                row[j] = self.start[owner, j]
+                continue
+            limits = self.limits(owner, j)
+            kept = NAN  # what stays as it is may be outside its limits
+            if row[j] != limits.own:
+                kept = kept_cell(row[j], &self.rules.column[j], &self.rules.numbers[0], &limits)
+            row[j] = limits.own if kept != kept or kept == limits.own else kept  # 0 and −0 are equal
+        self.rules.compute(row, &self.factuals[owner, 0], True, stack)
+
+    cdef bint find_unkept(self, const double* row, Py_ssize_t owner, Room room) noexcept nogil:
+        """The rules that a row breaks, but for laws that a computed column follows up to its rounding, and for those
+        that its owner breaks, too, and not by less; into `room.broken`. Says whether there is any.
+        """
+        cdef bint some = False
+        cdef Py_ssize_t k
+        if not self.rules.find_broken(row, room):
+            return False
+        for k in range(self.rules.number):
+            if room.broken[k]:
+                if self.rules.rules[k].followed or (
+                    self.excused[owner, k] and self.rules.no_worse(k, row, &self.factuals[owner, 0], room.stack)
+                ):
+                    room.broken[k] = 0
+                else:
+                    some = True
+        return some
+
+    cdef bint take_from_guide(self, double* row, const double* guide, Py_ssize_t owner, Room room) noexcept nogil:
+        """The columns of rules that a row breaks from its guide; says whether that keeps all of them."""
+        cdef Py_ssize_t k, i
+        cdef int attempt
+        for attempt in range(2):  # what is taken over for one rule may break another
+            for k in range(self.rules.number):
+                if room.broken[k]:
+                    for i in range(self.rules.rules[k].uses.start, self.rules.rules[k].uses.end):
+                        row[self.rules.lists[i]] = guide[self.rules.lists[i]]
+            self.form_cells(row, owner, room.stack)
+            if not self.find_unkept(row, owner, room):
+                return True
+        return False
+
+    cdef bint form(self, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
+        """Puts a row into final form; says whether it keeps the rules. A repair that is not whole is not used."""
+        cdef double* tried = room + self.rules.room
+        cdef size_t size = self.columns * sizeof(double)
+        cdef Room space = self.rules.divided(room)
+        cdef int pulls
+        self.form_cells(row, owner, space.stack)
+        if not self.find_unkept(row, owner, space):
+            return True
+        if guide != NULL:
+            memcpy(tried, row, size)
+            if self.take_from_guide(tried, guide, owner, space):
+                memcpy(row, tried, size)
+                return True
+        for pulls in range(1, -1, -1):
+            memcpy(tried, row, size)
+            repair(
+                self.rules, tried, &self.start[owner, 0], &self.frozen[owner, 0], &self.excused[owner, 0], pulls, space
+            )
+            self.form_cells(tried, owner, space.stack)
+            if not self.find_unkept(tried, owner, space):
+                memcpy(row, tried, size)
+                return True
+        return False
+
+    cdef bint computed_within(self, const double* row, Py_ssize_t owner) noexcept nogil:
+        """Whether computed cells that differ from the owner's are within their limits."""
+        cdef Py_ssize_t i, j
+        cdef Limits limits
+        cdef const Column* column
+        for i in range(self.rules.derivations.shape[0]):
+            j = self.rules.derivations[i].column
+            column, limits = &self.rules.column[j], self.limits(owner, j)
+            if same(row[j], limits.own):
+                continue
+            if column.kind < LEVELS:
+                if row[j] < limits.low or row[j] > limits.high or not isfinite(row[j]):
+                    return False
+            elif row[j] == row[j] and not may_take(<Py_ssize_t> row[j], column, &limits):
+                return False
+        return True
+
+    cdef bint counts(self, const double* row, Py_ssize_t owner) noexcept nogil:
+        """Whether a row changes something, not too much, and has computed cells within their limits."""
+        cdef Py_ssize_t j, changes = 0
+        for j in range(self.columns):
+            if self.counted[j] and not same(row[j], self.factuals[owner, j]):
+                changes += 1
+        return 0 < changes <= self.max_changes[owner] and self.computed_within(row, owner)
+
+    cdef bint settle(self, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
+        """Puts a row into final form, with what its rules are about from a guide, if there is one and that helps.
+
+        Says whether it is admitted: it keeps the rules, changes something, and not too much.
+        """
+        return self.form(row, guide, owner, room) and self.counts(row, owner)
+
+    cdef bint breaks_law(self, const double* row, Py_ssize_t owner, double* room) noexcept nogil:
+        """Whether an admitted row breaks a law, as its owner does."""
+        cdef Room space = self.rules.divided(room)
+        cdef Py_ssize_t k
+        if self.rules.find_broken(row, space):
+            for k in range(self.rules.number):
+                if space.broken[k] and self.excused[owner, k]:
+                    return True
+        return False
+
+    def settled(self, rows, owners, guides=None):
+        """The final form of rows, and which are admitted, (n,)."""
+        result = matrix(rows, self.columns).copy()
+        cdef double[:, ::1] cells = result
+        cdef const double[:, ::1] models = None if guides is None else matrix(guides, self.columns)
+        cdef const Py_ssize_t[::1] who = self._checked(owners, rows)
+        cdef unsigned char[::1] admitted = np.empty(len(rows), dtype=np.uint8)
+        cdef double[::1] room = np.empty(self.room + 1)
+        cdef const double* guide = NULL
+        cdef Py_ssize_t i
+        if models is not None and models.shape[0] != cells.shape[0]:
+            raise ValueError(f"{models.shape[0]} guides of {cells.shape[0]} rows")
+        with nogil:
+            for i in range(cells.shape[0]):
+                if models is not None:
+                    guide = &models[i, 0]
+                admitted[i] = self.settle(&cells[i, 0], guide, who[i], &room[0])
+        return result, np.asarray(admitted).view(bool)
+
+    def unlawful(self, rows, owners):
+        """Which admitted rows break a law, as their owners do, (n,)."""
+        cdef const double[:, ::1] cells = matrix(rows, self.columns)
+        cdef const Py_ssize_t[::1] who = self._checked(owners, rows)
+        cdef unsigned char[::1] result = np.empty(len(rows), dtype=np.uint8)
+        cdef double[::1] room = np.empty(self.room + 1)
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(cells.shape[0]):
+                result[i] = self.breaks_law(&cells[i, 0], who[i], &room[0])
+        return np.asarray(result).view(bool)
+
+    def kept(self, rows, owners):
+        """Which rule or law (column) holds in which row, or is broken as its owner does, and not by more."""
+        cdef const double[:, ::1] cells = matrix(rows, self.columns)
+        cdef const Py_ssize_t[::1] who = self._checked(owners, rows)
+        cdef unsigned char[:, ::1] result = np.empty((len(rows), self.rules.number), dtype=np.uint8)
+        cdef double[::1] room = np.empty(self.room + 1)
+        cdef Room space = self.rules.divided(&room[0])
+        cdef Py_ssize_t i, k
+        with nogil:
+            for i in range(cells.shape[0]):
+                self.find_unkept(&cells[i, 0], who[i], space)
+                for k in range(self.rules.number):
+                    result[i, k] = not space.broken[k]
+        return np.asarray(result).view(bool)
+
+    def _checked(self, owners, rows):
+        owners = np.ascontiguousarray(owners, dtype=np.intp)
+        if owners.shape != (len(rows),) or not ((owners >= 0) & (owners < self.owners)).all():
+            raise IndexError(f"{len(rows)} rows need as many owners, from 0 to {self.owners - 1}")
+        return owners

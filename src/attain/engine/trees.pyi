@@ -1,0 +1,20 @@
+import numpy as np
+
+from attain.engine.sums import States, Sums
+
+class TreeSums(Sums):
+    def __init__(
+        self,
+        states: States,
+        refused: np.ndarray,
+        nodes: np.ndarray,
+        begin: np.ndarray,
+        sides: np.ndarray,
+        roots: np.ndarray,
+        group: np.ndarray,
+        leaves: np.ndarray,
+        start: np.ndarray,
+        single: bool,
+    ) -> None: ...
+    def leaves_of(self, rows: np.ndarray) -> np.ndarray: ...
+    def shapley(self, rows: np.ndarray, others: np.ndarray, weights: np.ndarray) -> np.ndarray: ...

@@ -1,0 +1,423 @@
+"""Budget-constrained inverse classification (Lash et al. 2017): the least risk that a budget of costs can buy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attain.core.checks import check_number
+from attain.core.errors import AttainError, ModelError
+from attain.methods.base import Explainer
+from attain.methods.parameters import integer, number
+from attain.methods.relaxed import Limits, RelaxedSearch, Step
+from attain.methods.search.costs import Costs, check_directions, units
+from attain.methods.search.moves import Scale
+from attain.methods.search.pool import Pool
+from attain.methods.search.problem import Answers, Problem
+from attain.methods.session import Session
+from attain.models.structure.linear import LinearScore
+from attain.models.structure.smooth import Smooth, smooth_score
+from attain.population.space import MeasuringSpace
+from attain.schema import Direction
+from attain.tables import Region, ordinary
+
+_ROWS_AT_ONCE = 1_000
+_LEAST_SHARE = 1e-3
+"""The smallest budget tried, as a share of what the largest moves cost."""
+_OTHERS = 64
+"""Training rows whose values are tried as a second start."""
+_FIRST, _LARGEST = 10.0, 1000.0
+"""L at the start, and the value from which a step is taken even if the risk rises, as published."""
+_NEGLIGIBLE = 1e-9
+_KERNEL_ROWS = 2_000
+"""The most training rows an indirect feature is estimated from."""
+_WIDTHS = (0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8)
+_CELLS = 4_000_000
+_ROWS_FOR_WIDTH = 1_000
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BudgetedInverseClassification(Explainer):
+    """The change that lowers the risk most within a budget of costs, or the least budget that flips the decision.
+
+    Takes classifiers whose score has a known slope: support vector machines with a Gaussian or linear kernel, logistic
+    regression and other linear models, alone or in scikit-learn pipelines whose steps scale, fill in or encode single
+    columns; torch modules and JAX functions too. `HillClimbingLocalSearch` takes any other.
+
+    Moves are measured as shares of each feature's range in the training data and cost that share times the feature's
+    `cost`. A projected gradient method finds the moves of least risk within a budget. With a number as `cost_budget`
+    that is done once, as published, which need not flip the decision; without, the least budget that flips it is found
+    by bisection. Features named in `indirect` are not moved: they follow the others by kernel regression over the
+    training rows, at no cost. The method starts at the row itself; where a score that is not linear has other local
+    optima, it starts once more at the values of the best of 64 training rows.
+
+    Ordered levels are relaxed to their positions. Levels without an order, special codes and missing cells stay fixed
+    in the gradient method; only where that does not flip the decision, the switches that raise the score are made
+    first, the most gain per cost first, each at the cost of a whole range.
+
+    Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, missing cells, derived
+    columns. `max_changes`: by keeping the moves that matter most and solving again, else by rejection. Rules between
+    features: by repair where that is easy, else by rejection.
+
+    Departures from the publication and its released code: directions come from the schema, and where it has none
+    both are tried and have a cost (the published second setting, in which one is free, is `directions`); the projection
+    is exact; indirect features are estimated at the current moves, not at those one step before; an indirect feature
+    moves by as much as its estimate (`keep_residual`), so that no move changes nothing; the best move on the way is
+    kept, not the last; answers are on their grid, and within `cost_budget` there too.
+
+    Parameters
+    ----------
+    schema
+        What the columns are; None infers it from the training data.
+    laws
+        The laws of the data that answers keep like rules: `"found"` takes those of the schema or, if it has none, finds
+        those of the training rows; None keeps none; a list of rules is kept as it is.
+    cost_budget
+        The most a change may cost; None looks for the least that flips the decision. Unrelated to `budget`.
+    indirect
+        Names of ordered features that follow the others.
+    widths
+        The kernel's width σ for indirect features, as a share of the range: one number, or one per feature. None
+        chooses it by leave-one-out cross-validation.
+    keep_residual
+        Whether an indirect feature keeps its distance from its estimate. False puts the estimate itself in its place,
+        as published, also where nothing else changes.
+    directions
+        For each feature named, the direction that has a cost; the other is free where the schema allows it.
+    iterations, tolerance
+        The most steps of the gradient method, and the relative change of the risk at which it ends.
+    bisections
+        How often the range of budgets is halved.
+    budget
+        The most rows the model is asked about for each row explained. The gradient method itself does not ask it.
+    margin
+        How far an answer's score must lie beyond the boundary.
+    figures
+        Whether answers are compared with real rows of the desired class.
+    random_state
+        The seed; it only chooses the training rows an indirect feature is estimated from, where there are many.
+
+    References
+    ----------
+    M. T. Lash, Q. Lin, W. N. Street, J. G. Robinson: A Budget-Constrained Inverse Classification Framework for Smooth
+    Classifiers, ICDM Workshops, 2017.
+    """
+
+    needs_rows = True
+
+    citation = "lash2017budget"
+    own_figures = ("cost",)
+
+    cost_budget: float | None = number(None, above=0)
+    indirect: Sequence[str] = ()
+    widths: float | Mapping[str, float] | None = None
+    keep_residual: bool = True
+    directions: Mapping[str, Direction] | None = None
+    iterations: int = integer(50, least=1)
+    tolerance: float = number(1e-4, least=0)
+    bisections: int = integer(8, least=0)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.indirect, str):
+            raise AttainError(
+                f"indirect must be a sequence of column names such as ({self.indirect!r},), got {self.indirect!r}"
+            )
+        widths = self.widths.values() if isinstance(self.widths, Mapping) else [self.widths]
+        for width in widths:
+            if width is not None:
+                check_number("widths", width, above=0)
+        check_directions(self.directions)
+
+    def _prepare(self) -> None:
+        check_directions(self.directions, self.schema_)
+        self.unit_ = units(self.schema_, self.observed_)
+        self.scale_ = Scale(self.schema_, self.table_.values)
+        columns = np.array([self._indirect_column(name) for name in self.indirect], dtype=np.intp)
+        self.indirect_: IndirectFeatures | None = None
+        if len(columns):
+            widths = self.widths or {}
+            if not isinstance(widths, Mapping):
+                widths = dict.fromkeys(self.indirect, widths)
+            values = self.table_.values
+            self.indirect_ = IndirectFeatures.fit(self.space_, values, self.unit_, columns, widths, self._seed)
+
+    def _indirect_column(self, name: str) -> int:
+        feature = self.schema_[name]
+        if not feature.ordered or not feature.searched:
+            what = "has levels without an order" if not feature.ordered else "is immutable or derived"
+            raise AttainError(f"indirect names {name!r}, which {what}; it takes ordered features that may change")
+        column = self.schema_.position(name)
+        if not len(self.scale_.pools[column]):
+            raise AttainError(f"indirect names {name!r}, which has no ordinary value in the training data")
+        return column
+
+    def _inspect(self, session: Session) -> Smooth:
+        try:
+            return smooth_score(session.goal, self.schema_, self.table_.values)
+        except ModelError as error:
+            raise ModelError(
+                f"BudgetedInverseClassification follows the slope of the model's score, and {error}. "
+                "HillClimbingLocalSearch solves the same problem for any classifier"
+            ) from error
+
+    def _batch_size(self, n: int, inspected: Any) -> int:
+        return _ROWS_AT_ONCE
+
+    def _search(self, problem: Problem) -> Answers:
+        return BudgetSearch(self, problem).answers()
+
+
+class BudgetSearch(RelaxedSearch):
+    """The search of one batch: projected gradient descent on the risk −s(t) within a budget of costs."""
+
+    figure, shrink, counts_refused, keeps_best, warm = "cost", 1 / 1.5, False, True, False
+
+    def __init__(self, settings: BudgetedInverseClassification, problem: Problem) -> None:
+        region, indirect = problem.region, settings.indirect_
+        super().__init__(
+            problem,
+            problem.inspected,
+            Costs(region, settings.unit_, settings.directions, None if indirect is None else indirect.columns),
+            settings.scale_.pools,
+            iterations=settings.iterations,
+            sparsity=settings.cost_budget is None and indirect is None,
+            most_cost=settings.cost_budget,
+            followers=None if indirect is None else indirect.within(region, settings.keep_residual),
+        )
+        self.settings = settings
+
+    def _elsewhere(self, missed: np.ndarray, pool: Pool) -> np.ndarray:
+        if isinstance(self.smooth, LinearScore):  # it has no other local optimum
+            return missed
+        self.start[missed] = self._toward_others(missed)
+        missed = self._search(missed, self.problem.region.start, pool)
+        self.start[:] = 0.0
+        return missed
+
+    def _search(self, owners: np.ndarray, base: np.ndarray, pool: Pool) -> np.ndarray:
+        self._move_from(base)
+        costs = self.costs
+        if self.most_cost is not None:
+            limit = self.most_cost - costs.of(base, np.arange(len(base)))
+            hit, _ = self._try(owners, np.maximum(limit, 0.0), pool)
+            return np.asarray(owners[~hit])
+        most = np.maximum(costs.upper * costs.rise, -costs.lower * costs.fall)
+        high = np.where(self.movable, most, 0.0).sum(axis=1) + _NEGLIGIBLE
+        hit, _ = self._try(owners, high, pool)
+        self._bisect(owners[hit], _LEAST_SHARE * high, high, self.settings.bisections, pool)
+        return np.asarray(owners[~hit])
+
+    def _loss(self, score: np.ndarray, gradient: np.ndarray, level: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return -score, -gradient
+
+    def _prox(self, point: np.ndarray, limits: Limits, level: np.ndarray, inverse_step: np.ndarray) -> np.ndarray:
+        return project(point, *limits, level)
+
+    def _first(self, value: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        return np.full(len(value), _FIRST)
+
+    def _judged(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
+        rose = (step.after > step.before) & (step.inverse_step < _LARGEST)
+        return ~rose, np.abs(step.after - step.before) <= self.settings.tolerance * np.abs(step.before)
+
+    def _importance(self, moves: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        return np.abs(self.relaxation.slope(moves, owners)[1] * moves)
+
+    def _toward_others(self, owners: np.ndarray) -> np.ndarray:
+        """For each owner, the moves (m, d) to the values of that training row, of some, which scores best."""
+        values, own = self.settings.table_.values, self.problem.region.start[owners]
+        some = np.random.default_rng(self.problem.seed).permutation(len(values))[:_OTHERS]
+        lower, upper, _, _ = self._limits(owners, self.movable)
+        best, highest = np.zeros(own.shape), np.full(len(owners), -np.inf)
+        for other in values[some]:
+            moves = np.clip(np.nan_to_num((other - own) / self.costs.unit), lower, upper)
+            score = self.relaxation.slope(moves, owners)[0]
+            better = score > highest
+            best[better], highest[better] = moves[better], score[better]
+        return best
+
+
+def project(
+    point: np.ndarray, lower: np.ndarray, upper: np.ndarray, fall: np.ndarray, rise: np.ndarray, limit: np.ndarray
+) -> np.ndarray:
+    """The nearest t to each point with lower ≤ t ≤ upper and Σ rise·max(t, 0) + fall·max(−t, 0) ≤ limit.
+
+    All arrays are (m, d), `limit` is (m,); each row is a problem of its own, with lower ≤ 0 ≤ upper. The solution keeps
+    the point's signs, and its sizes are min(max(|y| − λ·cost, 0), room) with one λ ≥ 0 per row. Its total cost is a
+    decreasing piecewise linear function of λ, whose corners are sorted, so that λ is found exactly.
+    """
+    size = np.abs(point)
+    room = np.where(point > 0, upper, -lower)
+    cost = np.where(point > 0, rise, fall)
+    moved = np.minimum(size, room)
+    over = (cost * moved).sum(axis=1) > limit
+    if over.any():
+        price = _price(size[over], room[over], cost[over], limit[over])
+        moved[over] = np.clip(size[over] - price[:, None] * cost[over], 0.0, room[over])
+    return np.asarray(np.copysign(moved, point))
+
+
+def _price(size: np.ndarray, room: np.ndarray, cost: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """λ, for rows in which λ = 0 costs more than the limit."""
+    charged = cost > 0
+    divisor = np.where(charged, cost, 1.0)
+    # the total falls by cost² per unit of λ, from where a cell leaves its bound to where it is 0
+    starts = np.where(charged, np.maximum(size - room, 0.0) / divisor, 0.0)
+    stops = np.where(charged, size / divisor, 0.0)
+    corners = np.concatenate((starts, stops), axis=1)
+    turns = np.concatenate((cost**2, -(cost**2)), axis=1)
+    order = np.argsort(corners, axis=1, kind="stable")
+    corners, turns = np.take_along_axis(corners, order, axis=1), np.take_along_axis(turns, order, axis=1)
+    rates = np.maximum(turns.cumsum(axis=1), 0.0)
+    fallen = np.zeros_like(corners)
+    fallen[:, 1:] = (rates[:, :-1] * np.diff(corners, axis=1)).cumsum(axis=1)
+    excess = (cost * np.minimum(size, room)).sum(axis=1) - limit
+    last = np.maximum((fallen <= excess[:, None]).sum(axis=1) - 1, 0)
+    at = np.arange(len(size)), last
+    rate = rates[at]
+    step = np.divide(excess - fallen[at], rate, out=np.zeros_like(excess), where=rate > 0)
+    return np.asarray(corners[at] + step)
+
+
+@dataclass(frozen=True, eq=False)
+class IndirectFeatures:
+    """The estimates of k columns from the others.
+
+    Distances are those of columns scaled to [0, 1]; another level, special code or missing cell counts 1. Indirect and
+    derived columns take no part in them.
+    """
+
+    space: MeasuringSpace
+    weights: np.ndarray
+    columns: np.ndarray
+    regressions: tuple[KernelRegression, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        space: MeasuringSpace,
+        values: np.ndarray,
+        unit: np.ndarray,
+        columns: np.ndarray,
+        widths: Mapping[str, float],
+        seed: int,
+    ) -> IndirectFeatures:
+        """The estimates of these columns; the width of a feature without one is chosen by leaving one out."""
+        schema = space.schema
+        absent = {*columns, *(j for j, feature in enumerate(schema) if feature.derived is not None)}
+        scaled = [0.0 if j in absent else scale / unit[j] for j, scale in zip(space.scaled, space.scale, strict=True)]
+        indicated = [0.0 if j in absent else np.sqrt(0.5) for j in space.indicated]
+        weights = np.array([*scaled, *indicated, np.sqrt(0.5)])
+        some = np.random.default_rng(seed).permutation(len(values))
+        regressions = []
+        for j in columns:
+            known = some[ordinary(schema.features[j], values[some, j])][:_KERNEL_ROWS]
+            points = space.transform(values[known]) * weights
+            regressions.append(KernelRegression.fit(points, values[known, j], widths.get(schema.names[j])))
+        return cls(space, weights, columns, tuple(regressions))
+
+    def estimate(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The estimates, (n, k), and their slopes in each cell of the matrix, (n, k, d)."""
+        points = self.space.transform(rows) * self.weights
+        estimates = np.empty((len(rows), len(self.columns)))
+        slopes = np.zeros((len(rows), len(self.columns), rows.shape[1]))
+        scaled = len(self.space.scaled)
+        for k, regression in enumerate(self.regressions):
+            estimates[:, k], slope = regression.estimate(points)
+            slopes[:, k, self.space.scaled] = slope[:, :scaled] * (self.weights[:scaled] / self.space.scale)
+        return estimates, slopes
+
+    def within(self, region: Region, keep_residual: bool) -> FollowingFeatures:
+        """The same for the rows of a region."""
+        return FollowingFeatures(self, region, keep_residual)
+
+
+class FollowingFeatures:
+    """The indirect features of a batch: each keeps its distance from the estimate, or is put where the estimate is.
+
+    Cells that are frozen, missing or special do not follow.
+    """
+
+    def __init__(self, indirect: IndirectFeatures, region: Region, keep_residual: bool) -> None:
+        self.columns = indirect.columns
+        self._indirect, self._region = indirect, region
+        own = region.start[:, self.columns]
+        known = [ordinary(region.schema.features[j], own[:, k]) for k, j in enumerate(self.columns)]
+        self._follows = np.stack(known, axis=1) & ~region.frozen[:, self.columns]
+        estimated = indirect.estimate(region.start)[0]
+        self._residual = np.where(self._follows, own - estimated, 0.0) if keep_residual else np.zeros_like(own)
+
+    def follow(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Writes these columns into the rows (m, d); returns their slopes in each cell, (m, k, d)."""
+        estimates, slopes = self._indirect.estimate(rows)
+        free = estimates + self._residual[owners]
+        low, high = self._region.low[owners][:, self.columns], self._region.high[owners][:, self.columns]
+        kept = np.clip(free, low, high)
+        follows = self._follows[owners]
+        rows[:, self.columns] = np.where(follows, kept, rows[:, self.columns])
+        return np.asarray(slopes * (follows & (kept == free))[:, :, None])
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRegression:
+    """ŷ(x) = Σ Kᵢ yᵢ / Σ Kᵢ with Kᵢ = exp(−‖x − xᵢ‖² / 2σ²).
+
+    Attributes
+    ----------
+    points, targets
+        The training points, (N, q), and their values, (N,).
+    width
+        σ, the kernel's width.
+    """
+
+    points: np.ndarray
+    targets: np.ndarray
+    width: float
+
+    @classmethod
+    def fit(cls, points: np.ndarray, targets: np.ndarray, width: float | None = None) -> KernelRegression:
+        """The regression; without a width, the one with the least leave-one-out squared error."""
+        if width is None:
+            some = slice(0, _ROWS_FOR_WIDTH)
+            width = min(_WIDTHS, key=lambda trial: left_out_error(points[some], targets[some], trial))
+        return cls(points, targets, width)
+
+    def estimate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The estimate at each point, (n,), and its slope in each coordinate, (n, q).
+
+        The slope is the covariance of value and coordinate under the kernel's weights, divided by σ².
+        """
+        size = max(_CELLS // max(len(self.points), 1), 1)
+        estimate, slope = np.empty(len(points)), np.empty_like(points)
+        for start in range(0, len(points), size):
+            here = slice(start, start + size)
+            weights = _weights(_distances(points[here], self.points), self.width)
+            valued = weights * self.targets
+            estimate[here] = valued.sum(axis=1)
+            slope[here] = (valued @ self.points - estimate[here, None] * (weights @ self.points)) / self.width**2
+        return estimate, slope
+
+
+def left_out_error(points: np.ndarray, targets: np.ndarray, width: float) -> float:
+    """The mean squared error of estimating each target from all the others."""
+    distances = _distances(points, points)
+    np.fill_diagonal(distances, np.inf)
+    if len(points) < 2:
+        return 0.0
+    return float(np.mean((_weights(distances, width) @ targets - targets) ** 2))
+
+
+def _distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Squared distances, (n, N)."""
+    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
+    return np.asarray(np.maximum(squares - 2 * left @ right.T, 0.0))
+
+
+def _weights(distances: np.ndarray, width: float) -> np.ndarray:
+    """Kernel weights that sum to 1; shifted by the least distance, so that they never all vanish."""
+    weights = np.exp((distances.min(axis=1, keepdims=True) - distances) / (2 * width**2))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

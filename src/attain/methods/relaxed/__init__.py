@@ -1,1 +1,0 @@
-"""Gradient methods over relaxed rows, shared by `BudgetedInverseClassification`, `Wachter` and `REVISE`."""
