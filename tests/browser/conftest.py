@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,23 @@ def german(serve: Callable[..., Site]) -> Site:
     refused = site.asked("people?decision=refused&limit=1")["people"]
     site.asked("explain", {"person": refused[0]["id"], "n": 5, "contributions": True})
     return site
+
+
+@pytest.fixture
+def endless_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of at least 100 people report once and then wait until they are cancelled, however quick the search is."""
+    from attain.service.jobs import Job
+
+    told = Job.told
+
+    def wait(job: Job, done: int, total: int, found: int) -> None:
+        told(job, done, total, found)
+        until = time.monotonic() + 120
+        while total >= 100 and not job.cancelled and time.monotonic() < until:
+            time.sleep(0.01)
+        told(job, done, total, found)
+
+    monkeypatch.setattr(Job, "told", wait)
 
 
 @pytest.fixture(scope="session")

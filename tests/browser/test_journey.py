@@ -194,8 +194,9 @@ def test_a_whole_file_is_answered(german: Site, visit: Any, tmp_path: Path) -> N
     assert len(answers) == len(expected.owners) + int((~expected.found).sum())
 
 
+@pytest.mark.usefixtures("endless_jobs")
 def test_a_job_is_cancelled(german: Site, visit: Any, tmp_path: Path) -> None:
-    german.people.sample(12_000, replace=True, random_state=0).to_csv(tmp_path / "people.csv", index=False)
+    german.people.sample(200, replace=True, random_state=0).to_csv(tmp_path / "people.csv", index=False)
     page = visit(german)
     page.get_by_role("button", name="Whole file").click()
     page.set_input_files("#file", tmp_path / "people.csv")

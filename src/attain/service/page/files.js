@@ -108,27 +108,38 @@ export function files(app) {
     button.disabled = false;
   }
 
+  /** What stays while a job goes on is made once, so that a click or the focus is not lost between two reports. */
+  let shown = { name: null };
+
   function show() {
     if (!job.state) return;
-    const { done = 0, total = 0, found = 0, seconds = null, message = null } = job.state;
-    const problem = message ? said(job.state, "message") : null;
+    const { done = 0, total = 0, found = 0, seconds = null } = job.state;
+    if (shown.name !== kind() || shown.id !== job.id || OVER.includes(kind())) build();
+    shown.bar.max = total || 1;
+    if (total) shown.bar.value = done;
+    replace(
+      shown.measures,
+      total ? h("span", {}, t("rowsDone", whole(done), whole(total))) : null,
+      total ? h("span", {}, t("rowsFound", whole(found))) : null,
+      seconds !== null ? h("span", {}, t("seconds", number(seconds, 0.1))) : null,
+    );
+  }
+
+  function build() {
     const name = kind();
     const going = !OVER.includes(name);
-    const bar = h("progress", { max: total || 1, "aria-label": t("progress") });
-    if (total) bar.value = done;
+    const problem = job.state.message ? said(job.state, "message") : null;
+    shown = { name, id: job.id, bar: h("progress", { "aria-label": t("progress") }), measures: h("p.measures", {}) };
     replace(
       out,
       h("div.sheet", {},
         h("h2", {}, data(job.name)),
         h("p.job-state", {}, t(`job_${name}`) ?? name),
-        going || name === "done" ? bar : null,
-        h("p.measures", {},
-          total ? h("span", {}, t("rowsDone", whole(done), whole(total))) : null,
-          total ? h("span", {}, t("rowsFound", whole(found))) : null,
-          seconds !== null ? h("span", {}, t("seconds", number(seconds, 0.1))) : null),
+        going || name === "done" ? shown.bar : null,
+        shown.measures,
         problem ? h("p.error", { role: "alert" }, data(problem)) : null,
         going && job.id ? h("button.secondary", { type: "button", onclick: cancel }, icon("close"), t("cancel")) : null,
-        name === "done" || (name === "cancelled" && done)
+        name === "done" || (name === "cancelled" && job.state.done)
           ? h("div.actions", {}, RESULTS.map(([format, label]) => {
               const button = h("button.secondary", { type: "button", onclick: () => fetchResult(format, button) }, icon("download"), label ?? t("report"));
               return button;
