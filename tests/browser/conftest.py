@@ -64,7 +64,7 @@ def german(serve: Callable[..., Site]) -> Site:
 
 @pytest.fixture
 def endless_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs of at least 100 people report once and then wait until they are cancelled, however quick the search is."""
+    """Jobs of at least 20 searches report once and then wait until they are cancelled, however quick the search is."""
     from attain.service.jobs import Job
 
     told = Job.told
@@ -72,7 +72,7 @@ def endless_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     def wait(job: Job, done: int, total: int, found: int) -> None:
         told(job, done, total, found)
         until = time.monotonic() + 120
-        while total >= 100 and not job.cancelled and time.monotonic() < until:
+        while total >= 20 and not job.cancelled and time.monotonic() < until:
             time.sleep(0.01)
         told(job, done, total, found)
 
