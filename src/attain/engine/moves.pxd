@@ -13,6 +13,9 @@ cdef class Moves(Person):
     cdef void walk(self, Candidate* c, double weight) noexcept nogil
     cdef bint next_reversion(self, Candidate* c) noexcept nogil
     cdef void reverted(self, Candidate* c, bint accepted) noexcept nogil
+    cdef void reverted_together(self, Candidate* c, bint accepted) noexcept nogil
+    cdef bint has_company(self, Candidate* c, Py_ssize_t j) noexcept nogil
+    cdef void take_back_together(self, Candidate* c, Py_ssize_t j) noexcept nogil
     cdef bint bracket(self, Candidate* c, Py_ssize_t j) noexcept nogil
     cdef Py_ssize_t below(self, Py_ssize_t j, double cell) noexcept nogil
     cdef void walked(self, Candidate* c) noexcept nogil

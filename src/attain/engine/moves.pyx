@@ -70,7 +70,7 @@ cdef class Moves(Person):
     cdef void walk(self, Candidate* c, double weight) noexcept nogil:
         """Begins to take changes back, the dearest first."""
         cdef Py_ssize_t j
-        c.phase, c.weight, c.ordered, c.at, c.tries = WALK, weight, 0, 0, 0
+        c.phase, c.weight, c.ordered, c.at, c.tries, c.share = WALK, weight, 0, 0, 0, 0.0
         for j in range(self.columns):
             if self.movable[j] and self.differs(c.row, j):
                 self.keys[j] = -self.weights[j] * self.price.shift(j, self.own[j], self.ranks[j], c.row[j])
@@ -87,7 +87,10 @@ cdef class Moves(Person):
                 c.at += 1
                 continue
             memcpy(self.tried, c.row, self.columns * sizeof(double))
-            self.tried[j] = self.start[j] if c.tries == 0 else self.price.points[(c.low + c.high) // 2]
+            if c.share > 0.0:
+                self.take_back_together(c, j)
+            else:
+                self.tried[j] = self.start[j] if c.tries == 0 else self.price.points[(c.low + c.high) // 2]
             if self.version(c, self.tried, NULL, c.cost + c.weight * c.excess) < INFINITY:
                 return True
             self.reverted(c, False)
@@ -97,6 +100,9 @@ cdef class Moves(Person):
         """Goes on with the next bisection of a change, or with the next change."""
         cdef Py_ssize_t j = c.order[c.at]
         cdef bint go_on = True
+        if c.share > 0.0:
+            self.reverted_together(c, accepted)
+            return
         if c.tries == 0:
             go_on = not accepted and self.bracket(c, j)
         elif accepted:
@@ -105,7 +111,38 @@ cdef class Moves(Person):
             c.low = (c.low + c.high) // 2
         c.tries += 1
         if not go_on or c.tries > self.settings.bisections or -1 <= c.high - c.low <= 1:
-            c.at, c.tries = c.at + 1, 0
+            if self.has_company(c, j):
+                c.share, c.tries = 1.0, 1
+            else:
+                c.at, c.tries = c.at + 1, 0
+
+    cdef void reverted_together(self, Candidate* c, bint accepted) noexcept nogil:
+        """Goes on with half of the way, or the same part of what is left; then with the next change."""
+        if not accepted:
+            c.share /= 2
+        c.tries += 1
+        if (accepted and c.share == 1.0) or c.tries > self.settings.bisections:
+            c.at, c.tries, c.share = c.at + 1, 0, 0.0
+
+    cdef bint has_company(self, Candidate* c, Py_ssize_t j) noexcept nogil:
+        """Whether a change, and one of a column that goes with it, are still there, and were not tried together."""
+        cdef Py_ssize_t k
+        if not self.relations.number or not self.differs(c.row, j):
+            return False
+        for k in range(c.at):
+            if self.people.together[j, c.order[k]]:
+                return False
+        for k in range(self.columns):
+            if self.people.together[j, k] and self.movable[k] and self.differs(c.row, k):
+                return True
+        return False
+
+    cdef void take_back_together(self, Candidate* c, Py_ssize_t j) noexcept nogil:
+        """Moves a cell, and those of the columns that go with it, back to the person by the same part."""
+        cdef Py_ssize_t k
+        for k in range(self.columns):
+            if k == j or (self.people.together[j, k] and self.movable[k]):
+                self.tried[k] = self.towards(k, c.row[k], self.start[k], c.share)
 
     cdef bint bracket(self, Candidate* c, Py_ssize_t j) noexcept nogil:
         """The values of real people between the person's cell and the candidate's; says whether there are any."""

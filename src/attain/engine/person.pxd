@@ -1,5 +1,6 @@
 from attain.engine.crowd cimport Crowd, Space
 from attain.engine.price cimport Price
+from attain.engine.relations cimport Relations
 from attain.engine.score cimport Score
 from attain.engine.settle cimport Settler
 
@@ -8,7 +9,7 @@ cdef struct Settings:
     Py_ssize_t transplants, further, ranked, shortlist, judged, candidates, different, ascents, bisections
     Py_ssize_t attractors, paired, exchanged, pair_rows, rounds, pool, at_once
     bint pulled, light_first
-    double radius, light, heavy
+    double radius, light, heavy, related
 
 
 cdef struct Candidate:
@@ -22,6 +23,7 @@ cdef struct Candidate:
     Py_ssize_t* neighbours
     Py_ssize_t* order
     Py_ssize_t ordered, at, tries, low, high
+    double share
     double* versions
     double* merits
     Py_ssize_t listed, next, rounds
@@ -33,10 +35,11 @@ cdef class People:
     cdef readonly Price price
     cdef readonly Crowd crowd, known
     cdef readonly Score score
+    cdef readonly Relations relations
     cdef Settings settings
     cdef readonly Py_ssize_t columns, cells, most_starts
     cdef const double[:, ::1] own, start, ranks, weights, low, high, crowd_ranks, grid, limits
-    cdef const unsigned char[:, ::1] movable
+    cdef const unsigned char[:, ::1] movable, together
     cdef const Py_ssize_t[::1] free, values, most
     cdef const unsigned char[::1] ordered
     cdef double[::1] distances, spare, keys, room
@@ -49,6 +52,7 @@ cdef class Person:
     cdef Settler settler
     cdef Price price
     cdef Score score
+    cdef Relations relations
     cdef Space space
     cdef Crowd crowd, known_crowd
     cdef Settings settings
@@ -111,6 +115,9 @@ cdef class Person:
     cdef double* tried_near
     cdef double* tried_known
     cdef double* tried_point
+    cdef double* tried_told
+    cdef double* own_told
+    cdef double* own_off
     cdef double* tried
     cdef double* spare_row
     cdef double* gaps
@@ -127,6 +134,7 @@ cdef class Person:
         self, Crowd crowd, const Py_ssize_t* own, Py_ssize_t owns, const double* place, Py_ssize_t* rows, double* points
     ) noexcept nogil
     cdef Py_ssize_t nearest(self, Crowd crowd, const double* place, Py_ssize_t* rows) noexcept nogil
+    cdef double unrelated(self, const double* row) noexcept nogil
     cdef void add_cell(self, Py_ssize_t cell, double value, double sign) noexcept nogil
     cdef double excess(self, Candidate* c, bint afresh) noexcept nogil
     cdef void find_neighbours(self, Candidate* c, Py_ssize_t k, bint afresh) noexcept nogil

@@ -4,6 +4,7 @@ import numpy as np
 
 from attain.engine.crowd import Crowd
 from attain.engine.price import Price
+from attain.engine.relations import Relations
 from attain.engine.score import Score
 from attain.engine.settle import Settler
 
@@ -23,6 +24,8 @@ class People:
         crowd: Crowd,
         known: Crowd,
         score: Score | None,
+        relations: Relations,
+        together: np.ndarray,
         region: Mapping[str, np.ndarray],
         free: np.ndarray,
         grid: np.ndarray,

@@ -4,7 +4,8 @@ A version of a record is settled, priced, put to the model where that is compile
 real rows: those nearest to the person, and those nearest to a start that passes. Its distances to neighbours can
 therefore only be too large, never too small. With cost C and excess E over the guard's limits, its merit is C + w E:
 
-    E = Σ_k log⁺(factor_k / limit_k) + 2 log⁺(distance / limit) + #changes beyond what the person may change.
+    E = Σ_k log⁺(factor_k / limit_k) + 2 log⁺(distance / limit) + v Σ_r log⁺(|off_r| / limit)
+        + #changes beyond what the person may change.
 """
 
 from libc.math cimport INFINITY, fabs, log, rint, sqrt
@@ -14,6 +15,7 @@ import numpy as np
 
 from attain.engine.crowd cimport Crowd, add_gaps, smallest
 from attain.engine.price cimport Price
+from attain.engine.relations cimport Relations
 from attain.engine.score cimport Score
 from attain.engine.settle cimport Settler
 
@@ -35,6 +37,8 @@ cdef class People:
         Real rows: those among which outlier factors are taken, and all. The same, where they are few.
     score
         The compiled model; None where it must be asked.
+    relations, together
+        What columns tell of each other, and which of them go together, (d, d).
     region
         Arrays (n, d) of the people: `own`, `start`, `weights`, `low`, `high`, `movable`; and `most` changes, (n,).
     free, grid, values
@@ -42,13 +46,18 @@ cdef class People:
     ordered
         Which columns have an order, (d,).
     limits
-        The largest outlier factors and distance of each relaxation, (levels, sizes + 1).
+        The largest outlier factors and distance of each relaxation, and how far off its relations may be,
+        (levels, sizes + 2).
     settings
         The fields of `Settings`, by name.
     """
 
-    def __init__(self, settler, price, crowd, known, score, region, free, grid, values, ordered, limits, settings):
+    def __init__(
+        self, settler, price, crowd, known, score, relations, together, region, free, grid, values, ordered, limits,
+        settings,
+    ):
         self.settler, self.price, self.crowd, self.known, self.score = settler, price, crowd, known, score
+        self.relations, self.together = relations, together
         self.own, self.start, self.weights = region["own"], region["start"], region["weights"]
         self.low, self.high, self.movable, self.most = region["low"], region["high"], region["movable"], region["most"]
         self.ranks = self.price.ranks(self.own)
@@ -79,6 +88,7 @@ cdef class Person:
         cdef Candidate* c
         self.people = people
         self.settler, self.price, self.score, self.space = people.settler, people.price, people.score, people.crowd.space
+        self.relations = people.relations
         self.crowd, self.known_crowd, self.settings = people.crowd, people.known, people.settings
         self.columns, self.cells, self.frees = d, cells, people.free.shape[0]
         self.free, self.values, self.ordered = &people.free[0], &people.values[0], &people.ordered[0]
@@ -90,6 +100,10 @@ cdef class Person:
         cdef Py_ssize_t pending = max(3 * ranked, grid, n * people.settings.at_once) + 64
         self.memory = []
         self.point, self.tried_point = self.numbers(cells), self.numbers(cells)
+        self.own_told, self.own_off, self.tried_told = (
+            self.numbers(people.relations.number), self.numbers(people.relations.number),
+            self.numbers(people.relations.number),
+        )
         self.tried, self.spare_row, self.ascent, self.closest_row = (
             self.numbers(d), self.numbers(d), self.numbers(d), self.numbers(d)
         )
@@ -199,7 +213,18 @@ cdef class Person:
             elif self.tried_point[cell] != c.point[cell]:
                 self.add_cell(cell, c.point[cell], -1.0)
                 self.add_cell(cell, self.tried_point[cell], 1.0)
-        self.tried_excess = self.excess(c, afresh)
+        self.tried_excess = self.excess(c, afresh) + self.unrelated(row)
+
+    cdef double unrelated(self, const double* row) noexcept nogil:
+        """By how much a row is off what its columns tell of each other, beyond what is usual or the person's own."""
+        cdef double limit = self.people.limits[self.level, self.crowd.sizes + 1]
+        if self.relations.number == 0 or limit == INFINITY:
+            return 0.0
+        memcpy(self.tried_told, self.own_told, self.relations.number * sizeof(double))
+        self.relations.tell_again(row, self.own, self.tried_told)
+        return rint(
+            self.settings.related * self.relations.excess(row, self.tried_told, self.own_off, limit) * DIGITS
+        ) / DIGITS
 
     cdef void add_cell(self, Py_ssize_t cell, double value, double sign) noexcept nogil:
         cdef bint state = cell < self.space.states

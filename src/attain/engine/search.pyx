@@ -36,12 +36,21 @@ cdef class Search(Moves):
         self.phase, self.more, self.closest, self.own_nears, self.own_knowns = GIVEN, False, -INFINITY, -1, -1
         memcpy(self.closest_row, self.start, self.columns * sizeof(double))
         with nogil:
+            self.relate()
             rank_real_rows(self)
             price_grid(self)
         for i in range(min(further.shape[0], 16)):
             memcpy(self.pending + self.asking * self.columns, &further[i, 0], self.columns * sizeof(double))
             if self.settler.settle(self.pending + self.asking * self.columns, NULL, owner, self.room):
                 self.asking += 1
+
+    cdef void relate(self) noexcept nogil:
+        """What the person's own columns tell of each other, and how far off they are."""
+        cdef Py_ssize_t r
+        if self.relations.number:
+            self.relations.tell(self.own, self.own_told)
+        for r in range(self.relations.number):
+            self.own_off[r] = self.relations.off(r, self.own, self.own_told)
 
     def run(self):
         """Searches with the compiled model until the end."""

@@ -15,6 +15,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -35,6 +36,7 @@ from attain.methods.session import Asked, People, Session
 from attain.methods.sessions import Request, Sessions
 from attain.models import Goal, Model, probe_rows
 from attain.population.percentiles import Percentiles, total_shift
+from attain.population.relations import RATE, Relations
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.plots.planes import Plane
@@ -134,6 +136,7 @@ class Explainer(_Learned, ABC):
         self.percentiles_ = Percentiles.fit(table.schema, table.values)
         self.space_ = MeasuringSpace.fit(table.schema, table.values)
         self.observed_ = _observed_range(table)
+        self.__dict__.pop("relations_", None)
         self.drawn_seed_ = int(np.random.default_rng().integers(2**32))
         self._sessions, self._digests = Sessions(), None
 
@@ -200,8 +203,11 @@ class Explainer(_Learned, ABC):
         """Figures that compare answers with real rows in a way of the method's own, one per option."""
         return {}
 
-    def _typicality(self, inspected: Any, rows: np.ndarray) -> np.ndarray:
-        """How typical rows are, as members of `Typicality`, (n,); NaN where the method does not say."""
+    def _typicality(self, inspected: Any, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+        """How typical rows are, as members of `Typicality`, (n,); NaN where the method does not say.
+
+        A row may be as far off a relation as that of its person, `own` (n, d).
+        """
         return np.full(len(rows), math.nan)
 
     def _notes(self, inspected: Any) -> tuple[str, ...]:
@@ -337,13 +343,23 @@ class Explainer(_Learned, ABC):
             tolerant=tolerant,
         )
 
+    @cached_property
+    def relations_(self) -> Relations:
+        """What the columns of the training rows tell of each other; none without these rows."""
+        return Relations.fit(self.schema_, self.table_.values if self.has_rows_ else self.table_.values[:0])
+
+    @property
+    def _refused(self) -> float:
+        """The share of real people that relations may refuse."""
+        return RATE
+
     @property
     def _months_cost(self) -> bool:
         """Whether the price of answers grows with the months of their changes, too, not only with those of clocks."""
         return False
 
-    def _measured(self, inspected: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Those of the method's own figures of answers that follow from their rows alone, (m,) each."""
+    def _measured(self, inspected: Any, rows: np.ndarray, own: np.ndarray) -> dict[str, np.ndarray]:
+        """Those of the method's own figures of answers that follow from their rows and people's own, (m,) each."""
         return {}
 
     def _price(self, problem: Problem, answers: Answers) -> np.ndarray:

@@ -64,7 +64,8 @@ class Recheck:
         holds &= self.region.allows(rows, owners)
         holds[holds] = self._goal.decide(rows[holds]).met
         typicality = np.full(len(rows), math.nan)
-        typicality[holds] = self._session.explainer._typicality(self._session.inspected, rows[holds])
+        own = self.region.factuals[owners][holds]
+        typicality[holds] = self._session.explainer._typicality(self._session.inspected, rows[holds], own)
         return Checked(rows, holds, np.maximum(typicality, self.region.breaks_law(rows, owners)))
 
     @property

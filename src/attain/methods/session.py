@@ -42,6 +42,7 @@ from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.importance import Attributions
 from attain.results.plots.planes import Plane
+from attain.results.relations import Related
 from attain.results.status import Status
 from attain.schema import Constraints
 from attain.tables import Errors, Region, Table, desired_labels, unchanged
@@ -269,7 +270,8 @@ class Session:
         people = self.people(X, request.timeout)
         problem, outcome = self._problem(people, constraints, request, ())
         given = answers if outcome[0] is None else answers[:0]
-        figures = {"typicality": self.explainer._typicality(problem.inspected, given)}
+        own = np.repeat(people.table.values[:1], len(given), axis=0)
+        figures = {"typicality": self.explainer._typicality(problem.inspected, given, own)}
         found = Answers(given, np.zeros(len(given), dtype=np.intp), np.arange(len(given), dtype=float), [], figures)
         outcome[0] = outcome[0] or Status.FOUND
         return self._result(people, constraints, request, (), problem, outcome, found)
@@ -321,8 +323,14 @@ class Session:
         option_figures |= answers.figures
         if explainer.book_.timing is not None:
             option_figures["months"] = problem.region.months(rows, owners)
+        related = None
         if explainer.figures and explainer.has_rows_:
             option_figures |= faithfulness(rows, self.reference) | explainer._more_figures(rows, self)
+            relations, rate = explainer.relations_, explainer._refused
+            if len(relations):
+                option_figures["relations_p"] = np.round(relations.p_value(rows, factuals), 6)
+                said = tuple(relations.contradictions(rows, factuals, rate))
+                related = Related(relations.follows(rows, factuals, rate), said)
         failed = self.goal.reader.failed + goal.reader.failed - len(before.unreadable.keys() - table.refused.keys())
         asked_in_all = self.goal.rows_asked - learned + goal.rows_asked
         asked_in_all += sum(other.rows_asked for other in (*others, *problem.others))
@@ -350,6 +358,7 @@ class Session:
             intervals=found,
             importances=importances,
             attributions=attributions,
+            related=related,
             settings=call_settings(self, goal, others, constraints, {**asdict(asked), "errors": self.errors}),
         )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.metrics.relations import Relations
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
@@ -107,6 +108,8 @@ class EvaluationContext:
         The seed of measures that draw random numbers.
     find_laws
         Gives `laws`, which are looked for when a measure first asks for them.
+    find_relations
+        Gives `relations`, likewise.
     """
 
     answers: FloatArray
@@ -123,11 +126,17 @@ class EvaluationContext:
     result: Measurable
     random_state: int
     find_laws: Callable[[], tuple[Law, ...] | None]
+    find_relations: Callable[[], Relations | None]
 
     @property
     def laws(self) -> tuple[Law, ...] | None:
         """The laws of held-out people; None without `X_test`."""
         return self.find_laws()
+
+    @property
+    def relations(self) -> Relations | None:
+        """What columns of held-out people tell of each other; None without `X_test`."""
+        return self.find_relations()
 
     @property
     def schema(self) -> Schema:

@@ -18,6 +18,7 @@ from attain.metrics.averages import summarised
 from attain.metrics.context import AnswerMatrix, EvaluationContext, Measurable
 from attain.metrics.laws import broken
 from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures
+from attain.metrics.relations import Relations
 from attain.metrics.robustness import unmargined_goal
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
@@ -213,6 +214,11 @@ class Background:
             return self._laws
         return find_laws(self.percentiles.schema.features, self._test)
 
+    @cached_property
+    def relations(self) -> Relations | None:
+        """The relations that answers are held against; None without `X_test`."""
+        return None if self._test is None else Relations.learn(self.percentiles.schema, self._test)
+
     def evaluate(
         self,
         result: Measurable | Iterable[Measurable],
@@ -293,6 +299,7 @@ class Background:
             result=result,
             random_state=random_state,
             find_laws=lambda: self.laws,
+            find_relations=lambda: self.relations,
         )
 
     def _real_means(self, measures: Iterable[Measure], context: EvaluationContext) -> list[float]:

@@ -12,6 +12,7 @@ from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError
 from attain.metrics import density, distances, laws, robustness, training_rows, validity
 from attain.metrics.context import EvaluationContext
+from attain.metrics.relations import FAR
 from attain.population import connectedness, difficulty, faithfulness
 from attain.population.diversity import mean_pairwise_distance
 from attain.population.reference import QUANTILES
@@ -202,6 +203,20 @@ def _possible(c: EvaluationContext) -> FloatArray:
     return laws.possible(c.answers, c.laws, c.schema, c.found)
 
 
+def _breaks(name: str, title: str, limits: float) -> Measure:
+    """A measure of 1 for answers that break a relation by so many limits."""
+
+    def compute(c: EvaluationContext) -> FloatArray:
+        if c.relations is None or not len(c.relations.columns):
+            why = "needs held-out data; pass X_test" if c.relations is None else "needs columns that others tell"
+            raise Unavailable(f"{name} {why}")
+        result = np.zeros(len(c.found))
+        result[c.found] = c.relations.broken(c.answers[c.found], c.factuals[c.found], limits).any(axis=1)
+        return result
+
+    return Measure(name, compute, title, share=True, real=_training)
+
+
 def _diversity(c: EvaluationContext) -> FloatArray:
     rows, owners = getattr(c.result, "rows", None), getattr(c.result, "owners", None)
     if rows is None or owners is None or len(owners) <= c.found.sum():
@@ -286,6 +301,8 @@ _DEFAULT: Final = (
     *(connected(quantile) for quantile in QUANTILES),
     largest_component(LARGEST_AT, "largest_component"),
     _verdict("possible", "breaks no law", _possible, _training),
+    _breaks("relations_broken", "breaks a relation", 1.0),
+    _breaks("relations_broken_by_far", "breaks a relation by far", FAR),
     Measure("y_nearest", _y_nearest, "alike neighbours (yNN)", "higher", 0.0),
     Measure("training_distance", _training_distance, "nearest training row", "higher"),
     Measure("copied", lambda c: _copied(c).whole, "copies a training row", share=True),

@@ -15,6 +15,7 @@ from attain.core.frames import library_named
 from attain.core.reading import parse_json
 from attain.results.importance import Attributions, Importances
 from attain.results.ranges import Ranges
+from attain.results.relations import Related
 from attain.results.serialise import FORMAT
 from attain.results.status import Status, Typicality
 from attain.schema import toml
@@ -27,7 +28,7 @@ _KEYS: Final = {
     *("format", "schema", "library", "columns", "index", "method", "target", "target_name", "probability", "status"),
     *("rows", "owners", "percentiles", "person_figures", "option_figures", "notes", "laws"),
     *("rows_asked", "rows_uncharged"),
-    *("unreadable", "intervals", "settings", "importances", "attributions"),
+    *("unreadable", "intervals", "settings", "importances", "attributions", "related"),
 }
 
 
@@ -109,7 +110,7 @@ def _parts(content: Mapping[str, Any], table: Table, options: int) -> dict[str, 
     """Ranges, importance and contributions, where they were asked for."""
     width = len(table.schema)
     ranges, importances, attributions = (content[name] for name in ("intervals", "importances", "attributions"))
-    parts: dict[str, Any] = {"intervals": None, "importances": None, "attributions": None}
+    parts: dict[str, Any] = {"intervals": None, "importances": None, "attributions": None, "related": None}
     if ranges is not None:
         found = Ranges(levels=tuple(map(tuple, ranges["levels"])), **_entries(ranges, options, width, "levels"))
         for name in ("low", "high"):
@@ -122,7 +123,19 @@ def _parts(content: Mapping[str, Any], table: Table, options: int) -> dict[str, 
         parts["importances"] = Importances(**_entries(importances, options, width))
     if attributions is not None:
         parts["attributions"] = _attributions(attributions, len(table), width)
+    if content["related"] is not None:
+        parts["related"] = _related(content["related"], options, width)
     return parts
+
+
+def _related(state: Any, options: int, width: int) -> Related:
+    """What relations say of each option."""
+    follows, said = np.zeros((options, width), dtype=bool), _listed(state["contradictions"], options)
+    for i, columns in enumerate(_listed(state["follows"], options)):
+        follows[i, _positions(columns, width)] = True
+    if not _all([said], str):
+        raise ValueError("a contradiction is not a text")
+    return Related(follows, tuple(said))
 
 
 def _entries(state: Any, options: int, width: int, *others: str) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ from attain.core.errors import AttainError, DataError, listed
 from attain.core.text import number, plain
 from attain.results.importance import Attributions, Importances
 from attain.results.ranges import Ranges
+from attain.results.relations import Related
 from attain.results.status import Status, Typicality
 from attain.schema import Schema
 from attain.schema.laws import Law
@@ -39,7 +40,7 @@ def why_nothing_is_free(schema: Schema, row: np.ndarray) -> str:
 CHANGES: Final = (
     *("person", "option", "feature", "label", "unit", "current", "counterfactual"),
     *("current_percentile", "counterfactual_percentile", "shift", "total_shift", "outlier", "connected", "level"),
-    "method",
+    *("follows", "method"),
 )
 """The columns of `Counterfactuals.changes`."""
 LAW_CHANGES: Final = ("person", "option", "feature", "law", "sentence")
@@ -86,6 +87,8 @@ class Record:
     """How much each change matters, where it was asked for."""
     attributions: Attributions | None = field(default=None, repr=False)
     """What each scored input contributes, where it was asked for."""
+    related: Related | None = field(default=None, repr=False)
+    """What relations between columns say of each option; None where there are none."""
 
     @property
     def decision(self) -> Any:
@@ -181,6 +184,7 @@ class Record:
             "outlier": _verdict(self._figure("outlier", i)),
             "connected": _verdict(self._figure("connected", i)),
             "level": self.levels[i],
+            "follows": self.related is not None and bool(self.related.follows[i, j]),
             "method": self.method,
             "months": float(self.months[i]),
             "waits": bool(self.waits[i]),

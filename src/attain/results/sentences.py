@@ -57,11 +57,13 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
     first = cells[0]
     changes = [(cell, result.table.schema[cell["feature"]]) for cell in cells]
     derived = [_change(cell, feature) for cell, feature in changes if _follows(result, feature)]
-    chosen = [(cell, feature) for cell, feature in changes if not _follows(result, feature)]
+    led = [plain(feature.title) for cell, feature in changes if cell["follows"] and not _follows(result, feature)]
+    chosen = [(cell, feature) for cell, feature in changes if not (cell["follows"] or _follows(result, feature))]
     spare = _only_typical(result, cells)
     needed = actions((cell, feature) for cell, feature in chosen if feature not in spare)
     needed += [f"wait {months(first['months'])}"] if first["waits"] else []
-    parts = [f"For {requested(result)}, {joined(needed, ', and ')}."] if needed else []
+    going = f"; {joined(led)} {'goes' if len(led) == 1 else 'go'} with {'it' if len(chosen) == 1 else 'these'}"
+    parts = [f"For {requested(result)}, {joined(needed, ', and ')}{going if led else ''}."] if needed else []
     also = actions((cell, feature) for cell, feature in chosen if feature in spare)
     aim = "stay typical" if first["level"] == str(Typicality.TYPICAL) else "be less unusual"
     parts += [f"To {aim}, also {joined(also, ', and ')}."] if also else []
@@ -69,6 +71,8 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
     parts += [f"This brings {joined(derived)}."] if derived else []
     parts += leeway(result, cells)
     parts += [_TYPICALITY[first["level"]]] if first["level"] is not None else []
+    wrong = "" if result.related is None else result.related.contradictions[_option(result, cells)]
+    parts += [f"It contradicts itself: {wrong}."] if wrong else []
     return " ".join(parts)
 
 

@@ -64,6 +64,7 @@ def to_json(result: Record) -> str:
         "settings": result.settings,
         "importances": None if result.importances is None else result.importances.state(),
         "attributions": None if result.attributions is None else result.attributions.state(),
+        "related": None if result.related is None else result.related.state(),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 

@@ -42,10 +42,10 @@ class Guarded(Explainer):
     """The easiest change that flips the decision, among records that real rows of the desired class could have.
 
     A guard is fitted on real rows of the desired class: a record passes if it is no more unusual than they are, by
-    local outlier factors and distance, calibrated so that a new real row is refused with a known probability. The
-    search starts near real rows and by following the model's score, and then makes answers as easy as they can be while
-    they flip the decision and pass the guard. Where no answer passes, the guard is relaxed step by step, and the
-    answer's level says so.
+    local outlier factors and distance, and its columns go together as theirs do; each is calibrated so that a new real
+    row is refused with a known probability. The search starts near real rows and by following the model's score, and
+    then makes answers as easy as they can be while they flip the decision and pass the guard. Where no answer passes,
+    the guard is relaxed step by step, and the answer's level says so.
 
     Takes any classifier. Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions,
     missing cells, derived columns, clocks, paces, `max_changes`, `max_months`. Rules between features: by repair where
@@ -61,7 +61,8 @@ class Guarded(Explainer):
     guard
         `"connected"`: answers are not outliers among real rows, and close to one of them. `"typical"`: not outliers.
     rate
-        The share of *real* rows of the desired class that the guard may refuse. None takes 0.18 for `connected` and
+        The share of *real* rows of the desired class that the guard may refuse, and of all real rows that relations
+        between columns may. None takes 0.18 for `connected` and
         0.1 for `typical`.
     max_shift_weight, change_weight
         An answer's cost is its total shift, plus `max_shift_weight` times its largest shift, plus `change_weight` for
@@ -133,6 +134,7 @@ class Guarded(Explainer):
         self._midranks = replace(self.percentiles_, method="midrank")
         most = self._settings.easiest_values
         self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_, most)
+        self.relations_  # noqa: B018 (learned here, so that no answer waits for it)
 
     def _held_out(self) -> np.ndarray:
         """Which training rows (n,) are for calibration: none where there are others for it."""
@@ -213,15 +215,16 @@ class Guarded(Explainer):
         linear = self._recourse.score(goal) if self.easiest else None
         return replace(found, linear=linear, crowds=crowd_of(found.guard))
 
-    def _typicality(self, inspected: GuardContext, rows: np.ndarray) -> np.ndarray:
-        return self._measured(inspected, rows)["typicality"]
+    def _typicality(self, inspected: GuardContext, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+        return self._measured(inspected, rows, own)["typicality"]
 
-    def _measured(self, inspected: GuardContext, rows: np.ndarray) -> dict[str, np.ndarray]:
+    def _measured(self, inspected: GuardContext, rows: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
         if not inspected.known or not len(rows):
             outside, unknown = np.full(len(rows), float(Typicality.OUTSIDE)), np.full(len(rows), np.nan)
             return {"typicality": outside, "typicality_p": unknown}
         p_value = inspected.guard.p_value(inspected.guard.score(rows))
-        level = np.sum([p_value <= rate for rate in self._rates], axis=0).astype(np.float64)
+        least = np.minimum(p_value, self.relations_.p_value(rows, own))
+        level = np.sum([least <= rate for rate in self._rates], axis=0).astype(np.float64)
         return {"typicality": level, "typicality_p": np.round(p_value, 6)}
 
     def _notes(self, inspected: GuardContext) -> tuple[str, ...]:
@@ -235,6 +238,10 @@ class Guarded(Explainer):
         """The shares of real rows that the guard refuses: of typical answers, and of unusual ones."""
         rate = self._settings.rates[self.guard] if self.rate is None else float(self.rate)
         return rate, rate / self._settings.unusual
+
+    @property
+    def _refused(self) -> float:
+        return self._rates[0]
 
     @property
     def _costs(self) -> Costs:
@@ -262,7 +269,14 @@ class Guarded(Explainer):
         problem = replace(problem, region=self._weighted(problem.region))
         assert found.crowds is not None
         search = GuardedSearch(
-            found.guard, found.crowds, self._rates, self._costs, self.scale_, self.effort, self._settings
+            found.guard,
+            self.relations_,
+            found.crowds,
+            self._rates,
+            self._costs,
+            self.scale_,
+            self.effort,
+            self._settings,
         )
         easiest = None if found.linear is None else self._recourse.search(problem, found.linear)
         answers = search.answers(problem, easiest)

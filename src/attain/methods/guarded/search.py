@@ -22,6 +22,7 @@ from attain.methods.search.problem import Answers, Problem
 from attain.models import JointGoal
 from attain.population.guard import Guard
 from attain.population.percentiles import Percentiles
+from attain.population.relations import Relations
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import Region
@@ -113,6 +114,8 @@ class GuardedSearch:
 
     Attributes
     ----------
+    relations
+        What columns tell of each other.
     crowds
         The guard's real rows for the engine.
     rates
@@ -122,6 +125,7 @@ class GuardedSearch:
     """
 
     guard: Guard
+    relations: Relations
     crowds: tuple[Crowd, Crowd]
     rates: tuple[float, float]
     costs: Costs
@@ -187,11 +191,18 @@ class GuardedSearch:
         owners = np.repeat(np.arange(len(problem)), [len(some) for some in rows])
         return self._judged(np.concatenate([region.factuals[:0], *rows]), owners, problem)
 
+    def _limits(self, rate: float) -> list[float]:
+        """The largest outlier factors and distance, and how far off its relations a row may be."""
+        limits = self.guard.limits(rate)
+        # a limit of −∞, which nothing passes, is 0 for the engine
+        return [max(limit, 0.0) for limit in (*limits.factors, limits.distance, self.relations.limit(rate))]
+
     def _people(self, problem: Problem, score: Score | None) -> People:
         region, schema, settings = problem.region, problem.region.schema, self.settings
-        limits = [self.guard.limits(float(rate)) for rate in np.geomspace(*self.rates, settings.relaxations)]
-        # a limit of −∞, which nothing passes, is 0 for the engine
-        table = np.maximum([[*limit.factors, limit.distance] for limit in limits], 0.0)
+        table = np.array([self._limits(float(rate)) for rate in np.geomspace(*self.rates, settings.relaxations)])
+        if len(self.relations):
+            table = np.concatenate((table[:1], table))
+            table[0, -1] *= settings.inside_relations
         near = float(np.quantile(self.guard.own_distances, settings.radius_quantile))
         grid, values = grid_of(schema, self.scale, settings.asked_values if score is None else settings.grid_values)
         unlimited = replace(region, max_changes=np.full(len(region), len(schema)))  # more is an excess
@@ -202,6 +213,8 @@ class GuardedSearch:
             self.costs.engine,
             *self.crowds,
             score,
+            self.relations.engine,
+            (self.relations.together & settings.families).view(np.uint8),
             {
                 "own": region.factuals,
                 "start": region.start,
@@ -217,7 +230,7 @@ class GuardedSearch:
             np.array([feature.ordered for feature in schema]).view(np.uint8),
             np.concatenate((table, np.full((1, table.shape[1]), np.inf))),
             settings.engine(
-                radius=settings.inside * min(float(table[0, -1]), near),
+                radius=settings.inside * min(float(table[0, -2]), near),
                 effort=self.effort,
                 options=problem.options,
                 compiled=score is not None,
@@ -280,17 +293,22 @@ class GuardedSearch:
         cost = self.costs.of(rows, owners, problem.region)
         # a record that breaks a law, because its row does, is not typical, however close to real rows it is
         lawful = ~problem.region.breaks_law(rows, owners)
-        p_value = np.full(len(rows), np.nan)
+        p_value, own = np.full(len(rows), np.nan), problem.region.factuals[owners]
+        least = p_value.copy()
         # if one option is wanted and the first is typical, no other has to be judged
         first = rank_within(owners) == 0 if problem.options == 1 else np.ones(len(rows), dtype=bool)
-        p_value[first] = self._p_value(rows[first])
-        done = marked(len(problem), owners[first & lawful & (p_value > self.rates[0])])
+        p_value[first], least[first] = self._p_values(rows[first], own[first])
+        done = marked(len(problem), owners[first & lawful & (least > self.rates[0])])
         rest = ~first & ~done[owners]
-        p_value[rest] = self._p_value(rows[rest])
-        typicality = (~lawful | (p_value <= self.rates[0])).astype(np.intp) + (p_value <= self.rates[1])
+        p_value[rest], least[rest] = self._p_values(rows[rest], own[rest])
+        typicality = (~lawful | (least <= self.rates[0])).astype(np.intp) + (least <= self.rates[1])
         order = np.lexsort((cost, typicality, owners))
         order = order[(first | rest)[order]]
         return Found(rows[order], owners[order], cost[order], typicality[order], p_value[order])
 
-    def _p_value(self, rows: np.ndarray) -> np.ndarray:
-        return self.guard.p_value(self.guard.score(rows)) if len(rows) else np.empty(0)
+    def _p_values(self, rows: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The p-values of rows by the guard, and the lesser of these and those by relations, (n,) each."""
+        if not len(rows):
+            return np.empty(0), np.empty(0)
+        near = self.guard.p_value(self.guard.score(rows))
+        return near, np.minimum(near, self.relations.p_value(rows, own))

@@ -57,6 +57,12 @@ class GuardedSettings:
     """The cost of a unit of excess over the guard's limits in the first walk; 0 leaves it out. (S)"""
     heavy: float = 50.0
     """The same after it: more than any change costs, so that a candidate first becomes typical, then easy. (–)"""
+    related: float = 2.0
+    """How many times being off a relation counts in the excess, like a distance. (–)"""
+    inside_relations: float = 0.9
+    """Answers are first looked for so far inside the limit of relations: another judge draws it elsewhere. (S)"""
+    families: bool = True
+    """Whether columns that go together are also taken back together. (S)"""
     bisections: int = 6
     """How often a change that cannot go back whole is halved. (S)"""
     attractors: int = 3
@@ -102,4 +108,5 @@ class GuardedSettings:
             "radius": radius,
             "light": self.light,
             "heavy": self.heavy,
+            "related": self.related,
         }

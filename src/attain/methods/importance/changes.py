@@ -61,18 +61,19 @@ class _Game:
 
 
 def find_importances(
-    problem: Problem, rows: np.ndarray, owners: np.ndarray, typicality: Callable[[np.ndarray], np.ndarray]
+    problem: Problem, rows: np.ndarray, owners: np.ndarray, typicality: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> Importances:
     """The importance of the changes of answers (n, d) of the rows `owners`, (n,).
 
     For m changes the model is asked about 2^m + m + 1 rows, or 256 (m + 1) + m + 1 where there are more than 12. They
-    are not charged to budgets, which are for searching. `typicality` gives the level of rows, (n,); NaN without a
-    guard. Answers that are not done by the deadline have no entries.
+    are not charged to budgets, which are for searching. `typicality` gives the level of rows of people whose own are
+    given, (n,); NaN without a guard. Answers that are not done by the deadline have no entries.
     """
     chosen = problem.region.changed(rows, owners)
     chosen[:, [one.column for one in problem.region.book.derivations]] = False
     gain, needed = np.full(rows.shape, math.nan), np.zeros(rows.shape)
-    level = typicality(rows)
+    own = problem.region.factuals[owners]
+    level = typicality(rows, own)
     falls = np.where(np.isnan(level)[:, None], math.nan, np.zeros(rows.shape))
     spare, done = np.zeros(rows.shape), np.zeros(len(rows), dtype=bool)
     for some in _batches(chosen.sum(axis=1)):
@@ -81,7 +82,7 @@ def find_importances(
         at = some[at]
         gain[at, column], needed[at, column] = np.round(gains, 6) + 0.0, ~flips
         known = flips & ~np.isnan(level[at])
-        falls[at[known], column[known]] = typicality(undone[known]) > level[at[known]]
+        falls[at[known], column[known]] = typicality(undone[known], own[at[known]]) > level[at[known]]
         spare[some] = _together(problem, rows[some], owners[some], chosen[some], falls[some] == 1)
         if problem.ledger.deadline.passed:
             break

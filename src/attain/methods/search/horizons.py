@@ -39,7 +39,7 @@ def in_time(
     problem: Problem,
     search: Callable[[Problem], Answers],
     price: Callable[[Problem, Answers], np.ndarray],
-    measured: Callable[[np.ndarray], Figures],
+    measured: Callable[[np.ndarray, np.ndarray], Figures],
     months_cost: bool = False,
 ) -> Answers:
     """The answers of a search; in a schema with clocks, those of several spans of time, the cheapest first.
@@ -51,7 +51,7 @@ def in_time(
     price
         What answers cost, clocks included, (m,).
     measured
-        The figures of answers (m, d) that follow from the rows alone, such as their typicality.
+        The figures of answers (m, d) that follow from the rows and people's own (m, d), such as their typicality.
     months_cost
         Whether the price grows with the months of changes, too: then paces alone are a reason for several spans.
     """
@@ -60,7 +60,7 @@ def in_time(
         return search(problem)
     last = np.minimum(region.max_months, _LONGEST_WAIT)
     owners, rows = _soonest(problem, region.factuals, np.arange(n), np.ones(n), last)
-    waiting = Answers(rows, owners, np.empty(0), [], measured(rows))
+    waiting = Answers(rows, owners, np.empty(0), [], measured(rows, region.factuals[owners]))
     level = waiting.figures.get("typicality", np.zeros(len(rows)))
     enough = np.full(n, math.inf)
     enough[owners] = np.where(level > Typicality.TYPICAL, math.inf, region.months(rows, owners))
@@ -109,13 +109,16 @@ def _soonest(
     return of[met], made[met]
 
 
-def _sooner(problem: Problem, answers: Answers, measured: Callable[[np.ndarray], Figures]) -> Answers:
+def _sooner(problem: Problem, answers: Answers, measured: Callable[[np.ndarray, np.ndarray], Figures]) -> Answers:
     """The answers after as little time as their changes need, if the decision flips then and they are as typical."""
     region, rows, owners = problem.region, answers.rows.copy(), answers.owners
     assert region.book.timing is not None
     needed = region.book.timing.needed(rows, region.factuals[owners])
     of, made = _soonest(problem, rows, owners, needed, region.months(rows, owners) - 1)
-    known, figures = measured(made), {name: values.copy() for name, values in answers.figures.items()}
+    known, figures = (
+        measured(made, region.factuals[owners[of]]),
+        {name: values.copy() for name, values in answers.figures.items()},
+    )
     as_good = ~(known["typicality"] > figures["typicality"][of]) if "typicality" in known else np.ones(len(of), bool)
     rows[of[as_good]] = made[as_good]
     for name, values in known.items():

@@ -1,0 +1,170 @@
+"""Relations: what the other columns of a row tell about one of its cells, and how far off the cell is.
+
+Relation r is about a column j. Every other column k adds a term to what is told, which goes straight from knot to knot
+for a number and is a constant for a state (a level, a special code, missing):
+
+    told_r(x) = constant_r + Σ_{k ≠ j} t_{k, r}(x_k),     off_r(x) = (rank_j(x_j) − told_r(x)) / scale_r.
+
+A relation about a state of j tells how likely it is: it is off by (1 − told) / scale where the cell is in that state, and
+by 0 elsewhere.
+"""
+
+import numpy as np
+
+from attain.engine.sums import matrix
+
+from libc.math cimport log
+from libc.string cimport memcpy
+
+cdef Py_ssize_t NUMBER = -1, ANY_NUMBER = -2  # the state of a relation about a rank, and about being a number at all
+cdef double MOST = 1e3  # the most that one relation counts, as a multiple of its limit
+cdef double TOLERANCE = 1e-9
+
+
+cdef class Relations:
+    """The relations of d columns.
+
+    Parameters
+    ----------
+    first_knot, knots, ranks
+        The knots of column k are those from first_knot[k] on, increasing, and the ranks of these.
+    first_code, codes
+        Its states, likewise: cells, of which NaN is the missing one.
+    first_term, terms
+        What its knots and then its states add to what is told, (terms, relations), from row first_term[k] on.
+    column, state
+        What each relation is about: the position of the state among `codes`, or −1 for the rank, −2 for being a number.
+    constant, scale
+        Of each relation.
+    """
+
+    def __init__(
+        self, first_knot, knots, ranks, first_code, codes, first_term, terms, column, state, constant, scale
+    ):
+        self._given = (
+            first_knot, knots, ranks, first_code, codes, first_term, terms, column, state, constant, scale
+        )
+        self.first_knot, self.first_code, self.first_term, self.column, self.state = (
+            np.ascontiguousarray(part, dtype=np.intp) for part in (first_knot, first_code, first_term, column, state)
+        )
+        self.knots, self.ranks, self.codes, self.constant, self.scale = (
+            np.ascontiguousarray(part, dtype=np.float64) for part in (knots, ranks, codes, constant, scale)
+        )
+        self.terms = np.ascontiguousarray(terms, dtype=np.float64)
+        self.columns, self.number = len(first_knot) - 1, len(column)
+
+    def __reduce__(self):
+        return Relations, self._given
+
+    cdef Py_ssize_t state_of(self, Py_ssize_t column, double cell) noexcept nogil:
+        """The position of a cell's state among all codes, or −1 for a number."""
+        cdef Py_ssize_t i
+        for i in range(self.first_code[column], self.first_code[column + 1]):
+            if self.codes[i] == cell or (cell != cell and self.codes[i] != self.codes[i]):
+                return i
+        return NUMBER
+
+    cdef Py_ssize_t place(self, Py_ssize_t column, double cell, double* along) noexcept nogil:
+        """The knot at or below a number, and how far it is on the way to the next one; −1 without knots."""
+        cdef Py_ssize_t low = self.first_knot[column], high = self.first_knot[column + 1] - 1, middle
+        along[0] = 0.0
+        if high < low or cell != cell:
+            return -1
+        if cell <= self.knots[low]:
+            return low
+        if cell >= self.knots[high]:
+            return high
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.knots[middle] <= cell:
+                low = middle
+            else:
+                high = middle
+        along[0] = (cell - self.knots[low]) / (self.knots[high] - self.knots[low])
+        return low
+
+    cdef void add(self, Py_ssize_t column, double cell, double sign, double* told) noexcept nogil:
+        """Adds what a cell tells, or takes it away."""
+        cdef Py_ssize_t state = self.state_of(column, cell), knot, term, r
+        cdef double along
+        if state != NUMBER:
+            term = self.first_term[column] + self.first_knot[column + 1] - self.first_knot[column]
+            term += state - self.first_code[column]
+            for r in range(self.number):
+                told[r] += sign * self.terms[term, r]
+            return
+        knot = self.place(column, cell, &along)
+        if knot < 0:
+            return
+        term = self.first_term[column] + knot - self.first_knot[column]
+        for r in range(self.number):
+            told[r] += sign * (1.0 - along) * self.terms[term, r]
+        if along > 0.0:
+            for r in range(self.number):
+                told[r] += sign * along * self.terms[term + 1, r]
+
+    cdef void tell(self, const double* row, double* told) noexcept nogil:
+        """What a row tells, relation by relation."""
+        cdef Py_ssize_t j
+        memcpy(told, &self.constant[0], self.number * sizeof(double))
+        for j in range(self.columns):
+            self.add(j, row[j], 1.0, told)
+
+    cdef void tell_again(self, const double* row, const double* own, double* told) noexcept nogil:
+        """The same from what another row tells: only cells that differ are looked at."""
+        cdef Py_ssize_t j
+        for j in range(self.columns):
+            if row[j] != own[j] and (row[j] == row[j] or own[j] == own[j]):
+                self.add(j, own[j], -1.0, told)
+                self.add(j, row[j], 1.0, told)
+
+    cdef double off(self, Py_ssize_t which, const double* row, const double* told) noexcept nogil:
+        """How far a row is off, in one relation."""
+        cdef Py_ssize_t j = self.column[which], state = self.state_of(j, row[j]), knot
+        cdef double along, rank
+        if self.state[which] != NUMBER:
+            if state != self.state[which] and not (state == NUMBER and self.state[which] == ANY_NUMBER):
+                return 0.0
+            return max(1.0 - told[which], 0.0) / self.scale[which]
+        if state != NUMBER:
+            return 0.0
+        knot = self.place(j, row[j], &along)
+        if knot < 0:
+            return 0.0
+        rank = self.ranks[knot]
+        if along > 0.0:
+            rank += along * (self.ranks[knot + 1] - rank)
+        return (rank - told[which]) / self.scale[which]
+
+    cdef double excess(self, const double* row, const double* told, const double* own, double limit) noexcept nogil:
+        """Σ_r log⁺(|off_r| / limit_r), where a person who is beyond the limit may stay as far off as before.
+
+        `own` is how far the person is off, by relation.
+        """
+        cdef double product = 1.0, off, over, total = 0.0
+        cdef Py_ssize_t r
+        for r in range(self.number):
+            off = self.off(r, row, told)
+            if off >= 0.0:
+                over = off / max(limit, own[r])
+            else:
+                over = off / min(-limit, own[r])
+            if over > 1.0 + TOLERANCE:
+                product *= min(over, MOST)
+                if product > 1e200:
+                    total += log(product)
+                    product = 1.0
+        return total + log(product)
+
+    def offs(self, rows):
+        """How far each row is off, relation by relation, (n, relations)."""
+        cdef const double[:, ::1] given = matrix(rows, self.columns)
+        cdef double[:, ::1] result = np.empty((given.shape[0], self.number))
+        cdef double[::1] room = np.empty(self.number + 1)
+        cdef Py_ssize_t i, r
+        with nogil:
+            for i in range(given.shape[0] if self.number else 0):
+                self.tell(&given[i, 0], &room[0])
+                for r in range(self.number):
+                    result[i, r] = self.off(r, &given[i, 0], &room[0])
+        return np.asarray(result)

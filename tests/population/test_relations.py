@@ -1,0 +1,137 @@
+"""Relations on made-up tables, where what tells what is known."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attain import Schema
+from attain.population.relations import Relations
+from attain.tables import Table
+
+
+def discs(n: int, seed: int = 0) -> pd.DataFrame:
+    """Discs with a radius, the area that follows from it but for 1 %, a colour, and a weight of something else."""
+    random = np.random.default_rng(seed)
+    radius = random.uniform(1, 10, n).round(3)
+    area = (np.pi * radius**2 * random.normal(1, 0.01, n)).round(2)
+    return pd.DataFrame({"radius": radius, "area": area, "weight": random.normal(5, 1, n).round(3)})
+
+
+def learned(frame: pd.DataFrame) -> tuple[Relations, Schema]:
+    schema = Schema.infer(frame)
+    return Relations.fit(schema, Table.read(frame, schema).values), schema
+
+
+def rows_of(schema: Schema, *rows: tuple[object, ...]) -> np.ndarray:
+    return Table.read(pd.DataFrame(rows, columns=list(schema.names)), schema).values
+
+
+def test_columns_that_go_together_are_found_and_others_are_not() -> None:
+    relations, schema = learned(discs(600))
+    assert sorted(schema.names[j] for j in relations.columns) == ["area", "radius"]
+    assert (relations.explained > 0.99).all()
+    assert "area: told by radius" in str(relations)
+    own = rows_of(schema, (8.0, 201.1, 5.0))
+    fits, shrunk = rows_of(schema, (4.0, 50.3, 6.0)), rows_of(schema, (4.0, 180.0, 5.0))
+    assert relations.p_value(fits, own) > 0.18
+    assert relations.p_value(shrunk, own) < 0.01
+    assert relations.contradictions(fits, own, 0.18) == [""]
+    assert "area does not go with radius" in relations.contradictions(shrunk, own, 0.18)[0]
+
+
+def test_real_people_are_refused_as_often_as_the_rate_says() -> None:
+    relations, schema = learned(discs(2000))
+    new = Table.read(discs(2000, seed=1), schema).values
+    for rate in (0.05, 0.18):
+        assert abs((relations.p_value(new) <= rate).mean() - rate) < 0.03
+        beyond = relations.farthest(new) >= relations.limit(rate) - 1e-9
+        assert ((relations.p_value(new) <= rate) == beyond).mean() > 0.999
+
+
+def test_a_person_beyond_a_limit_may_stay_there_and_not_go_further() -> None:
+    relations, schema = learned(discs(600))
+    own = rows_of(schema, (5.0, 150.0, 5.0))
+    assert relations.p_value(own) < 0.01
+    assert relations.p_value(own, own) == 1
+    assert relations.p_value(rows_of(schema, (5.0, 130.0, 5.0)), own) == 1
+    assert relations.p_value(rows_of(schema, (5.0, 190.0, 5.0)), own) < 0.01
+    assert relations.p_value(rows_of(schema, (5.0, 40.0, 5.0)), own) < 0.01
+
+
+def test_a_change_follows_what_tells_it() -> None:
+    relations, schema = learned(discs(600))
+    own = rows_of(schema, (8.0, 201.1, 5.0), (8.0, 201.1, 5.0), (8.0, 201.1, 5.0))
+    rows = rows_of(schema, (4.0, 50.3, 5.0), (8.0, 201.1, 4.0), (4.0, 50.3, 4.0))
+    area = schema.names.index("area")
+    follows = relations.follows(rows, own, 0.18)
+    assert follows[:, area].tolist() == [True, False, True]
+    assert follows.sum() == 2
+
+
+def test_levels_codes_and_missing_cells_are_states_that_tell_and_are_told() -> None:
+    random = np.random.default_rng(0)
+    plan = random.choice(["none", "slow", "fast"], 900)
+    speed = np.where(plan == "none", np.nan, np.where(plan == "slow", 10.0, 100.0) + random.uniform(0, 5, 900))
+    streams = np.where(plan == "none", "no internet", random.choice(["yes", "no"], 900))
+    frame = pd.DataFrame({"plan": plan, "speed": speed, "streams": streams, "x": random.normal(size=900)})
+    relations, schema = learned(frame)
+    told = {schema.names[j] for j in relations.columns}
+    assert {"plan", "speed", "streams"} <= told
+    assert "x" not in told
+    own = rows_of(schema, ("none", np.nan, "no internet", 0.0))
+    wrong = rows_of(schema, ("none", np.nan, "yes", 0.0))
+    right = rows_of(schema, ("fast", 102.0, "yes", 0.0))
+    assert relations.p_value(wrong, own) < 0.02
+    assert relations.p_value(right, own) > 0.18
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    frame = discs(400)
+    one, _ = learned(frame)
+    other, schema = learned(frame.sample(frac=1, random_state=0))
+    rows = Table.read(discs(50, seed=2), schema).values
+    assert one.engine.offs(rows).tobytes() == other.engine.offs(rows).tobytes()
+    assert one.calibration.tobytes() == other.calibration.tobytes()
+
+
+def odd(name: str) -> pd.DataFrame:
+    random, n = np.random.default_rng(0), 300
+    x = random.normal(size=n)
+    frames = {
+        "constant": {"a": x, "b": np.full(n, 3.0)},
+        "duplicated": {"a": x, "b": x, "c": x},
+        "nearly all missing": {"a": x, "b": np.where(np.arange(n) < 2, x, np.nan)},
+        "two columns": {"a": x, "b": random.normal(size=n)},
+        "30 rows": {"a": x[:30], "b": x[:30]},
+        "many levels": {"a": x, "b": [f"level {k}" for k in [0, *range(n - 1)]]},
+        "every column told exactly": {"a": x, "b": 2 * x + 1, "c": np.exp(x), "d": np.where(x > 0, "up", "down")},
+    }
+    return pd.DataFrame(frames[name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "constant",
+        "duplicated",
+        "nearly all missing",
+        "two columns",
+        "30 rows",
+        "many levels",
+        "every column told exactly",
+    ],
+)
+def test_odd_tables_are_taken_without_a_warning(name: str) -> None:
+    frame = odd(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        schema = Schema.infer(frame)
+        values = Table.read(frame, schema).values
+        relations = Relations.fit(schema, values)
+        p_value = relations.p_value(values, values[::-1].copy())
+        texts = relations.contradictions(values, values[::-1].copy(), 0.18)
+    assert ((p_value > 0) & (p_value <= 1)).all()
+    assert len(texts) == len(frame)
+    assert (len(relations) > 0) == (name in ("duplicated", "every column told exactly"))
