@@ -55,9 +55,9 @@ BORROWED = {("guarded", "recourse")}
 BUDGETS = {
     "": 64,
     "core": 1_561,
-    "engine": 2_664,
-    "schema": 3_503,
-    "tables": 1_491,
+    "engine": 2_669,
+    "schema": 3_522,
+    "tables": 1_492,
     "models": 2_360,
     "population": 1_132,
     "density": 2_398,

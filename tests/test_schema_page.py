@@ -92,7 +92,7 @@ def test_the_examples_of_properties_are_read() -> None:
         given |= {"kind": '"categorical"', "levels": '["rents", "owns", "unknown"]'} if name in OF_LEVELS else {}
         text = "\n".join(f"{key} = {value}" for key, value in given.items())
         others = "".join(f"\n[[feature]]\nname = '{other}'\nkind = 'real'\n" for other in ("debt", "wage"))
-        text = text.replace("debt / income", "debt / wage")
+        text = text.replace("debt / income", "debt / wage").replace("months * charge", "debt / wage")
         Schema.from_toml(f"[[feature]]\n{text}\n{others}")
 
 

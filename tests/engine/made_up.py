@@ -52,7 +52,7 @@ LAWS = (
 )
 
 
-def number(random: np.random.Generator, name: str) -> Feature:
+def number(random: np.random.Generator, name: str, **given: Any) -> Feature:
     kind = random.choice(["real", "count", "positive"])
     more: dict[str, Any] = {}
     if kind != "count":
@@ -73,7 +73,7 @@ def number(random: np.random.Generator, name: str) -> Feature:
     more["immutable"] = bool(random.random() < 0.1)
     if random.random() < 0.15 and not more["immutable"]:
         more["immutable_if"] = "c0 = mid"
-    return Feature(name, kind, **more)
+    return Feature(name, kind, **(more | given))
 
 
 def level(random: np.random.Generator, name: str, kind: Any) -> Feature:
@@ -102,7 +102,11 @@ def clock(random: np.random.Generator, name: str) -> Feature:
 def derived(random: np.random.Generator) -> list[Feature]:
     share = Feature("d0", "real", derived="n0 / n1", step=None if random.random() < 0.5 else 0.01)
     total = Feature("d1", "real", derived="d0 * 2 + round(n2)", bounds=(-50, 100))
-    return [share, total] if random.random() < 0.4 else []
+    product = number(random, "f0", follows="n0 * n1", immutable=False, immutable_if=None, pace=None)
+    chained = Feature("f1", "real", follows="f0 / n2 + d0", step=None if random.random() < 0.5 else 0.5)
+    found = [share, total] if random.random() < 0.4 else []
+    found += [product] if random.random() < 0.4 else []
+    return [*found, chained] if len(found) == 3 else found
 
 
 def cells(random: np.random.Generator, feature: Feature, n: int) -> np.ndarray:

@@ -109,6 +109,15 @@ class Reference:
                     one.column, self.own[one.column]
                 )
                 changed = changed and known and math.isfinite(value)
+            if one.keeps:
+                before, own = self.value(one.expression, self.own), self.own[one.column]
+                known = all(self.ordinary(j, cells[j]) for j in one.inputs for cells in (row, self.own))
+                if math.isfinite(before) and math.isfinite(value) and value != before:
+                    positive = min(own, before, value) > 0
+                    value = own * (value / before) if positive else own + (value - before)
+                else:
+                    value = own
+                changed = changed and known and self.ordinary(one.column, own) and math.isfinite(value)
             row[one.column] = value if changed else self.own[one.column]
         for one in self.book.derivations:
             j = one.column

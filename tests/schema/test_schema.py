@@ -20,6 +20,8 @@ def test_kinds_imply_what_they_say() -> None:
     assert not Feature("c", "categorical", levels=("a",)).ordered
     assert Feature("o", "ordinal", levels=("a",)).ordered
     assert Feature("d", "real", derived="2 * r").searched is False
+    assert Feature("f", "real", follows="2 * r").searched is False
+    assert Feature("f", "real", follows="2 * r").computed == Feature("d", "real", derived="2 * r").computed == "2 * r"
     assert Feature("d", "real", label="Debt").title == "Debt"
 
 
@@ -80,6 +82,16 @@ def test_numpy_scalars_become_plain_ones() -> None:
         ({"transitions": ["a"]}, "transitions of 'x'"),
         ({"derived": "y + 1", "immutable": True}, "cannot be immutable"),
         ({"derived": "y + 1", "immutable_if": "y > 1"}, "set that of its inputs"),
+        ({"follows": 3}, "follows must be a string"),
+        (
+            {"follows": "y + 1", "derived": "2 * y"},
+            "derived is '2 * y' and follows is 'y + 1'; a column is computed in",
+        ),
+        ({"follows": "y + 1", "immutable": True}, "a column that follows others cannot be immutable; make its inputs"),
+        ({"follows": "y + 1", "immutable_if": "y > 1"}, "a column that follows others cannot have immutable_if"),
+        ({"follows": "y + 1", "pace": 1}, "a column that follows others has no pace; set the pace of the columns"),
+        ({"follows": "y + 1", "clock": 1}, "never chosen, so it cannot have follows"),
+        ({"kind": "categorical", "levels": ("a",), "follows": "y"}, "only a numeric column can follow others"),
         ({"avoid": ("a",)}, "avoid names 'a'; it has no levels"),
         ({"kind": "categorical", "levels": ("a", "b"), "avoid": ("c",)}, "its levels are 'a', 'b'"),
         ({"kind": "categorical", "levels": ("a", "b"), "avoid": "a"}, "avoid of 'x' must be a list"),
@@ -119,6 +131,18 @@ def test_a_feature_that_contradicts_itself_is_refused(properties: dict[str, Any]
         ((Feature("x", "real"),), None, "rules must be a list"),
         ((Feature("x", "real"),), "y <= 1", "no column `y`"),
         ((Feature("x", "real", derived="y"),), (), "no column `y`"),
+        ((Feature("x", "real", follows="y"),), (), "no column `y`"),
+        (
+            (Feature("x", "real", follows="y"), Feature("y", "real", derived="x")),
+            (),
+            "'x', 'y' depend on each other in",
+        ),
+        ((Feature("x", "real", follows="x / 2"),), (), "cycle"),
+        (
+            (Feature("x", "real", follows="table(y, {a: 1})"), Feature("y", "categorical", levels=("a",))),
+            (),
+            "feature 'x' follows 'y', which is not numeric",
+        ),
         ((Feature("x", "real", immutable_if="y > 1"),), (), "immutable_if of 'x' cannot be parsed"),
         ((Feature("x", "real", derived="inc"), Feature("income", "real")), (), "did you mean `income`?"),
         ((Feature("x", "real", derived="y"), Feature("y", "real", derived="x")), (), "cycle"),

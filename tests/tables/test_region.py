@@ -171,6 +171,46 @@ def test_derived_columns_follow_and_keep_their_bounds() -> None:
     assert made.allows(forms, owners).tolist() == [True, True, False, False]
 
 
+def test_a_column_that_follows_keeps_its_ratio_or_else_its_difference() -> None:
+    made = region(
+        Feature("months", "count", special={98: "unknown"}, transitions={98: ("value",), "value": (98,)}),
+        Feature("charge", "real", fillable=True),
+        Feature("total", "real", follows="months * charge", step=0.01, bounds=(-500, 500)),
+        Feature("tax", "real", follows="total / months"),
+        rows=[[10, 5.0, 40.004, 4.0], [10, -5, 40, 4.0], [0, 5, 7, 4.0], [98, 5, 40, 4.0], [10, math.nan, 40, 4.0]],
+    )
+
+    def formed(i: int, months: float, charge: float) -> list[float]:
+        row = made.final_form(np.array([[months, charge, 1e9, math.nan]]), np.array([i]))
+        assert made.final_form(row, np.array([i])).tobytes() == row.tobytes()
+        return [float(cell) for cell in row[0, 2:]]
+
+    assert formed(0, 10, 5) == [40.004, 4.0]
+    assert formed(0, 20, 5) == [80.01, 4.0]  # a discount of a fifth stays one; the tax follows what is not rounded
+    assert formed(0, 10, 6) == [48.0, 4.8]
+    assert formed(0, 5, 10) == [40.004, 8.0]
+    assert formed(0, 10, -1) == [-20.0, -2.0]  # no ratio across zero: 60 less, and 6 less
+    assert formed(1, 10, -4) == [50.0, 5.0]
+    assert formed(2, 1, 5) == [12.0, 4.0]  # nothing is divided by no months: the tax stays
+    assert formed(3, 10, 5) == formed(4, 10, 5) == [40.0, 4.0]
+    assert formed(0, 98, 5) == [40.004, 4.0]
+    rows = made.final_form(np.array([[11.0, 5, 0, 0], [200, 5, 0, 0]]), np.zeros(2, int))
+    assert made.admits(rows, np.zeros(2, int)).tolist() == [True, False]  # 800 is out of bounds
+    assert made.changed(rows, np.zeros(2, int)).sum(axis=1).tolist() == [1, 1]
+    assert made.violations(rows, np.zeros(2, int))["derived"].tolist() == [False, True]
+    rows[0, 2] += 0.01
+    assert made.violations(rows, np.zeros(2, int))["derived"].tolist() == [True, True]
+
+
+@pytest.mark.parametrize("how", ["derived", "follows"])
+def test_a_computed_column_that_may_not_change_holds_what_it_is_computed_from(how: str) -> None:
+    features = (Feature("a", "real"), Feature("b", "real"), Feature("c", "real", **{how: "2 * a"}))
+    table = Table.read(pd.DataFrame({"a": [1.0], "b": [1.0], "c": [2.0]}), Schema(features))
+    made = Region.of(table, Constraints(immutable=["c"]))
+    assert made.frozen.tolist() == [[True, False, True]]
+    assert made.final_form(np.array([[5.0, 5, 5]]), np.zeros(1, int)).tolist() == [[1, 5, 2]]
+
+
 def test_outside_the_training_range_one_may_stay_and_come_back() -> None:
     table = Table.read(pd.DataFrame({"x": [12.5, 5.5]}), Schema((Feature("x", "real"),)))
     made = Region.of(table, Constraints(), (np.array([0.0]), np.array([10.0])))

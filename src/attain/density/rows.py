@@ -39,8 +39,8 @@ class ReadsRows(BaseEstimator):
 
 
 def modelled_columns(schema: Schema) -> list[int]:
-    """The positions of all columns but derived ones."""
-    return [j for j, feature in enumerate(schema) if feature.derived is None]
+    """The positions of all columns but computed ones."""
+    return [j for j, feature in enumerate(schema) if feature.computed is None]
 
 
 def given_columns(schema: Schema, given: Iterable[str] | None) -> frozenset[int]:
@@ -53,14 +53,14 @@ def given_columns(schema: Schema, given: Iterable[str] | None) -> frozenset[int]
     unknown = [name for name in names if name not in schema]
     if unknown:
         raise DataError(f"given names columns that the schema does not have: {listed(unknown)}")
-    derived = [name for name in names if schema[name].derived is not None]
+    derived = [name for name in names if schema[name].computed is not None]
     if derived:
-        raise DataError(f"given names derived columns: {listed(derived)}; name the columns they are computed from")
+        raise DataError(f"given names computed columns: {listed(derived)}; name the columns they are computed from")
     return frozenset(schema.position(name) for name in names)
 
 
 def with_derived(rows: np.ndarray, schema: Schema) -> np.ndarray:
-    """The rows with their derived columns computed, in place."""
+    """The rows with their computed columns computed, in place."""
     for position, expression in schema.derivations:
         rows[:, position] = expression({name: rows[:, j] for j, name in enumerate(schema.names)})
     return rows

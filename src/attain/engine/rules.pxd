@@ -30,6 +30,7 @@ cdef struct Derivation:  # a computed column
     Span inputs
     Span code
     Py_ssize_t follows
+    Py_ssize_t keeps
 
 cdef struct Rule:
     Span judge

@@ -119,6 +119,13 @@ cdef double joined(Py_ssize_t operation, double value, double other) noexcept no
     return min(value, other) if operation == LEAST else max(value, other)
 
 
+cdef double kept_distance(double own, double before, double value) noexcept nogil:
+    """Where a cell moves as an expression moves from `before` to `value`; bit for bit the cell where that is no move."""
+    if value == before or not isfinite(before):
+        return own
+    return own * (value / before) if own > 0 and before > 0 and value > 0 else own + (value - before)
+
+
 cdef class Rules:
     """A rule book as arrays of structs, as `attain.tables.program` makes them.
 
@@ -222,23 +229,30 @@ cdef class Rules:
     cdef void compute(self, double* row, const double* own, bint rounds, double* stack) noexcept nogil:
         """Computes each computed column again where one of its inputs differs from the factual's, then rounds them.
 
-        A column that follows a law does so where all inputs and the factual's own cell are ordinary values.
+        A column that follows a law does so where all inputs and the factual's own cell are ordinary values. One that
+        keeps its distance does so where the factual's inputs are ordinary, too: the ratio of its cell to the expression
+        where these are positive, else their difference.
         """
         cdef Py_ssize_t i, k, j
-        cdef bint changed, defined
-        cdef double value
+        cdef bint changed, defined, partly
+        cdef double value, before
         cdef const Derivation* one
         for i in range(self.derivations.shape[0]):
             one = &self.derivations[i]
+            partly = one.follows or one.keeps
             changed, defined = False, ordinary(own[one.column], &self.column[one.column], &self.numbers[0])
             for k in range(one.inputs.start, one.inputs.end):
                 j = self.lists[k]
                 changed = changed or not same(row[j], own[j])
                 defined = defined and ordinary(row[j], &self.column[j], &self.numbers[0])
+                defined = defined and (not one.keeps or ordinary(own[j], &self.column[j], &self.numbers[0]))
             row[one.column] = own[one.column]
-            if changed and (defined or not one.follows):
+            if changed and (defined or not partly):
                 value = self.run(one.code, row, stack)
-                if isfinite(value) or not one.follows:
+                if one.keeps:
+                    before = self.run(one.code, own, stack)
+                    value = kept_distance(own[one.column], before, value)
+                if isfinite(value) or not partly:
                     row[one.column] = value if value == value else NAN  # NaN without a sign
         for i in range(self.derivations.shape[0] if rounds else 0):
             j = self.derivations[i].column

@@ -83,7 +83,7 @@ class Printer:
 
     def follows(self, feature: Feature) -> bool:
         """Whether nobody changes the feature by itself: it is computed from others, or advances with time."""
-        return feature.derived is not None or feature.clock is not None or feature.name in self.result.following
+        return feature.computed is not None or feature.clock is not None or feature.name in self.result.following
 
     def _rounded(self, positions: Sequence[int], most: int) -> Iterator[Printed]:
         """The options in their coarsest rounding that holds; those that are equal then once."""

@@ -148,7 +148,7 @@ class BudgetedInverseClassification(Explainer):
     def _indirect_column(self, name: str) -> int:
         feature = self.schema_[name]
         if not feature.ordered or not feature.searched:
-            what = "has levels without an order" if not feature.ordered else "is immutable or derived"
+            what = "has levels without an order" if not feature.ordered else "is immutable or computed from others"
             raise AttainError(f"indirect names {name!r}, which {what}; it takes ordered features that may change")
         column = self.schema_.position(name)
         if not len(self.scale_.pools[column]):
@@ -308,7 +308,7 @@ class IndirectFeatures:
     ) -> IndirectFeatures:
         """The estimates of these columns; the width of a feature without one is chosen by leaving one out."""
         schema = space.schema
-        absent = {*columns, *(j for j, feature in enumerate(schema) if feature.derived is not None)}
+        absent = {*columns, *(j for j, feature in enumerate(schema) if feature.computed is not None)}
         scaled = [0.0 if j in absent else scale / unit[j] for j, scale in zip(space.scaled, space.scale, strict=True)]
         indicated = [0.0 if j in absent else np.sqrt(0.5) for j in space.indicated]
         weights = np.array([*scaled, *indicated, np.sqrt(0.5)])

@@ -398,7 +398,7 @@ def admissible_rows(region: Region, values: np.ndarray, spread: np.ndarray, tole
     result = np.ones((len(region), len(values)), dtype=bool)
     for j, feature in enumerate(region.schema):
         own, cells = region.start[:, j, None], values[:, j]
-        if feature.derived is not None:
+        if feature.computed is not None:
             continue
         frozen = region.frozen[:, j, None]
         if not feature.numeric:

@@ -25,7 +25,7 @@ AutoencoderChoice: TypeAlias = Autoencoder | Literal["chvae"]
 Component: TypeAlias = Literal["frozen", "argmax", "sampled", "all"]
 """Which mixture component a code is decoded with: the row's own, the most probable one there, a drawn one, each."""
 _CALLED = ("encode", "decode", "log_density")
-_DEFINING = ("name", "kind", "levels", "special", "immutable", "derived")
+_DEFINING = ("name", "kind", "levels", "special", "immutable", "derived", "follows")
 """What of a feature decides how its cells are modelled."""
 
 

@@ -179,7 +179,7 @@ class Plots:
         for cell in (cell for cells in options for cell in cells):
             largest[cell["feature"]] = max(largest.get(cell["feature"], 0.0), cell["shift"] or 0.0)
         schema, following = self.result.table.schema, self.result.following
-        follows = {name for name in largest if name in following or schema[name].derived is not None}
+        follows = {name for name in largest if name in following or schema[name].computed is not None}
         clocks = {name for name in largest if schema[name].clock is not None}
         order = sorted(largest, key=lambda name: (name in clocks, name in follows, -largest[name]))
         said = dict.fromkeys(follows, " (follows)") | dict.fromkeys(clocks, " (with time)")

@@ -209,7 +209,7 @@ def _change(cell: Mapping[str, Any], feature: Feature) -> str:
 
 def _follows(result: Record, feature: Feature) -> bool:
     """Whether a feature is computed from others, by its formula or a law. Clocks follow, too: nobody chooses them."""
-    return feature.name in result.following or feature.derived is not None or feature.clock is not None
+    return feature.name in result.following or feature.computed is not None or feature.clock is not None
 
 
 def worded(value: Any) -> str:

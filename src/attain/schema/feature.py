@@ -82,6 +82,9 @@ class Feature:
         Whether a missing cell may be filled in. Otherwise it stays missing. A present cell never becomes missing.
     derived
         An expression over other columns, `"debt / income"`: recomputed when one of them changes, not searched.
+    follows
+        An expression over other columns that the value only resembles, `"months * charge"`: not searched. When one of
+        them changes, the value moves as the expression does, and keeps the row's own ratio to it.
     likelihood
         The density that models the column, if it is not the default of its kind (`"poisson"` for a count,
         `"lognormal"` for a count or an interval).
@@ -107,6 +110,7 @@ class Feature:
     cost: float = 1.0
     fillable: bool = False
     derived: str | None = None
+    follows: str | None = None
     likelihood: str | None = None
     label: str | None = None
     unit: str | None = None
@@ -176,8 +180,13 @@ class Feature:
 
     @property
     def searched(self) -> bool:
-        """Whether a search may change the column: neither immutable nor derived."""
-        return not self.immutable and self.derived is None
+        """Whether a search may change the column: neither immutable nor computed."""
+        return not self.immutable and self.computed is None
+
+    @property
+    def computed(self) -> str | None:
+        """The expression of a column that is derived from others, or follows them; None for any other column."""
+        return self.follows if self.derived is None else self.derived
 
     @property
     def suggested(self) -> tuple[float, float]:
@@ -265,7 +274,7 @@ def _complaints(feature: Feature) -> Iterator[str]:
     for name in ("immutable", "fillable"):
         if not isinstance(getattr(feature, name), bool | np.bool_):
             yield f"{name} must be True or False, got {getattr(feature, name)!r}"
-    for name in ("immutable_if", "derived", "likelihood", "label", "unit", "description"):
+    for name in ("immutable_if", "derived", "follows", "likelihood", "label", "unit", "description"):
         if not isinstance(getattr(feature, name), str | None):
             yield f"{name} must be a string, got {getattr(feature, name)!r}"
     low, high = feature.bounds
@@ -276,15 +285,31 @@ def _complaints(feature: Feature) -> Iterator[str]:
         yield f"range is relative to the row's own value, so it must include 0, got {feature.range}"
     yield from _reach_complaints(feature)
     yield from _numeric_complaints(feature) if feature.numeric else _level_complaints(feature)
-    if feature.immutable_if is not None and feature.derived is not None:
-        yield "a derived column cannot have immutable_if; set that of its inputs"
+    yield from _computed_complaints(feature)
     yield from _transition_complaints(feature)
     yield from _time_complaints(feature)
 
 
+def _computed_complaints(feature: Feature) -> Iterator[str]:
+    if feature.computed is None:
+        return
+    which = "a column that follows others" if feature.derived is None else "a derived column"
+    if feature.derived is not None and feature.follows is not None:
+        yield (
+            f"derived is {feature.derived!r} and follows is {feature.follows!r}; a column is computed in one way: "
+            "leave derived if the expression is exact, follows if it is not"
+        )
+    if feature.immutable_if is not None:
+        yield f"{which} cannot have immutable_if; set that of its inputs"
+    if feature.immutable:
+        yield f"{which} cannot be immutable; make its inputs immutable"
+    if feature.pace is not None:
+        yield f"{which} has no pace; set the pace of the columns it is computed from"
+    if not feature.numeric:
+        yield f"only a numeric column can {'be derived' if feature.follows is None else 'follow others'}"
+
+
 def _time_complaints(feature: Feature) -> Iterator[str]:
-    if feature.pace is not None and feature.derived is not None:
-        yield "a derived column has no pace; set the pace of the columns it is computed from"
     if feature.clock is None:
         return
     if not feature.ordered:
@@ -294,6 +319,7 @@ def _time_complaints(feature: Feature) -> Iterator[str]:
     chosen = {
         "immutable_if": feature.immutable_if is not None,
         "derived": feature.derived is not None,
+        "follows": feature.follows is not None,
         "pace": feature.pace is not None,
         "transitions": bool(feature.transitions),
         "fillable": feature.fillable,
@@ -333,8 +359,6 @@ def _numeric_complaints(feature: Feature) -> Iterator[str]:
         yield f"a {feature.kind} column has no values below 0, but its lower bound is {low:g}"
     if feature.kind == "count" and feature.step is not None and not float(feature.step).is_integer():
         yield f"the step of a count must be an integer, got {feature.step!r}"
-    if feature.derived is not None and feature.immutable:
-        yield "a derived column cannot be immutable; make its inputs immutable"
 
 
 def _level_complaints(feature: Feature) -> Iterator[str]:
@@ -350,8 +374,6 @@ def _level_complaints(feature: Feature) -> Iterator[str]:
         yield f"a {feature.kind} column has no bounds; omit levels that are impossible, or set reach"
     if feature.step is not None:
         yield f"a {feature.kind} column has no step"
-    if feature.derived is not None:
-        yield "only a numeric column can be derived"
     if not feature.ordered and feature.direction != "any":
         yield f"direction is {feature.direction!r}, but its levels are not ordered; use transitions, or kind='ordinal'"
     if not feature.ordered and feature.range != _OPEN:

@@ -111,10 +111,10 @@ def with_evidence(laws: Sequence[Law], features: Sequence[Feature], values: np.n
 
 
 def _restates(statement: Statement, features: Sequence[Feature]) -> bool:
-    """Whether it says what a derived column equals, which the schema's own expression does exactly."""
+    """Whether it says what a computed column equals, which the schema's own expression does exactly."""
     if not isinstance(statement, Relation | Table) or (isinstance(statement, Relation) and statement.sign == "<="):
         return False
-    return any(features[j].derived is not None for j in (statement.a, statement.b))
+    return any(features[j].computed is not None for j in (statement.a, statement.b))
 
 
 def _counts(formula: Formula, view: View) -> tuple[int, int]:

@@ -220,8 +220,8 @@ class Schema:
 
     @cached_property
     def given_numbers(self) -> np.ndarray:
-        """Which features are numbers that are not derived from others, (d,)."""
-        return np.array([feature.numeric and feature.derived is None for feature in self.features], dtype=bool)
+        """Which features are numbers that are not computed from others, (d,)."""
+        return np.array([feature.numeric and feature.computed is None for feature in self.features], dtype=bool)
 
     @cached_property
     def costs(self) -> np.ndarray:
@@ -305,17 +305,18 @@ class Schema:
 
     @cached_property
     def derivations(self) -> tuple[tuple[int, Expression], ...]:
-        """The position and expression of each derived column, in an order in which they can be computed."""
-        waiting = {f.name: parse_expression(f.derived, self._columns) for f in self.features if f.derived is not None}
+        """The position and expression of each computed column, in an order in which they can be computed."""
+        waiting = {f.name: parse_expression(f.computed, self._columns) for f in self.features if f.computed is not None}
         for name, expression in waiting.items():
             for used in expression.names:
                 if not self[used].numeric:
-                    raise SchemaError(f"feature {name!r} is derived from {used!r}, which is not numeric")
+                    how = "is derived from" if self[name].follows is None else "follows"
+                    raise SchemaError(f"feature {name!r} {how} {used!r}, which is not numeric")
         ordered: list[tuple[int, Expression]] = []
         while waiting:
             ready = [name for name, e in waiting.items() if not any(used in waiting for used in e.names)]
             if not ready:
-                raise SchemaError(f"the derived columns {listed(waiting)} depend on each other in a cycle")
+                raise SchemaError(f"the computed columns {listed(waiting)} depend on each other in a cycle")
             ordered += [(self._positions[name], waiting.pop(name)) for name in ready]
         return tuple(ordered)
 

@@ -86,6 +86,8 @@ def _freedom(feature: Feature) -> str:
         return "no"
     if feature.derived is not None:
         return f"= {feature.derived}"
+    if feature.follows is not None:
+        return f"follows {feature.follows}"
     if feature.clock is not None:
         return f"clock, {_a_month(feature.clock, '', feature.clock < 1)}"
     parts = [{"any": "yes", "increase": "only up", "decrease": "only down"}[feature.direction]]

@@ -177,6 +177,7 @@ FORMS = {
     "cost": "2.5",
     "fillable": "true",
     "derived": '"debt / income"',
+    "follows": '"months * charge"',
     "likelihood": '"poisson"',
     "label": '"monthly income"',
     "unit": '"€"',

@@ -114,7 +114,7 @@ def _change(
         "needed_to_stay_typical": matters.get("needed_to_stay_typical"),
         "needed_by_law": matters.get("needed_by_law"),
         "clock": result.table.schema[cell["feature"]].clock is not None,
-        "follows": cell["feature"] in result.following or result.table.schema[cell["feature"]].derived is not None,
+        "follows": cell["feature"] in result.following or result.table.schema[cell["feature"]].computed is not None,
     }
 
 

@@ -66,7 +66,7 @@ def _feature(explainer: Explainer, feature: Feature, j: int) -> dict[str, Any]:
         "direction": feature.direction,
         "special": [{"code": code, "meaning": meaning} for code, meaning in feature.special.items()],
         "missing": bool(np.isnan(cells).any()),
-        "computed": feature.derived is not None,
+        "computed": feature.computed is not None,
         "help": feature.description,
         "quantiles": quantiles,
         "default": value(feature.name, _usual(feature, cells, known)),

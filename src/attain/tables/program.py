@@ -42,7 +42,7 @@ class _Assembler:
         columns = self._columns()
         groups = [self._group(group) for group in lookups.groups]
         derivations = [
-            (one.column, self._list(one.inputs), self._expression(one.expression), one.follows)
+            (one.column, self._list(one.inputs), self._expression(one.expression), one.follows, one.keeps)
             for one in book.derivations
         ]
         rules = [self._rule(k) for k in range(len(book.rules))]

@@ -114,8 +114,8 @@ class Region:
                 max_months[owners] = np.minimum(max_months[owners], given.max_months)
             _tighten_owners(schema, factuals, low, high, owners, given)
         held = pinned.copy()
-        for one in reversed([one for one in book.derivations if one.follows]):
-            # a column that may not change holds those it would follow
+        for one in reversed(book.derivations):
+            # a column that may not change holds those it would be computed from
             held[:, one.inputs] |= held[:, [one.column]]
         if book.timing is not None:
             clocks, runs = list(book.timing.clocks), book.timing.runs(factuals)
@@ -308,7 +308,7 @@ class Region:
         broken["derived"] = self._derived_broken(rows, owners)
         for j in np.flatnonzero(differs.any(axis=0)).tolist():
             feature = self.schema.features[j]
-            if feature.derived is not None or feature.clock is not None:
+            if feature.computed is not None or feature.clock is not None:
                 continue
             cells, moved = rows[:, j], differs[:, j]
             if j not in self.following:

@@ -30,12 +30,15 @@ class Derivation:
         How it is computed.
     follows
         Whether a law says so: then it follows where the law is defined, and stays as it is elsewhere.
+    keeps
+        Whether it keeps the row's own ratio to the expression, or else its difference (`Feature.follows`).
     """
 
     column: int
     inputs: tuple[int, ...]
     expression: Expression
     follows: bool
+    keeps: bool = False
 
 
 class RuleBook:
@@ -50,7 +53,7 @@ class RuleBook:
     followed
         Which of them are laws that a computed column keeps by following them, up to its own rounding, (rules,).
     derivations
-        The columns that are computed from others, in an order in which they can be: the schema's derived ones, and
+        The columns that are computed from others, in an order in which they can be: the schema's own, and
         those that a law `column = expression` determines, unless they never change.
     timing
         The clocks and paces; None where the schema has neither.
@@ -72,7 +75,7 @@ class RuleBook:
         needs: dict[int, set[int]] = {}
         for j, expression in schema.derivations:
             inputs = tuple(map(schema.position, expression.names))
-            waiting[j] = Derivation(j, inputs, expression, False)
+            waiting[j] = Derivation(j, inputs, expression, False, schema.features[j].follows is not None)
             needs[j] = set(inputs).union(*(needs.get(i, set()) for i in inputs))
         for k, j, expression in sorted(self._determined(), key=lambda one: self._leads(one[1])):
             inputs = tuple(map(schema.position, expression.names))

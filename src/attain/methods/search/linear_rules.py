@@ -35,7 +35,7 @@ def _linear(part: Formula, schema: Schema) -> LinearRule | None:
     if not isinstance(part, Comparison) or part.operator == "≠" or (form := part.linear()) is None:
         return None
     weights = {schema.position(name): form[0].get(name, 0.0) for name in part.names}
-    if any(schema.features[j].derived is not None for j in weights):
+    if any(schema.features[j].computed is not None for j in weights):
         return None
     side = -form[1]
     slack = _SLACK * max(1.0, abs(side))
