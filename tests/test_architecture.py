@@ -56,7 +56,7 @@ BUDGETS = {
     "": 64,
     "core": 1_561,
     "engine": 2_669,
-    "schema": 3_522,
+    "schema": 3_676,
     "tables": 1_492,
     "models": 2_360,
     "population": 1_132,
@@ -70,7 +70,7 @@ BUDGETS = {
     "service": 1_738,
     "datasets": 120,
     "testing": 725,
-    "cli": 2_461,
+    "cli": 2_468,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""
 

@@ -87,12 +87,18 @@ def test_laws_are_printed_and_written_into_the_schema(files: Path, capsys: Any) 
     frame = pd.DataFrame(
         {"total": total, "part": part, "job": job, "tips": (job == "cook") * random.integers(1, 9, 900)}
     )
+    frame["price"] = np.round(random.uniform(5, 9, 900), 2)
+    frame["spent"] = np.round(frame["part"] * frame["price"], 2)
     frame.assign(label=1).to_csv("people.csv", index=False)
     laws = attain.laws.find(frame)
     assert "part <= total" in [law.text for law in laws]
     assert main(["laws", "people.csv", "--drop", "label"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"{len(laws)} laws in people.csv, 900 people.\n\n")
+    assert out.startswith(f"{len(laws)} laws in people.csv, 900 people. A law rests on 299")
+    assert "fewer have" in " ".join(out.split())
+    assert out.endswith(
+        'spent looks computed: part * price (100 % of people are equal to it up to rounding). If it is, add to its\nfeature:\n  derived = "part * price"\n'
+    )
     for law in laws:
         assert f"{law.sentence} {law.text} {law.evidence}" in " ".join(out.split())
     infer = ["schema", "infer", "people.csv", "--drop", "label", "--out", "s.toml"]
@@ -103,13 +109,15 @@ def test_laws_are_printed_and_written_into_the_schema(files: Path, capsys: Any) 
     capsys.readouterr()
     assert main(["laws", "people.csv", "--schema", "s.toml", "--json"]) == 0
     streams = capsys.readouterr()
-    assert [law["text"] for law in json.loads(streams.out)["laws"]] == [law.text for law in laws]
+    printed = json.loads(streams.out)
+    assert [law["text"] for law in printed["laws"]] == [law.text for law in laws]
+    assert [one["line"] for one in printed["computed"]] == ['derived = "part * price"']
     assert "'label'" in streams.err
     assert main(["laws", "people.csv", "--schema", "s.toml", "--drop", "label"]) == 1
     assert main([*infer, "--force", "--no-laws"]) == 0
     assert attain.Schema.from_toml(files / "s.toml").laws is None
     assert main(["laws", "train.csv", "--drop", "who"]) == 0
-    assert "No laws in train.csv, 150 people." in capsys.readouterr().out
+    assert "people at least: these are too few" in " ".join(capsys.readouterr().out.split())
 
 
 def test_schema_check_counts_who_breaks_rules_and_refuses_what_does_not_fit(files: Path, capsys: Any) -> None:

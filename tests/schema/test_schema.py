@@ -85,7 +85,7 @@ def test_numpy_scalars_become_plain_ones() -> None:
         ({"follows": 3}, "follows must be a string"),
         (
             {"follows": "y + 1", "derived": "2 * y"},
-            "derived is '2 * y' and follows is 'y + 1'; a column is computed in",
+            "derived is '2 * y' and follows is 'y + 1'; leave one of the two",
         ),
         ({"follows": "y + 1", "immutable": True}, "a column that follows others cannot be immutable; make its inputs"),
         ({"follows": "y + 1", "immutable_if": "y > 1"}, "a column that follows others cannot have immutable_if"),

@@ -1,4 +1,4 @@
-"""`attain laws`: what holds for everybody in a table, or all but a few, and would not by chance."""
+"""`attain laws`: what holds for everybody in a table, or all but a few, and which columns look computed from others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attain.cli.arguments import add_command, add_json, add_reading, names
 if TYPE_CHECKING:
     from attain.schema.laws import Law
 
-_HELP = "find laws in a table: what holds for everybody, or all but a few, and would not by chance"
+_HELP = "find laws in a table, which hold for everybody or all but a few, and columns that are computed from others"
 _EPILOG = """example:
   attain laws credit.csv --drop label
 """
@@ -40,17 +40,24 @@ def register(commands: Any) -> None:
 def run(given: argparse.Namespace) -> None:
     """Prints the laws."""
     from attain.cli.terminal import say, say_json
-    from attain.schema.laws import find
+    from attain.core.text import plain
+    from attain.schema.finding.statistics import SMALLEST
+    from attain.schema.laws import find, propose
 
     frame, schema = _read(given)
-    laws = find(frame, schema, exceptions=given.exceptions)
+    laws, proposals = find(frame, schema, exceptions=given.exceptions), propose(frame, schema)
     if given.json:
-        say_json({"people": len(frame), "laws": [asdict(law) for law in laws]})
+        computed = [asdict(one) | {"line": one.line} for one in proposals]
+        say_json({"people": len(frame), "laws": [asdict(law) for law in laws], "computed": computed})
         return
     count = "No laws" if not laws else f"{len(laws):,} law{'s' if len(laws) > 1 else ''}"
-    say(f"{count} in {given.data}, {len(frame):,} people.")
+    few = "these are too few" if len(frame) < SMALLEST else "none is about a level that fewer have"
+    say(f"{count} in {given.data}, {len(frame):,} people. A law rests on {SMALLEST} people at least: {few}.")
     for law in laws:
         _say(law)
+    for one in proposals:
+        say(f"\n{plain(one.sentence)} If it is, add to its feature:")
+        print(f"  {plain(one.line)}")  # not wrapped, so that it can be copied
 
 
 def _read(given: argparse.Namespace) -> tuple[Any, Any]:

@@ -295,10 +295,7 @@ def _computed_complaints(feature: Feature) -> Iterator[str]:
         return
     which = "a column that follows others" if feature.derived is None else "a derived column"
     if feature.derived is not None and feature.follows is not None:
-        yield (
-            f"derived is {feature.derived!r} and follows is {feature.follows!r}; a column is computed in one way: "
-            "leave derived if the expression is exact, follows if it is not"
-        )
+        yield f"derived is {feature.derived!r} and follows is {feature.follows!r}; leave one of the two out"
     if feature.immutable_if is not None:
         yield f"{which} cannot have immutable_if; set that of its inputs"
     if feature.immutable:

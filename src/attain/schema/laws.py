@@ -11,7 +11,7 @@ how many records it rests on. Explainers keep the laws of their training data (`
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +20,14 @@ import pandas as pd
 from attain.core.checks import check_number
 from attain.core.frames import Frame
 from attain.schema.feature import Feature
+from attain.schema.finding.computed import ROWS, Formula, computed_columns
+from attain.schema.finding.rows import rows_of
 from attain.schema.finding.search import search
 from attain.schema.finding.statements import Relation, Statement, Table
 from attain.schema.finding.statistics import LARGEST_RATE, rate, shuffled
-from attain.schema.formulas import Formula, Implication, View
-from attain.schema.language import parse_rule
+from attain.schema.formulas import Formula as Condition
+from attain.schema.formulas import Implication, View
+from attain.schema.language import parse_rule, quoted_name
 from attain.schema.law import Law
 from attain.schema.law_text import law_sentence, law_text
 from attain.schema.reading import read_frame
@@ -32,7 +35,7 @@ from attain.schema.reading import read_frame
 if TYPE_CHECKING:
     from attain.schema.schema import Schema
 
-__all__ = ["Law", "as_frame", "find", "find_laws", "with_evidence"]
+__all__ = ["Law", "Proposal", "as_frame", "find", "find_laws", "propose", "with_evidence"]
 
 MOST_ROWS = 200_000
 """Laws are looked for in that many rows; a hash of their cells decides which."""
@@ -59,10 +62,97 @@ def find(frame: Frame, schema: Schema | None = None, *, exceptions: float = KEPT
 
     See `find_laws` for what is looked for. On fewer than 299 records nothing is found.
     """
+    return find_laws(*_read(frame, schema), exceptions=exceptions)
+
+
+def _read(frame: Frame, schema: Schema | None) -> tuple[Sequence[Feature], np.ndarray]:
     from attain.schema.infer import infer
 
-    schema = infer(frame, laws=False) if schema is None else schema
-    return find_laws(schema.features, read_frame(frame, schema.features), exceptions=exceptions)
+    features = (infer(frame, laws=False) if schema is None else schema).features
+    return features, read_frame(frame, features)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A column that looks computed from others, for a person to decide.
+
+    Attributes
+    ----------
+    column
+        The column.
+    expression
+        What it looks computed by: `tenure * MonthlyCharges`.
+    exact
+        Whether at least 99.7 % of the rows are within rounding: then the remedy is `derived`, else `follows`.
+    rows
+        The rows that the shares rest on. The expression was fitted on others.
+    within, close
+        The share of rows that the expression tells within rounding, and within 5 %.
+    told
+        R², without the worst twentieth of the rows: of logarithms for products and ratios.
+    """
+
+    column: str
+    expression: str
+    exact: bool
+    rows: int
+    within: float
+    close: float
+    told: float
+
+    @property
+    def line(self) -> str:
+        """The line for the column's feature in the schema's TOML file."""
+        from attain.schema.toml import property_line
+
+        return property_line("derived" if self.exact else "follows", self.expression)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        share, what = (self.within, "equal to it up to rounding") if self.exact else (self.close, "within 5 %")
+        return f"{self.column} looks computed: {self.expression} ({int(100 * share)} % of people are {what})."
+
+
+def propose(frame: Frame, schema: Schema | None = None) -> tuple[Proposal, ...]:
+    """The columns of a frame that look computed from others, the best told first. Nothing is applied.
+
+    Looked for are products and ratios of up to three columns, with powers from −2 to 2, and sums, means and differences
+    of up to six. Where each of the columns could be computed from the others, the one that varies most is proposed:
+    which of them it is, only a person can say. Formulas are fitted on one half of at most 5,000 rows, and must hold on
+    the other: R² is at least 0.99, and four of five people are within 5 %. Columns that are immutable, clocks, have a
+    pace, or are computed already are left out.
+
+    Parameters
+    ----------
+    frame
+        Real records, with the columns of the schema.
+    schema
+        What the columns are; without one it is inferred (`Schema.infer`).
+    """
+    features, values = _read(frame, schema)
+    order, coin = shuffled([feature.name for feature in features], values)
+    usable = [j for j, feature in enumerate(features) if feature.numeric and feature.computed is None]
+    targets = [j for j in usable if (f := features[j]).searched and not (f.clock or f.pace or f.immutable_if)]
+    found = computed_columns(rows_of(features, values[order[:ROWS]]), coin[:ROWS], usable, targets)
+    return tuple(Proposal(features[o.formula.column].name, _written(o.formula, features), *o[2:]) for o in found)
+
+
+def _written(formula: Formula, features: Sequence[Feature]) -> str:
+    """The formula as an expression of the language."""
+    terms = sorted(zip(formula.powers.tolist(), formula.inputs, strict=True), key=lambda term: (term[0] < 0, term[1]))
+    named = [(power, quoted_name(features[j].name)) for power, j in terms]
+    if formula.product:
+        parts = [(power > 0, name if abs(power) == 1 else f"{name} ** {abs(power):g}") for power, name in named]
+        above, below = ([part for up, part in parts if up is side] for side in (True, False))
+        whole = " / ".join([" * ".join(above) or "1", *below])
+    else:
+        whole = " ".join(f"{'+' if power > 0 else '-'} {name}" for power, name in named).removeprefix("+ ")
+        whole = f"({whole})" if len(named) > 1 and formula.factor != 1 else whole
+    if formula.factor == 1:
+        return whole
+    times = f"{formula.factor:.6g}"
+    return f"{times} * {whole}" if float(times) == formula.factor else f"{whole} / {1 / formula.factor:.6g}"
 
 
 def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: float = 0.001) -> tuple[Law, ...]:
@@ -117,7 +207,7 @@ def _restates(statement: Statement, features: Sequence[Feature]) -> bool:
     return any(features[j].computed is not None for j in (statement.a, statement.b))
 
 
-def _counts(formula: Formula, view: View) -> tuple[int, int]:
+def _counts(formula: Condition, view: View) -> tuple[int, int]:
     """The rows that a law says something about, and those that break it."""
     true, false = formula.judge(view)
     applies = true | false

@@ -84,10 +84,8 @@ def described(value: object, feature: Feature) -> str:
 def _freedom(feature: Feature) -> str:
     if feature.immutable and feature.clock is None:
         return "no"
-    if feature.derived is not None:
-        return f"= {feature.derived}"
-    if feature.follows is not None:
-        return f"follows {feature.follows}"
+    if feature.computed is not None:
+        return f"{'=' if feature.follows is None else 'follows'} {feature.computed}"
     if feature.clock is not None:
         return f"clock, {_a_month(feature.clock, '', feature.clock < 1)}"
     parts = [{"any": "yes", "increase": "only up", "decrease": "only down"}[feature.direction]]
