@@ -302,6 +302,13 @@ def test_no_file_of_the_engine_is_long() -> None:
     assert not {name: length for name, length in lengths.items() if length > LONGEST}
 
 
+def test_the_engine_counts_from_the_start() -> None:
+    """It is compiled without negative indices: NumPy 2.5 takes -1 for another place than NumPy 2.4."""
+    backwards = re.compile(r"[\w\])]\[-\d")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in files() if path.suffix in CYTHON}
+    assert not [name for name, text in texts.items() if backwards.search(text)]
+
+
 def drawing() -> str:
     """Each room with the first line of its docstring and the rooms that it imports from."""
     arrows = graph(room)

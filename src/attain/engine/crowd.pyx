@@ -151,7 +151,7 @@ cdef class Crowd:
         self.space, self.rows, self.sizes = space, len(values), len(neighbours)
         self.values, self.points = values, np.ascontiguousarray(points.T)
         self.reaches, self.neighbours = reaches, neighbours
-        self.widest = neighbours[-1] if len(neighbours) else 1
+        self.widest = max(neighbours, default=1)
 
     cdef void squared(self, const double* point, const unsigned char* counted, double* squared) noexcept nogil:
         """Adds to the squared distance of each row from a point what the cells contribute that count."""
