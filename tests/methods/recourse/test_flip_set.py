@@ -61,6 +61,15 @@ def test_the_optimum_is_that_of_all_choices(listed: int, kind, actions, need: in
         assert most_gain(groups, most) == pytest.approx(max(g for g, k in zip(gain, changes, strict=True) if k <= most))
 
 
+def test_choices_are_listed_among_more_groups_than_an_array_has_dimensions() -> None:
+    still = Choices(np.array([0]), np.zeros((1, 1)), np.zeros((1, 1), dtype=bool), np.zeros(1), np.zeros(1))
+    moved = Choices(
+        np.array([1]), np.zeros((3, 1)), np.array([[False], [True], [True]]), np.arange(3.0), np.arange(3.0)
+    )
+    program = Program([*[still] * 50, moved, *[still] * 49, moved], 3.0, 2)
+    assert programs._listed(program).actions == [*[0] * 50, 1, *[0] * 49, 2]
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), number=st.integers(1, 8), most=st.integers(2, 60), share=st.floats(0.05, 0.99))
 def test_actions_that_are_left_out_are_of_no_use(seed: int, number: int, most: int, share: float) -> None:

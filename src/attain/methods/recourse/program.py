@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -287,21 +287,23 @@ def _above(program: Program) -> tuple[np.ndarray, float, list[int]]:
 def _listed(program: Program) -> Chosen:
     """The choice of least total cost among all, which are few; if equal, the one that gains more."""
 
+    sizes = [len(some.cost) for some in program.choices]
+
     def total(parts: Sequence[np.ndarray]) -> np.ndarray:
-        return np.asarray(sum(np.ix_(*parts), np.zeros(())))
+        return reduce(lambda sums, part: np.add.outer(sums, part).ravel(), parts, np.zeros(1))
 
     cost, gain, changes = (
         total([getattr(some, name) for some in program.choices]) for name in ("cost", "gain", "changes")
     )
     good = (gain >= program.need) & (changes <= program.most)
     for row in program.rows:
-        parts = [row.weights.get(g, np.zeros(len(some.cost))) for g, some in enumerate(program.choices)]
-        good &= total([np.asarray(part, dtype=np.float64) for part in parts]) <= row.most
+        good &= total([row.weights.get(g, np.zeros(size)) for g, size in enumerate(sizes)]) <= row.most
     cost = np.where(good, cost, np.inf)
     if np.isinf(cost.min()):
         return Chosen(None)
     best = int(np.where(cost == cost.min(), gain, -np.inf).argmax())
-    return Chosen([int(a) for a in np.unravel_index(best, cost.shape)])
+    # A position has more parts than an array has dimensions, where there are many groups.
+    return Chosen([best // math.prod(sizes[g + 1 :]) % size for g, size in enumerate(sizes)])
 
 
 def _programmed(program: Program, seconds: float, largest: bool = False) -> Chosen:
