@@ -138,7 +138,7 @@ def demo() -> dict[str, Any]:
     from attain.datasets import german_texts, load_german
     from attain.methods import Guarded
 
-    note("fitting a model and an explainer on German credit; this takes about 15 seconds")
+    note("fitting a model and an explainer on German credit; this takes a few seconds")
     data = load_german()
     train, test, labels, _ = train_test_split(data.X, data.y, test_size=0.3, random_state=_SEED, stratify=data.y)
     return {
