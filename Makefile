@@ -140,14 +140,15 @@ rooms: $(DEV) ## the table and the picture of rooms in docs/contribute/architect
 schema-page: $(DEV) ## the tables of docs/use/schema.md and rules.md, from the code
 	$(BIN)/python -m tests.test_schema_page --write
 
+# It is tried with what users get: the newest versions of everything, pinned or not.
 build: $(DEV) ## the wheel and its bill of materials, installed into an empty environment and tried there
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python .ci/supply_chain.py sbom dist/*.whl
 	@set -e; place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; wheel=$$(ls "$(CURDIR)"/dist/*.whl); \
-	$(PYTHON) -m venv "$$place/venv"; \
+	$(BIN)/python -m venv "$$place/venv"; \
 	for extra in "" "[autoencoders]"; do \
-		"$$place/venv/bin/python" -m pip install --disable-pip-version-check --quiet "$$wheel$$extra"; \
+		env -u PIP_CONSTRAINT "$$place/venv/bin/python" -m pip install --disable-pip-version-check --quiet "$$wheel$$extra"; \
 		(cd "$$place" && JAX_COMPILATION_CACHE_DIR="$$place/jax" "$$place/venv/bin/python" "$(CURDIR)/.ci/smoke.py"); \
 	done
 
