@@ -55,7 +55,7 @@ BORROWED = {("guarded", "recourse")}
 BUDGETS = {
     "": 64,
     "core": 1_561,
-    "engine": 2_669,
+    "engine": 2_674,
     "schema": 3_676,
     "tables": 1_492,
     "models": 2_360,
@@ -63,14 +63,14 @@ BUDGETS = {
     "density": 2_398,
     "results": 2_457,
     "methods": 6_643,
-    "metrics": 1_871,
+    "metrics": 1_879,
     "letters": 957,
     "audit": 456,
     "scale": 666,
     "service": 1_738,
     "datasets": 120,
     "testing": 725,
-    "cli": 2_468,
+    "cli": 2_479,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""
 

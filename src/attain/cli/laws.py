@@ -1,4 +1,4 @@
-"""`attain laws`: what holds for everybody in a table, or all but a few, and which columns look computed from others."""
+"""`attain laws`: what holds for everybody in a table, what looks computed, and what columns tell of each other."""
 
 from __future__ import annotations
 
@@ -41,14 +41,21 @@ def run(given: argparse.Namespace) -> None:
     """Prints the laws."""
     from attain.cli.terminal import say, say_json
     from attain.core.text import plain
+    from attain.population.relations import Relations
+    from attain.schema import Schema
     from attain.schema.finding.statistics import SMALLEST
     from attain.schema.laws import find, propose
+    from attain.tables import Table
 
     frame, schema = _read(given)
     laws, proposals = find(frame, schema, exceptions=given.exceptions), propose(frame, schema)
+    schema = Schema.infer(frame) if schema is None else schema
+    relations = Relations.fit(schema, Table.read(frame, schema, errors="status").values).sentences()
     if given.json:
         computed = [asdict(one) | {"line": one.line} for one in proposals]
-        say_json({"people": len(frame), "laws": [asdict(law) for law in laws], "computed": computed})
+        say_json(
+            {"people": len(frame), "laws": [asdict(law) for law in laws], "computed": computed, "relations": relations}
+        )
         return
     count = "No laws" if not laws else f"{len(laws):,} law{'s' if len(laws) > 1 else ''}"
     few = "these are too few" if len(frame) < SMALLEST else "none is about a level that fewer have"
@@ -58,6 +65,10 @@ def run(given: argparse.Namespace) -> None:
     for one in proposals:
         say(f"\n{plain(one.sentence)} If it is, add to its feature:")
         print(f"  {plain(one.line)}")  # not wrapped, so that it can be copied
+    if relations:
+        say("\nColumns that others tell; answers that are typical keep to it as real people do:")
+    for text in relations:
+        say(f"  {text}")
 
 
 def _read(given: argparse.Namespace) -> tuple[Any, Any]:

@@ -33,7 +33,7 @@ MEASURED: Final = (
     "largest_component",
 )
 """The measures in the tables."""
-IF_KNOWN: Final = ("held_out_inlier", "possible", "rows_scored")
+IF_KNOWN: Final = ("held_out_inlier", "possible", "relations_broken", "relations_broken_by_far", "rows_scored")
 """Further measures in the tables, which are there only if the data are."""
 REAL: Final = "real people"
 """The line with the figures of real people, below those of methods."""
@@ -122,6 +122,8 @@ _FULL: Final = (
     _Column("ε.95", "connected_95", _share),
     _Column("largest component ε.9", "largest_component", _share),
     _Column("possible", "possible", _finer_share, interval=True, if_known=True),
+    _Column("breaks relation", "relations_broken", _share, interval=True, if_known=True),
+    _Column("by far", "relations_broken_by_far", _finer_share, if_known=True),
     _Column("CPU ms", "cpu_seconds", _milliseconds),
     _Column("rows", "rows_scored_charged", _count),
 )
@@ -131,6 +133,7 @@ _SHORT: Final = (
     _Column("inlier, %", "inlier_charged", _percent, interval=True),
     _Column("connected, %", "connected_90_charged", _percent, interval=True),
     _Column("possible, %", "possible", _percent, if_known=True),
+    _Column("breaks relation, %", "relations_broken", _percent, if_known=True),
     _Column("CPU ms", "cpu_seconds", _milliseconds),
 )
 
@@ -139,6 +142,11 @@ _POSSIBLE: Final = (
     ", and for possible training ones of every class",
 )
 """What a note leaves out where no line has the figure."""
+_RELATIONS: Final = (
+    " breaks relation: of the answers, the share with a cell that does not go with the others, by what held-out people "
+    "tell, though the person's own does."
+)
+"""The same of relations."""
 _REAL_NOTE: Final = (
     f"{REAL}: the same measures of real rows that these do not rest on, which are held-out ones of the desired class, "
     f"for measures of held-out data training ones{_POSSIBLE[1]}."
@@ -147,8 +155,9 @@ NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. TS: total shift "
     "in percentiles of the training columns; another level counts 1. inlier: by the local outlier factor with 20 "
     "neighbours among real rows of the desired class. connected: one of them is within ε, the 0.9 quantile of real "
-    f"rows' own nearest distance.{_POSSIBLE[0]} All others are charged: a row without a valid answer enters with the "
-    "worst case. In brackets: 95 % intervals over rows. CPU ms: CPU time per row explained. " + _REAL_NOTE
+    f"rows' own nearest distance.{_POSSIBLE[0]}{_RELATIONS} All others are charged: a row without a valid answer "
+    "enters with the worst case. In brackets: 95 % intervals over rows. CPU ms: CPU time per row explained. "
+    + _REAL_NOTE
 )
 FULL_NOTE: Final = (
     "valid: share of rows with an answer that the model decides as asked for and that breaks no rule. broken: answers "
@@ -157,9 +166,9 @@ FULL_NOTE: Final = (
     "local outlier factor with 20 neighbours among real rows of the desired class in the training data; held-out: in "
     "data that no method has seen. connected: the nearest real desired row is within ε, the .9 or .95 quantile of "
     "real rows' own distance; largest component: and linked in steps of ε with most of them."
-    f"{_POSSIBLE[0]} charged: over all rows, where one without a valid answer enters with the worst case; all others "
-    "are over the rows with one. Brackets: 95 % intervals over rows, Wilson's for shares, else by bootstrap. CPU ms, "
-    "rows: CPU time and rows scored, per row explained. " + _REAL_NOTE
+    f"{_POSSIBLE[0]}{_RELATIONS} charged: over all rows, where one without a valid answer enters with the worst case; "
+    "all others are over the rows with one. Brackets: 95 % intervals over rows, Wilson's for shares, else by "
+    "bootstrap. CPU ms, rows: CPU time and rows scored, per row explained. " + _REAL_NOTE
 )
 
 
@@ -168,10 +177,11 @@ def note(lines: Sequence[Line], text: str = NOTE) -> str:
     if len(_with_real(lines)) == len(lines):
         text = text.replace(_REAL_NOTE, "").rstrip()
     if not any(column.key == "possible" and column.shown(lines) for column in _SHORT):
-        text = text.replace(f"{_POSSIBLE[0]} All others are", " All are")
         for part in _POSSIBLE:
             text = text.replace(part, "")
-    return text
+    if not any(column.key == "relations_broken" and column.shown(lines) for column in _SHORT):
+        text = text.replace(_RELATIONS, "")
+    return text.replace("own nearest distance. All others are", "own nearest distance. All are")
 
 
 def text_table(lines: Sequence[Line], width: int | None = None) -> str:

@@ -290,8 +290,8 @@ class Relations:
         for r in order.tolist():
             state = int(self.states[r])
             about = f"{self.title(r)}{self._state(state)}: told by {self.tellers(r)}"
-            within = f"{SCALE:.0%} of people are within {100 * self.scales[r]:.2g} percentile points"
-            texts.append(f"{about}; {within if state == _NUMBER else f'{self.explained[r]:.0%} of it'}")
+            within = f"{100 * SCALE:.0f} % of people are within {100 * self.scales[r]:.2g} percentile points"
+            texts.append(f"{about}; {within if state == _NUMBER else f'{100 * self.explained[r]:.0f} % of it'}")
         return texts
 
     def _state(self, state: int) -> str:
