@@ -47,6 +47,10 @@ class Slow:
                 told += interpolated(cell, knots, weights[: len(knots)])
         j, about = relation["column"], relation["state"]
         state, column = self.state(j, row[j]), self.columns[j]
+        if about <= -3:
+            k = -3 - about
+            plain = state < 0 and self.state(k, row[k]) < 0
+            return 10 + (row[j] - row[k]) / float(relation["scale"]) if plain and row[j] > row[k] else 0.0
         if about == -1:
             if state >= 0 or math.isnan(row[j]) or not column["knots"]:
                 return 0.0
@@ -92,7 +96,7 @@ def made_up(draw: DrawFn) -> Slow:
         relations.append(
             {
                 "column": j,
-                "state": draw(strategies.integers(-2, len(columns[j]["codes"]) - 1)),
+                "state": draw(strategies.integers(-2 - len(columns), len(columns[j]["codes"]) - 1)),
                 "constant": draw(number),
                 "scale": draw(strategies.sampled_from([0.005, 0.2, 1.0])),
                 "weights": [draw(strategies.lists(number, min_size=n, max_size=n)) for n in sizes],

@@ -87,6 +87,24 @@ def test_levels_codes_and_missing_cells_are_states_that_tell_and_are_told() -> N
     assert relations.p_value(right, own) > 0.18
 
 
+def test_an_order_that_nearly_everybody_keeps_is_a_relation() -> None:
+    random, n = np.random.default_rng(0), 2000
+    cards = random.poisson(9, n)
+    good = random.binomial(cards, 0.7)
+    good[:200] = cards[:200]
+    good[200:300] = cards[200:300] + random.integers(1, 4, 100)
+    other = random.poisson(9, n)
+    relations, schema = learned(pd.DataFrame({"cards": cards, "good": good, "other": other}))
+    assert [text for text in relations.sentences() if "at most" in text] == ["good: at most cards, of 95 % of people"]
+    own = rows_of(schema, (8, 5, 9), (8, 9, 9))
+    assert relations.p_value(rows_of(schema, (8, 9, 9), (8, 9, 4)), own)[0] < 0.06
+    assert relations.p_value(rows_of(schema, (8, 9, 9), (8, 9, 4)), own)[1] == 1
+    assert relations.contradictions(rows_of(schema, (8, 9, 9)), own[:1], 0.18)[0].startswith(
+        "good does not go with cards"
+    )
+    assert 0 < relations.limit(0.18) < 2
+
+
 def test_the_order_of_the_rows_does_not_matter() -> None:
     frame = discs(400)
     one, _ = learned(frame)

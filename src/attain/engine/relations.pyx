@@ -6,7 +6,7 @@ for a number and is a constant for a state (a level, a special code, missing):
     told_r(x) = constant_r + Σ_{k ≠ j} t_{k, r}(x_k),     off_r(x) = (rank_j(x_j) − told_r(x)) / scale_r.
 
 A relation about a state of j tells how likely it is: it is off by (1 − told) / scale where the cell is in that state, and
-by 0 elsewhere.
+by 0 elsewhere. An order, x_j at most x_k, is off by 10 + (x_j − x_k) / scale where it is broken: more than any limit.
 """
 
 import numpy as np
@@ -17,6 +17,8 @@ from libc.math cimport log
 from libc.string cimport memcpy
 
 cdef Py_ssize_t NUMBER = -1, ANY_NUMBER = -2  # the state of a relation about a rank, and about being a number at all
+cdef Py_ssize_t FIRST_ORDER = -3  # of an order with column 0; one less for each further column
+cdef double BROKEN = 10.0  # how far off a broken order is at least
 cdef double MOST = 1e3  # the most that one relation counts, as a multiple of its limit
 cdef double TOLERANCE = 1e-9
 
@@ -33,7 +35,8 @@ cdef class Relations:
     first_term, terms
         What its knots and then its states add to what is told, (terms, relations), from row first_term[k] on.
     column, state
-        What each relation is about: the position of the state among `codes`, or −1 for the rank, −2 for being a number.
+        What each relation is about: the position of the state among `codes`, or −1 for the rank, −2 for being a number,
+        −3 − k for being at most column k.
     constant, scale
         Of each relation.
     """
@@ -122,6 +125,11 @@ cdef class Relations:
         """How far a row is off, in one relation."""
         cdef Py_ssize_t j = self.column[which], state = self.state_of(j, row[j]), knot
         cdef double along, rank
+        if self.state[which] <= FIRST_ORDER:
+            knot = FIRST_ORDER - self.state[which]
+            if state != NUMBER or self.state_of(knot, row[knot]) != NUMBER or not row[j] > row[knot]:
+                return 0.0
+            return BROKEN + (row[j] - row[knot]) / self.scale[which]
         if self.state[which] != NUMBER:
             if state != self.state[which] and not (state == NUMBER and self.state[which] == ANY_NUMBER):
                 return 0.0

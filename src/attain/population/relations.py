@@ -3,7 +3,8 @@
 A relation is about the rank of an ordered column, or about a state: a level, a special code, being missing, being a
 number. What the other columns tell of it is a sum of curves, one for each of them: straight from knot to knot over its
 numbers, and a constant for each of its states. It is fitted by ridge regression on real rows of every class, and kept
-where it tells `TOLD` of the variance of rows that it was not fitted on.
+where it tells `TOLD` of the variance of rows that it was not fitted on. An order between two numbers that nearly everybody
+keeps, and many at its very edge, is a relation, too: where it is broken, a row is further off than any limit.
 
 How far a row is off is measured in units of a relation, the quantile `SCALE` of real people. The p-value of a row is
 the share of real people whose worst relation is off as far, told by regressions that they took no part in: one limit
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +57,13 @@ HALF = 0.5
 """The least part of a change that other changes must tell, for it to follow them."""
 MOST_SAID = 2
 """The most contradictions of an answer that are put into words."""
-_NUMBER, _ANY_NUMBER = -1, -2
+NEARLY, RARER = (0.9, 0.997), 2.0
+"""The shares of people between which nearly all keep an order; by chance so many times as many would break it."""
+LEAST_LIMIT = 1e-6
+"""The least limit: where orders are the only relations, nearly everybody is off by nothing."""
+EDGE, MOST_EQUAL = 0.02, 0.5
+"""The least share of people at the edge of an order, and the most: where more are, the two tell each other."""
+_NUMBER, _ANY_NUMBER, _ORDER, _BROKEN = -1, -2, -3, 10.0
 
 
 class Curves(NamedTuple):
@@ -185,7 +193,7 @@ class Relations:
         known = known if len(known) >= LEAST_ROWS and d > 1 else known[:0]
         curves = Curves.of(schema.features, known)
         with threadpool_limits(1):  # sums in one order, on any number of cores
-            found = _fitted(schema, curves, known) if len(known) else []
+            found = [*_fitted(schema, curves, known), *_orders(schema, curves, known)] if len(known) else []
         weights = np.array([one.weights for one in found]).reshape(len(found), int(curves.first_term[-1])).T
         columns, states = (np.array([one.subject[place] for one in found], dtype=np.intp) for place in range(2))
         scales = np.array([one.scale for one in found])
@@ -201,6 +209,7 @@ class Relations:
         owner, terms = np.repeat(np.arange(d), np.diff(curves.first_term)), curves.terms(known)
         varying = [np.var(terms[:, owner == k] @ weights[owner == k], axis=0) for k in range(d if found else 0)]
         telling = np.column_stack(varying) if found else np.zeros((0, d))
+        telling[states <= _ORDER, _ORDER - states[states <= _ORDER]] = 1.0
         explained = np.array([one.explained for one in found])
         farthest = np.sort(np.max([one.off for one in found], axis=0, initial=0.0)) if found else np.empty(0)
         together = _together(curves, known)
@@ -231,7 +240,9 @@ class Relations:
     def limit(self, rate: float) -> float:
         """How far off a row may be whose p-value is above a rate."""
         refused = int(np.floor(rate * (len(self.calibration) + 1) + 1e-9))
-        return float(self.calibration[-min(refused, len(self.calibration))]) if refused and len(self) else np.inf
+        if not refused or not len(self):
+            return np.inf
+        return max(float(self.calibration[-min(refused, len(self.calibration))]), LEAST_LIMIT)
 
     def broken(self, rows: FloatArray, own: FloatArray, rate: float) -> BoolArray:
         """Which relations (n, relations) rows break that their people keep, or break by less."""
@@ -289,6 +300,10 @@ class Relations:
         order, texts = np.argsort(-self.explained, kind="stable"), []
         for r in order.tolist():
             state = int(self.states[r])
+            if state <= _ORDER:
+                title, other = self.title(r), plain(self.schema.features[_ORDER - state].title)
+                texts.append(f"{title}: at most {other}, of {100 * self.explained[r]:.0f} % of people")
+                continue
             about = f"{self.title(r)}{self._state(state)}: told by {self.tellers(r)}"
             within = f"{100 * SCALE:.0f} % of people are within {100 * self.scales[r]:.2g} percentile points"
             texts.append(f"{about}; {within if state == _NUMBER else f'{100 * self.explained[r]:.0f} % of it'}")
@@ -369,6 +384,37 @@ def _fitted(schema: Schema, curves: Curves, values: FloatArray) -> list[Fitted]:
             off = np.where(mine, np.abs(off) if subject.state == _NUMBER else np.maximum(off, 0.0), 0.0)
             found.append(Fitted(subject, explained, round(constant, 9), bent, scale, off / scale))
     return found
+
+
+def _orders(schema: Schema, curves: Curves, values: FloatArray) -> list[Fitted]:
+    """Orders that nearly everybody keeps, as far as all of them together are broken by few."""
+    d, halves = len(schema), np.arange(len(values)) % 2
+    number = np.column_stack([~np.isnan(curves.ranks_of(j, values[:, j])) for j in range(d)])
+    found, ordered = [], [np.sort(values[number[:, j], j]) for j in range(d)]
+    for a, b in permutations([j for j, feature in enumerate(schema) if feature.numeric and feature.ordered], 2):
+        both = number[:, a] & number[:, b]
+        apart = values[both, a] - values[both, b]
+        if len(apart) < LEAST_ROWS or not NEARLY[0] <= (apart <= 0).mean() < NEARLY[1]:
+            continue
+        # of a being above b, were they independent
+        chance = np.searchsorted(ordered[b], ordered[a], side="left").mean() / len(ordered[b])
+        broken = [(apart[halves[both] == half] > 0).mean() for half in range(2)]
+        edge = [(apart[halves[both] == half] == 0).mean() for half in range(2)]
+        if EDGE <= min(edge) <= MOST_EQUAL and max(broken) * RARER <= chance:
+            scale = max(float(np.quantile(np.abs(apart), SCALE)), 1e-9)
+            off = np.zeros(len(values))
+            off[both] = np.where(apart > 0, _BROKEN + apart / scale, 0.0)
+            subject = Subject(a, _ORDER - b, np.zeros(0), both)
+            found.append(
+                Fitted(subject, float((apart <= 0).mean()), 0.0, np.zeros(int(curves.first_term[-1])), scale, off)
+            )
+    # those that most people keep, while all together leave most of the rate to other relations
+    kept, off = [], np.zeros(len(values))
+    for one in sorted(found, key=lambda one: -one.explained):
+        if (np.maximum(off, one.off) > 0).mean() <= RATE / 2:
+            kept.append(one)
+            off = np.maximum(off, one.off)
+    return kept
 
 
 class _Moments:
