@@ -140,7 +140,7 @@ cdef class Person:
     cdef void find_neighbours(self, Candidate* c, Py_ssize_t k, bint afresh) noexcept nogil
     cdef void insert(self, Py_ssize_t row, Py_ssize_t last) noexcept nogil
     cdef bint flips(self, const double* row) noexcept nogil
-    cdef void measure(self, Candidate* c, const double* row) noexcept nogil
+    cdef void measure(self, Candidate* c, const double* row, double unrelated) noexcept nogil
     cdef double version(self, Candidate* c, double* row, const double* guide, double bound) noexcept nogil
     cdef void replace(self, Candidate* c, const double* row) noexcept nogil
     cdef void begin(self, Candidate* c, const double* row) noexcept nogil

@@ -192,8 +192,11 @@ cdef class Person:
         self.asked += 1
         return self.score.lead(row) >= 0.0
 
-    cdef void measure(self, Candidate* c, const double* row) noexcept nogil:
-        """The cost, excess and distances of a settled row, into `tried_…`; quickly where it is much like a candidate."""
+    cdef void measure(self, Candidate* c, const double* row, double unrelated) noexcept nogil:
+        """The cost, excess and distances of a settled row, into `tried_…`; quickly where it is much like a candidate.
+
+        `unrelated` is by how much it is off its relations.
+        """
         cdef Py_ssize_t cell, moved = 0, i
         cdef bint afresh = c.changes == 0
         self.tried_cost = self.price.cost(row, self.own, self.ranks, self.weights, &self.tried_changes)
@@ -213,7 +216,7 @@ cdef class Person:
             elif self.tried_point[cell] != c.point[cell]:
                 self.add_cell(cell, c.point[cell], -1.0)
                 self.add_cell(cell, self.tried_point[cell], 1.0)
-        self.tried_excess = self.excess(c, afresh) + self.unrelated(row)
+        self.tried_excess = self.excess(c, afresh) + unrelated
 
     cdef double unrelated(self, const double* row) noexcept nogil:
         """By how much a row is off what its columns tell of each other, beyond what is usual or the person's own."""
@@ -300,16 +303,18 @@ cdef class Person:
         Where the model is compiled, it flips the decision, too, and is kept for the pool.
         """
         cdef Py_ssize_t changes
-        cdef double merit
+        cdef double merit, unrelated
         if not self.settler.settle(row, guide, self.owner, self.room):
             return INFINITY
         if memcmp(row, c.row, self.columns * sizeof(double)) == 0:
             return INFINITY
-        if self.price.cost(row, self.own, self.ranks, self.weights, &changes) >= bound:
+        merit = self.price.cost(row, self.own, self.ranks, self.weights, &changes)
+        unrelated = self.unrelated(row) if merit < bound else 0.0
+        if merit + c.weight * unrelated >= bound:
             return INFINITY
         if self.score is not None and not self.flips(row):
             return INFINITY
-        self.measure(c, row)
+        self.measure(c, row, unrelated)
         if self.score is not None and self.tried_excess <= 0.0:
             self.keep(row, self.tried_cost)
         merit = self.tried_cost + c.weight * self.tried_excess
@@ -317,7 +322,7 @@ cdef class Person:
 
     cdef void replace(self, Candidate* c, const double* row) noexcept nogil:
         """Puts a row that flips the decision in the place of a candidate."""
-        self.measure(c, row)
+        self.measure(c, row, self.unrelated(row))
         memcpy(c.row, row, self.columns * sizeof(double))
         memcpy(c.point, self.tried_point, self.cells * sizeof(double))
         memcpy(c.near, self.tried_near, self.nears * sizeof(double))

@@ -254,7 +254,7 @@ cdef class Search(Moves):
             self.space.place(self.starts + self.start_order[i] * d, c.point)
             self.make_shortlist(c.point)
             c.changes = 0
-            self.measure(c, self.starts + self.start_order[i] * d)
+            self.measure(c, self.starts + self.start_order[i] * d, self.unrelated(self.starts + self.start_order[i] * d))
             if self.tried_excess < least:
                 least, best = self.tried_excess, i
             if least <= 0.0:
@@ -274,7 +274,7 @@ cdef class Search(Moves):
                 break
             k = self.start_order[i]
             dummy.changes = 0
-            self.measure(dummy, self.starts + k * d)
+            self.measure(dummy, self.starts + k * d, self.unrelated(self.starts + k * d))
             if self.tried_excess <= 0.0:
                 self.keep(self.starts + k * d, self.tried_cost)
             self.start_merit[n] = self.tried_cost + self.settings.heavy * self.tried_excess

@@ -3,8 +3,8 @@
 A relation is about the rank of an ordered column, or about a state: a level, a special code, being missing, being a
 number. What the other columns tell of it is a sum of curves, one for each of them: straight from knot to knot over its
 numbers, and a constant for each of its states. It is fitted by ridge regression on real rows of every class, and kept
-where it tells `TOLD` of the variance of rows that it was not fitted on. An order between two numbers that nearly everybody
-keeps, and many at its very edge, is a relation, too: where it is broken, a row is further off than any limit.
+where it tells `TOLD` of the variance of rows that it was not fitted on. An order between two numbers that nearly
+everybody keeps, and many at its very edge, is a relation, too: where it is broken, a row is off more than any limit.
 
 How far a row is off is measured in units of a relation, the quantile `SCALE` of real people. The p-value of a row is
 the share of real people whose worst relation is off as far, told by regressions that they took no part in: one limit
