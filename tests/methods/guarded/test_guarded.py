@@ -140,8 +140,12 @@ def test_options_are_different_ways_and_the_first_costs_the_least(german, kind) 
 
 def test_more_effort_tries_more_candidates_and_answers_are_hardly_dearer(german) -> None:
     X = german.refused(german.logistic, 15)
-    explainer = german.fitted()
-    once, thrice = (explainer.set_params(effort=effort).explain(german.logistic, X, target="good") for effort in (1, 3))
+    once, thrice = (
+        german.explainer(effort=effort)
+        .fit(german.X, german.y, calibration=german.calibration)
+        .explain(german.logistic, X, target="good")
+        for effort in (1, 3)
+    )
     assert thrice.person_figures["rows_scored"].mean() > 2 * once.person_figures["rows_scored"].mean()
     assert thrice.figures["total_shift"].mean() <= 1.03 * once.figures["total_shift"].mean()
 
