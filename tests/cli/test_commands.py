@@ -97,7 +97,7 @@ def test_laws_are_printed_and_written_into_the_schema(files: Path, capsys: Any) 
     assert out.startswith(f"{len(laws)} laws in people.csv, 900 people. A law rests on 299")
     assert "fewer have" in " ".join(out.split())
     assert "spent looks computed: part * price (100 % of people" in out
-    assert out.endswith('\n  derived = "part * price"\n')
+    assert '\n  derived = "part * price"\n\nColumns that others tell' in out
     for law in laws:
         assert f"{law.sentence} {law.text} {law.evidence}" in " ".join(out.split())
     infer = ["schema", "infer", "people.csv", "--drop", "label", "--out", "s.toml"]

@@ -25,6 +25,7 @@ from attain.models.structure.compiled import compile_score
 from attain.population.guard import Guard, GuardSettings
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
+from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace
 from attain.schema import Constraints
 from attain.tables import Region, Table
@@ -85,7 +86,9 @@ def parts(setting: str, *, model: str = "linear", crowd: int = 8000, people: int
     others = Table.read(frame(200, 5), SCHEMA).values
     guard = Guard.fit(setting, reference, others[goal.judge(others).met], chosen.guard)
     costs = Costs(Percentiles.fit(SCHEMA, values, method="midrank"), 0.5, 0.02)
-    search = GuardedSearch(guard, crowd_of(guard), (0.2, 0.02), costs, Scale(SCHEMA, values), 1, chosen)
+    search = GuardedSearch(
+        guard, Relations.fit(SCHEMA, values[:0]), crowd_of(guard), (0.2, 0.02), costs, Scale(SCHEMA, values), 1, chosen
+    )
     region = Region.of(Table.read(TRAIN[~met].iloc[:people], SCHEMA), Constraints.of(None))
     problem = Problem(goal, region, Ledger(len(region), 5000), 1, 0)
     rates = np.geomspace(0.2, 0.02, chosen.relaxations)

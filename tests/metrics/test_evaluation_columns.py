@@ -15,6 +15,7 @@ from attain import GrowingSpheres, metrics
 from attain.core.errors import AttainError, DataError
 from attain.metrics import DEFAULT, Measure, evaluate, measures
 from attain.metrics.measures import MEASURES, Unavailable
+from attain.metrics.relations import Relations
 from attain.models import Goal
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
@@ -61,6 +62,13 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
         space=reference.space,
     )
     copied = metrics.copies(answers, train.values, schema, found)
+    relations = Relations.learn(schema, Table.read(TEST, schema).values)
+
+    def broken(limits: float) -> np.ndarray:
+        result = np.zeros(len(found))
+        result[found] = relations.broken(answers[found], factuals[found], limits).any(axis=1)
+        return result
+
     epsilon = reference.epsilon
     expected = {
         "valid": metrics.valid(answers, goal, found),
@@ -81,6 +89,7 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
         "largest_component": metrics.in_largest_component(answers, reference, epsilon[0.9], found=found),
         "y_nearest": metrics.y_nearest(answers, train.values, met, reference.space, found=found),
         "training_distance": metrics.closest_training_distance(answers, train.values, reference.space, found),
+        **{f"relations_broken{far}": broken(limits) for far, limits in (("", 1.0), ("_by_far", 2.0))},
         "copied": copied.whole,
         "copied_free": copied.free,
         "diversity": metrics.mean_pairwise_distance(result.rows, result.owners, len(found), reference.space),

@@ -39,6 +39,7 @@ TABLE_1 = [
     "outlier",
     "connected",
     "level",
+    "follows",
     "method",
 ]
 
