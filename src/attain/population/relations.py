@@ -49,7 +49,7 @@ SCALE = 0.98
 """The quantile of how far people are off that is the unit of a relation."""
 LEAST_SCALE = 0.005
 """The least unit, in ranks: exact relations are true up to rounding."""
-TOGETHER = 0.6
+TOGETHER = 0.7
 """The least correlation of ranks with which columns go back to the person together."""
 RATE = 0.18
 """The share of real people that may be refused, where a method has no rate of its own."""
