@@ -63,7 +63,7 @@ BUDGETS = {
     "density": 2_398,
     "results": 2_457,
     "methods": 6_643,
-    "metrics": 1_880,
+    "metrics": 1_885,
     "letters": 957,
     "audit": 456,
     "scale": 666,

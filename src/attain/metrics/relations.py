@@ -22,6 +22,8 @@ FAR = 2.0
 """How many limits off is far."""
 TOLD = 0.8
 """The least R², on rows that the trees did not see, of a column that is told well."""
+HOPELESS = 0.5
+"""The same on the first part of the rows, below which no further trees are grown."""
 LIMIT = 0.99
 """The quantile of real people's errors that is a column's limit."""
 MOST, MANY = 4_000, 1_000
@@ -73,9 +75,11 @@ class Relations:
                 with threadpool_limits(1):
                     grown.append(_trees(np.delete(rows[at[kept]], j, axis=1), ranks[at[kept], j]))
                     told[~kept] = grown[-1].predict(np.delete(rows[at[~kept]], j, axis=1))
+                if _explained(ranks[at[~kept], j], told[~kept]) < HOPELESS:
+                    break
             errors = np.abs(ranks[at, j] - told)
-            explained = 1 - float(np.mean(errors**2) / np.var(ranks[at, j]))
-            if explained >= TOLD:
+            explained = _explained(ranks[at, j], told)
+            if explained >= TOLD and len(grown) == parts:
                 found.append((j, explained, float(np.quantile(errors, LIMIT, method="higher")), tuple(grown)))
         columns, told_of, limits, trees = zip(*found, strict=True) if found else ((), (), (), ())
         return cls(percentiles, np.array(columns, dtype=np.intp), np.array(told_of), np.array(limits), trees)
@@ -97,6 +101,11 @@ class Relations:
         """Which relations (n, c) an answer breaks and its own row keeps; all it breaks, where that is the same row."""
         same = ((answers == factuals) | (np.isnan(answers) & np.isnan(factuals))).all(axis=1)
         return np.asarray((self.off(answers) > limits) & (same[:, None] | (self.off(factuals) <= limits)))
+
+
+def _explained(ranks: FloatArray, told: FloatArray) -> float:
+    """The share of the variance that is told."""
+    return 1 - float(np.mean((ranks - told) ** 2)) / max(float(np.var(ranks)), 1e-12)
 
 
 def _trees(rows: FloatArray, ranks: FloatArray) -> Any:

@@ -278,12 +278,12 @@ class Relations:
     def contradictions(self, rows: FloatArray, own: FloatArray, rate: float) -> list[str]:
         """What contradicts itself in each row, in words, the worst first; empty where nothing does."""
         broken, offs = self.broken(rows, own, rate), self.offs(rows, own)
-        texts = []
-        for i in range(len(rows)):
+        texts = [""] * len(rows)
+        for i in np.flatnonzero(broken.any(axis=1)):
             worst = [int(r) for r in np.argsort(-offs[i], kind="stable") if broken[i, r]]
             said = [f"{self.title(r)} does not go with {self.tellers(r)}" for r in worst[:MOST_SAID]]
             more = len(worst) - len(said)
-            texts.append("; ".join(said) + (f"; and {more} more" if more else ""))
+            texts[i] = "; ".join(said) + (f"; and {more} more" if more else "")
         return texts
 
     def title(self, r: int) -> str:
