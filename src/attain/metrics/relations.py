@@ -15,8 +15,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.population.percentiles import Percentiles
+from attain.population.relations import in_order
 from attain.schema import Schema
-from attain.tables.cells import ordinary_cells
+from attain.tables.cells import ordinary_cells, unchanged
 
 FAR = 2.0
 """How many limits off is far."""
@@ -58,9 +59,7 @@ class Relations:
     @classmethod
     def learn(cls, schema: Schema, rows: FloatArray) -> Relations:
         """The relations of rows (n, d)."""
-        rows = rows[np.lexsort(np.nan_to_num(rows, nan=np.inf).T[::-1])]
-        random = np.random.default_rng(0)
-        rows = rows[random.permutation(len(rows))[:MOST]]
+        rows = in_order(rows)[np.random.default_rng(0).permutation(len(rows))[:MOST]]
         percentiles, known = Percentiles.fit(schema, rows), ordinary_cells(schema, rows)
         ranks = percentiles.interpolated(rows)
         found: list[tuple[int, float, float, tuple[Any, ...]]] = []
@@ -99,7 +98,7 @@ class Relations:
 
     def broken(self, answers: FloatArray, factuals: FloatArray, limits: float = 1.0) -> BoolArray:
         """Which relations (n, c) an answer breaks and its own row keeps; all it breaks, where that is the same row."""
-        same = ((answers == factuals) | (np.isnan(answers) & np.isnan(factuals))).all(axis=1)
+        same = np.asarray(unchanged(factuals, answers).all(axis=1))
         return np.asarray((self.off(answers) > limits) & (same[:, None] | (self.off(factuals) <= limits)))
 
 

@@ -189,7 +189,7 @@ class Relations:
     def fit(cls, schema: Schema, values: FloatArray) -> Relations:
         """The relations of real rows (n, d), whatever their order; none where there are too few."""
         d, most = len(schema), min(max(MOST_CELLS // max(len(schema), 1), LEAST_FITTED), MOST_FITTED)
-        known = _in_order(values)[np.random.default_rng(0).permutation(len(values))[:most]]
+        known = in_order(values)[np.random.default_rng(0).permutation(len(values))[:most]]
         known = known if len(known) >= LEAST_ROWS and d > 1 else known[:0]
         curves = Curves.of(schema.features, known)
         with threadpool_limits(1):  # sums in one order, on any number of cores
@@ -329,7 +329,7 @@ def _is_state(cells: FloatArray, code: float) -> BoolArray:
     return np.isnan(cells) if np.isnan(code) else cells == code
 
 
-def _in_order(values: FloatArray) -> FloatArray:
+def in_order(values: FloatArray) -> FloatArray:
     """The rows in an order that follows from their content."""
     return values[np.lexsort(np.where(np.isnan(values), np.inf, values).T[::-1])] if len(values) else values
 
