@@ -61,7 +61,7 @@ BUDGETS = {
     "models": 2_360,
     "population": 1_169,
     "density": 2_398,
-    "results": 2_457,
+    "results": 2_460,
     "methods": 6_643,
     "metrics": 1_885,
     "letters": 957,

@@ -57,10 +57,14 @@ def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
     first = cells[0]
     changes = [(cell, result.table.schema[cell["feature"]]) for cell in cells]
     derived = [_change(cell, feature) for cell, feature in changes if _follows(result, feature)]
-    led = [plain(feature.title) for cell, feature in changes if cell["follows"] and not _follows(result, feature)]
+    followers = [(cell, feature) for cell, feature in changes if cell["follows"] and not _follows(result, feature)]
     chosen = [(cell, feature) for cell, feature in changes if not (cell["follows"] or _follows(result, feature))]
     spare = _only_typical(result, cells)
-    needed = actions((cell, feature) for cell, feature in chosen if feature not in spare)
+    leading = [(cell, feature) for cell, feature in chosen if feature not in spare]
+    if not leading and not first["waits"]:  # nothing is left for them to follow
+        leading, followers = followers, []
+    led = [plain(feature.title) for _, feature in followers]
+    needed = actions(leading)
     needed += [f"wait {months(first['months'])}"] if first["waits"] else []
     going = f"; {joined(led)} {'goes' if len(led) == 1 else 'go'} with {'it' if len(chosen) == 1 else 'these'}"
     parts = [f"For {requested(result)}, {joined(needed, ', and ')}{going if led else ''}."] if needed else []

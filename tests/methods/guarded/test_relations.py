@@ -1,5 +1,6 @@
 """Answers keep relations: of discs whose area follows from their radius, no area is suggested that does not fit."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from attain import Counterfactuals, Guarded
 from attain.methods import GrowingSpheres
+from attain.results.relations import Related
 from tests.population.test_relations import discs
 
 
@@ -64,6 +66,17 @@ def test_a_change_that_follows_is_said_apart_and_stands_in_the_table() -> None:
     person = follow["person"].iloc[0]
     assert "goes with it" in result.sentences[person] or "goes with these" in result.sentences[person]
     assert result.table.schema[follow["feature"].iloc[0]].title in result.describe(person)
+
+
+def test_no_change_is_left_out_of_a_sentence_whatever_follows() -> None:
+    _, result = answered()
+    every = Related(np.ones(result.rows.shape, dtype=bool), ("",) * len(result.rows))
+    for version in (result, replace(result, related=every)):
+        for person, sentence in version.sentences.items():
+            best = (version.changes["person"] == person) & (version.changes["option"] == 1)
+            changed = version.changes.loc[best, "feature"]
+            assert len(changed)
+            assert all(name in sentence for name in changed), sentence
 
 
 def test_the_answers_of_every_method_are_judged() -> None:
