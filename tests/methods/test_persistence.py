@@ -47,6 +47,12 @@ def fitted(name: str) -> Any:
     return method(people.schema(), budget=400, random_state=3, **options).fit(X, people.labels(X))
 
 
+@pytest.fixture
+def explainer(name: str) -> Any:
+    """A fitted method; whichever test of a process is the first pays for training, which is no part of it."""
+    return fitted(name)
+
+
 @pytest.fixture(scope="module")
 def models() -> dict[str, Any]:
     X = people.frame(120)
@@ -92,8 +98,10 @@ def answers(explainer: Any, model: Any) -> str:
 
 
 @pytest.mark.parametrize("name", SUITE_IS_SLOW)
-def test_a_method_gives_the_same_answers_after_loading(name: str, tmp_path: Path, models: dict[str, Any]) -> None:
-    explainer, model = fitted(name), models["tree" if name in TREES else "linear"]
+def test_a_method_gives_the_same_answers_after_loading(
+    name: str, explainer: Any, tmp_path: Path, models: dict[str, Any]
+) -> None:
+    model = models["tree" if name in TREES else "linear"]
     explainer.save(tmp_path / "e.attain")
     loaded = attain.load(tmp_path / "e.attain")
     assert type(loaded) is type(explainer)
@@ -103,9 +111,9 @@ def test_a_method_gives_the_same_answers_after_loading(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_without_rows_answers_the_same_or_refuses_to_be_saved(
-    name: str, tmp_path: Path, models: dict[str, Any]
+    name: str, explainer: Any, tmp_path: Path, models: dict[str, Any]
 ) -> None:
-    explainer, model = clone_without_figures(fitted(name)), models["tree" if name in TREES else "linear"]
+    explainer, model = clone_without_figures(explainer), models["tree" if name in TREES else "linear"]
     path = tmp_path / "e.attain"
     if explainer.needs_rows:
         with pytest.raises(AttainError, match="reference='rows'"):
