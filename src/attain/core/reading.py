@@ -7,14 +7,18 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from attain.core.errors import FileError, unread
 
 _LONGEST_KEY: Final = 200
 """Parsing `a.b.c` takes memory that grows with the square of its parts."""
+_PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 """The code of a character that only a pair can stand for."""
+Kind = TypeVar("Kind")
 
 
 def read_text(path: str | os.PathLike[str], what: str = "") -> str:
@@ -65,3 +69,19 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a key occurs twice")
     return dict(pairs)
+
+
+def as_kind(value: Any, kind: type[Kind]) -> Kind:
+    """Parsed JSON or TOML as a `msgspec.Struct`, a dataclass or another annotated type.
+
+    A `ValueError` says where it does not fit, and what was expected there: `rows[0]: expected int, got str`.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        place, text = _PLACE.search(str(error)), _PLACE.sub("", str(error)).replace("`", "")
+        text = text.replace("Object contains unknown field", "unknown key").replace(
+            "Object missing required field", "missing key"
+        )
+        text = text[:1].lower() + text[1:]
+        raise ValueError(f"{place[1]}: {text}" if place else text) from None
