@@ -55,7 +55,7 @@ BORROWED = {("guarded", "recourse")}
 BUDGETS = {
     "": 64,
     "core": 1_578,
-    "engine": 2_683,
+    "engine": 2_663,
     "schema": 3_676,
     "tables": 1_492,
     "models": 2_360,

@@ -10,7 +10,7 @@ from hypothesis import given, strategies
 from hypothesis.strategies import DrawFn, composite
 from numpy.testing import assert_allclose
 
-from attain.engine.relations import Relations
+from attain.engine.typical import Relations
 
 CELLS = strategies.sampled_from([math.nan, -9.0, -8.0, -3.0, 0.0, 0.5, 1.0, 2.0, 7.5, 1e9])
 

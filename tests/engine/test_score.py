@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import logit, softmax
 
-from attain.engine.score import LeastScore, SumScore
-from attain.engine.sums import LinearSums, States
+from attain.engine.score import LeastScore, LinearSums, States, SumScore
 from attain.engine.trees import TreeSums
 
 NUMERIC = [True, True, False]

@@ -32,6 +32,14 @@ def grid(step):
     return spacing, step, scale, step * scale
 
 
+def matrix(rows, Py_ssize_t columns):
+    """Rows as the engine takes them, (n, d)."""
+    given = np.ascontiguousarray(rows, dtype=np.float64)
+    if given.ndim != 2 or given.shape[1] != columns:
+        raise ValueError(f"an array of shape {given.shape} instead of rows with {columns} cells")
+    return given
+
+
 cdef Grid grid_of(step):
     cdef Grid made
     made.spacing, made.step, made.scale, made.scaled = grid(step)

@@ -1,8 +1,7 @@
-from attain.engine.crowd cimport Crowd, Space
 from attain.engine.price cimport Price
-from attain.engine.relations cimport Relations
 from attain.engine.score cimport Score
 from attain.engine.settle cimport Settler
+from attain.engine.typical cimport Crowd, Relations, Space
 
 
 cdef struct Settings:

@@ -2,11 +2,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from attain.engine.crowd import Crowd
 from attain.engine.price import Price
-from attain.engine.relations import Relations
 from attain.engine.score import Score
 from attain.engine.settle import Settler
+from attain.engine.typical import Crowd, Relations
 
 class People:
     settler: Settler

@@ -13,11 +13,10 @@ from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
-from attain.engine.crowd cimport Crowd, add_gaps, smallest
 from attain.engine.price cimport Price
-from attain.engine.relations cimport Relations
 from attain.engine.score cimport Score
 from attain.engine.settle cimport Settler
+from attain.engine.typical cimport Crowd, Relations, add_gaps, smallest
 
 cdef double DIGITS = 1e5  # of an excess: last bits must not decide between equals
 cdef double TOLERANCE = 1e-9  # on discrete data a limit is the value of some real row

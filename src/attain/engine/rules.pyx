@@ -2,13 +2,15 @@
 
 Expressions and formulas are one postfix code. A verdict is a number, 1 true, 0 unknown, −1 false; so `and` is the
 smallest of its parts, `or` the largest, `not` the negative, and `if a then b` is max(−a, b). How a broken rule is
-repaired (`attain.engine.repairs`), and by how much a row breaks it, are instructions of the same code, with jumps over
+repaired (`attain.engine.settle`), and by how much a row breaks it, are instructions of the same code, with jumps over
 what is not broken.
 Rules that compare at most three columns with constants are tables: each column is divided into parts, and which rules
 are broken is looked up by the combination of parts that a row is in.
 """
 
 import numpy as np
+
+from attain.engine.cells import matrix
 
 from libc.math cimport INFINITY, NAN, ceil, exp, fabs, floor, isfinite, log, pow, rint, sqrt
 from libc.string cimport memset
@@ -320,11 +322,3 @@ cdef double excess(Rules rules, Py_ssize_t k, const double* row, double* stack) 
         elif value != -1.0:
             at = now.goal
     return size
-
-
-def matrix(rows, columns):
-    """Rows as float64, one after the other in memory."""
-    rows = np.ascontiguousarray(rows, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] != columns:
-        raise ValueError(f"an array of shape {rows.shape} instead of rows with {columns} cells")
-    return rows

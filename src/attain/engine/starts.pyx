@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memcpy
 
-from attain.engine.crowd cimport Crowd, gap, smallest
+from attain.engine.typical cimport Crowd, gap, smallest
 from attain.engine.person cimport People, Person
 
 cdef double UNREACHABLE = 1e6  # larger than any squared distance within reach

@@ -1,6 +1,6 @@
 import numpy as np
 
-from attain.engine.sums import States, Sums
+from attain.engine.score import States, Sums
 
 class TreeSums(Sums):
     def __init__(

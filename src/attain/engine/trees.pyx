@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from attain.engine.sums import matrix
+from attain.engine.cells import matrix
 
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from attain.engine.sums cimport MOST_VALUES, NUMBER, States, Sums
+from attain.engine.score cimport MOST_VALUES, NUMBER, States, Sums
 
 cdef enum:
     TOGETHER = 8  # trees that are walked in turn, so that the memory of one is waited for while others move on

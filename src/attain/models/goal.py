@@ -15,8 +15,7 @@ import numpy as np
 
 from attain.core.arrays import as_python
 from attain.core.errors import ModelError, listed
-from attain.engine.score import LeastScore, Score
-from attain.engine.sums import Sums
+from attain.engine.score import LeastScore, Score, Sums
 from attain.models.adapter import AnswerKind, Answers, Label
 from attain.models.answers import decision, lead, winning_lead
 from attain.models.model import Model

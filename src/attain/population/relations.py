@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.text import plain
-from attain.engine.relations import Relations as Engine
+from attain.engine.typical import Relations as Engine
 from attain.schema import Feature, Schema
 from attain.tables.cells import ordinary, unchanged
 

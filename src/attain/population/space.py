@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from attain.core.arrays import FloatArray, IndexArray, flat
-from attain.engine.crowd import Space
+from attain.engine.typical import Space
 from attain.population.percentiles import as_matrix
 from attain.schema import Schema
 from attain.tables import ordinary

@@ -160,7 +160,7 @@ class _Assembler:
         jump["goal"] = len(self._code)
 
     def _repair(self, formula: Formula) -> None:
-        """Emits what is done to a row that breaks a rule, or a part of one; see `attain.engine.repairs`."""
+        """Emits what is done to a row that breaks a rule, or a part of one; see `attain.engine.settle`."""
         if isinstance(formula, Implication):
             self._repair(formula.consequence)
             for broken, undone in ((formula.consequence, formula.condition), (formula, formula)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
-from attain.engine.crowd import Crowd
+from attain.engine.typical import Crowd
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.search.pool import rank_within
 from attain.methods.search.streams import row_keys

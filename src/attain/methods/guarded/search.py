@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from attain.core.arrays import positions
-from attain.engine.crowd import Crowd
 from attain.engine.person import People
 from attain.engine.price import Price
 from attain.engine.score import Score
 from attain.engine.search import Search
+from attain.engine.typical import Crowd
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import different_changes

@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from attain.core.errors import ModelError
-from attain.engine.score import SumScore
-from attain.engine.sums import LinearSums, Sums
+from attain.engine.score import LinearSums, Sums, SumScore
 from attain.models.goal import CompiledScore, Goal, Link
 from attain.models.structure.encoding import Preprocessing, StructureError
 from attain.models.structure.linear import leading, leads_of, rows_to_compare, target_position

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from attain.engine.sums import States
+from attain.engine.score import States
 from attain.models.goal import Goal
 from attain.models.reader import Reader, by_halves
 from attain.models.structure.encoding import Encoding, Preprocessing, StructureError, Transform, base_row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attain.engine.sums import States
+from attain.engine.score import States
 from attain.tables import Layout
 
 

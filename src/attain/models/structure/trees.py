@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from scipy.special import softmax
 
-from attain.engine.sums import States
+from attain.engine.score import States
 from attain.engine.trees import TreeSums
 from attain.models.adapter import AnswerKind
 from attain.models.goal import Goal, probe_rows

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 
 class Space:
@@ -26,3 +28,9 @@ class Crowd:
     def __init__(
         self, space: Space, values: np.ndarray, points: np.ndarray, reaches: np.ndarray, neighbours: np.ndarray
     ) -> None: ...
+
+class Relations:
+    columns: int
+    number: int
+    def __init__(self, *given: Any) -> None: ...
+    def offs(self, rows: np.ndarray) -> np.ndarray: ...
