@@ -78,9 +78,10 @@ class InputTexts:
     level_texts: Mapping[str, str] = field(default_factory=dict)
 
 
-_TABLES: Final = ("letter", "inputs", "classes")
 _CASES: Final = tuple(item.name for item in fields(InputTexts))
 _NESTED: Final = ("levels", "level_texts")
+_ANY: Final = "*"
+"""In a shape, a key of any name."""
 
 
 @dataclass(frozen=True)
@@ -116,20 +117,14 @@ class Texts:
 
     @classmethod
     def _of(cls, content: Mapping[str, Any], title: str, language: Language, schema: Schema) -> Texts:
-        _known(title, content, _TABLES, "tables")
-        words, inputs, classes = (_table(title, content.get(name, {}), name) for name in _TABLES)
-        _known(f"{title}, letter", words, LANGUAGES, "languages")
-        _known(f"{title}, inputs", inputs, schema.names, "inputs")
-        own = _strings(f"{title}, letter.{language.code}", words.get(language.code, {}), WORDS)
+        code, shape = language.code, _shape(schema)
+        _check_keys(content, shape, title)
+        letter, inputs, classes = (_checked(content.get(name, {}), shape[name], f"{title}, {name}") for name in shape)
         return cls(
             language,
-            {name: own.get(name, "") for name in WORDS},
-            {name: _input(title, schema[name], given, language.code) for name, given in inputs.items()},
-            {
-                label: own[language.code]
-                for label, given in classes.items()
-                if language.code in (own := _strings(f"{title}, classes.{label}", given, LANGUAGES))
-            },
+            dict.fromkeys(WORDS, "") | letter.get(code, {}),
+            {name: InputTexts(**texts.get(code, {})) for name, texts in inputs.items()},
+            {label: texts[code] for label, texts in classes.items() if code in texts},
         )
 
     def of(self, feature: Feature) -> InputTexts:
@@ -201,7 +196,7 @@ def _from_csv(name: str, text: str) -> dict[str, Any]:
     rows = list(csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=header.count)))
     if not rows or not {"input", "case"} <= rows[0].keys() or any(None in row for row in rows):
         raise FileError(f"{name!r} must have the columns input, case, and one for each language, such as en and de")
-    content: dict[str, Any] = {table: {} for table in _TABLES}
+    content: dict[str, Any] = {"letter": {}, "inputs": {}, "classes": {}}
     for row in rows:
         case, _, level = (row["case"] or "").partition(".")
         for language in (column for column in row if column not in ("input", "case")):
@@ -217,55 +212,64 @@ def _from_csv(name: str, text: str) -> dict[str, Any]:
     return content
 
 
-def _input(title: str, feature: Feature, given: Any, language: str) -> InputTexts:
-    title = f"{title}, inputs.{feature.name}"
-    _known(title, _table(title, given, ""), LANGUAGES, "languages")
-    own = given.get(language, {})
-    own = {"text": own} if isinstance(own, str) else own
-    title = f"{title}.{language}"
-    _known(title, _table(title, own, ""), _CASES, "keys")
-    plain_texts = _strings(title, {name: text for name, text in own.items() if name not in _NESTED}, _CASES)
-    codes = [*feature.levels, *feature.special, None]
-    nested = {
-        name: _strings(f"{title}.{name}", own[name], list(map(level_key, codes))) for name in _NESTED if name in own
+def _shape(schema: Schema) -> dict[str, Any]:
+    """The keys that a table of texts may have, nested, with `str` where a text stands."""
+    inputs = {}
+    for feature in schema:
+        keys = dict.fromkeys(map(level_key, (*feature.levels, *feature.special, None)), str)
+        inputs[feature.name] = {code: {case: keys if case in _NESTED else str for case in _CASES} for code in LANGUAGES}
+    return {
+        "letter": dict.fromkeys(LANGUAGES, dict.fromkeys(WORDS, str)),
+        "inputs": inputs,
+        "classes": {_ANY: dict.fromkeys(LANGUAGES, str)},
     }
-    return InputTexts(**plain_texts, **nested)  # type: ignore[arg-type]
 
 
-def _table(title: str, given: Any, name: str) -> Mapping[str, Any]:
+def _checked(given: Any, shape: Any, title: str) -> Any:
+    """What is given, without empty texts, if it has that shape."""
+    if shape is str:
+        if not isinstance(given, str):
+            raise AttainError(f"{title} must be a text, got {given!r}")
+        return given.strip() and given
+    given = {"text": given} if isinstance(given, str) and "text" in shape else given
+    _check_keys(given, shape, title)
+    found = {name: _checked(part, shape.get(name, shape.get(_ANY)), f"{title}.{name}") for name, part in given.items()}
+    return {name: part for name, part in found.items() if part != ""}
+
+
+def _check_keys(given: Any, shape: Mapping[str, Any], title: str) -> None:
     if not isinstance(given, Mapping):
-        raise AttainError(f"{title}{name and f', {name}'} must be a table of texts, got {given!r}")
-    return given
-
-
-def _strings(title: str, given: Any, known: Iterable[str]) -> dict[str, str]:
-    """A table of texts, those that are empty left out."""
-    _known(title, _table(title, given, ""), known, "keys")
-    for name, text in given.items():
-        if not isinstance(text, str):
-            raise AttainError(f"{title}.{name} must be a text, got {text!r}")
-    return {name: text for name, text in given.items() if text.strip()}
-
-
-def _known(title: str, given: Mapping[str, Any], known: Iterable[str], what: str) -> None:
-    names = list(known)
-    unknown = [name for name in given if name not in names]
+        raise AttainError(f"{title} must be a table of texts, got {given!r}")
+    unknown = [name for name in given if name not in shape and _ANY not in shape]
     if unknown:
-        raise AttainError(f"{title} has {listed(unknown)}; its {what} are {listed(names, 40)}")
+        raise AttainError(f"{title} has {listed(unknown)}; its keys are {listed(shape, 40)}")
 
 
 def texts_template(schema: Schema, languages: Iterable[str] = tuple(LANGUAGES)) -> str:
     """A TOML file with every input of a schema, to be filled in; what is optional is a comment."""
-    document = tomlkit.document()
-    for line in _INTRODUCTION.splitlines():
-        document.add(tomlkit.comment(line))
+    lines = [f"# {line}" for line in _INTRODUCTION.splitlines()]
     codes = list(languages)
-    document["letter"] = {code: _optional(tomlkit.table(), WORDS) for code in codes}
-    inputs = tomlkit.table(is_super_table=True)
+    for code in codes:
+        lines += ["", f"[letter.{code}]", *_optional(dict.fromkeys(WORDS, ""))]
     for feature in schema:
-        inputs[feature.name] = {code: _to_fill_in(feature, LANGUAGES[code]) for code in codes}
-    document["inputs"] = inputs
-    return tomlkit.dumps(document)
+        names = {level_key(level): str(level) for level in feature.levels}
+        names |= {level_key(special): meaning for special, meaning in feature.special.items()}
+        for code in codes:
+            keys = {_key(key): name for key, name in (names | {MISSING: LANGUAGES[code].missing}).items()}
+            optional = dict.fromkeys(("high", "low") if feature.ordered else (), "") | {"label": feature.title}
+            optional |= {"unit": feature.unit} if feature.unit else {}
+            optional |= {f"levels.{key}": name for key, name in keys.items()}
+            optional |= {f"level_texts.{key}": "" for key in keys}
+            lines += ["", f"[inputs.{_key(feature.name)}.{code}]", 'text = ""', *_optional(optional)]
+    return "\n".join([*lines, ""])
+
+
+def _optional(texts: Mapping[str, str]) -> list[str]:
+    return [f"# {name} = {tomlkit.string(text).as_string()}" for name, text in texts.items()]
+
+
+def _key(name: str) -> str:
+    return tomlkit.key(name).as_string()
 
 
 _INTRODUCTION: Final = """Texts of letters. Fill in a reason (text) for each input: one or two short sentences that tell
@@ -274,30 +278,3 @@ with # are optional: remove the # to use them. high and low replace text where t
 or below the median of people with the desired decision; label, unit and levels are the names
 that letters use instead of the schema's; level_texts are reasons for single levels; missing is
 an empty cell."""
-
-
-def _to_fill_in(feature: Feature, language: Language) -> Any:
-    table = tomlkit.table()
-    table["text"] = ""
-    _optional(table, ("high", "low") if feature.ordered else ())
-    table.add(tomlkit.comment(_line("label", feature.title)))
-    if feature.unit:
-        table.add(tomlkit.comment(_line("unit", feature.unit)))
-    names = {level_key(level): str(level) for level in feature.levels}
-    names |= {level_key(code): meaning for code, meaning in feature.special.items()}
-    names[MISSING] = language.missing
-    for key, name in names.items():
-        table.add(tomlkit.comment(_line(f"levels.{tomlkit.key(key).as_string()}", name)))
-    for key in names:
-        table.add(tomlkit.comment(_line(f"level_texts.{tomlkit.key(key).as_string()}", "")))
-    return table
-
-
-def _optional(table: Any, names: Iterable[str]) -> Any:
-    for name in names:
-        table.add(tomlkit.comment(_line(name, "")))
-    return table
-
-
-def _line(name: str, text: str) -> str:
-    return f"{name} = {tomlkit.string(text).as_string()}"
