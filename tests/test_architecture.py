@@ -64,7 +64,7 @@ BUDGETS = {
     "results": 2_460,
     "methods": 6_643,
     "metrics": 1_885,
-    "letters": 957,
+    "letters": 903,
     "audit": 456,
     "scale": 666,
     "service": 1_738,

@@ -1,9 +1,7 @@
 """Letters to the people concerned: the decision, the reasons, and options whose printed values hold."""
 
-from attain.letters.content import Content
+from attain.letters.content import Change, Content, Option, Reason
 from attain.letters.letter import Letter, save, save_each, save_templates, write
-from attain.letters.options import Change, Option
-from attain.letters.reasons import Reason
 from attain.letters.texts import texts_template
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from attain.core.errors import AttainError, listed
-from attain.letters.options import Option, OptionWriter
-from attain.letters.printed import Printer
-from attain.letters.reasons import Reason, reasons
-from attain.letters.texts import Texts
+from attain.letters.printed import Printed, Printer, shown
+from attain.letters.texts import Texts, is_coded, level_key
 from attain.methods.provenance import as_json
 from attain.methods.recheck import Recheck
-from attain.results.status import Status
+from attain.results.status import Status, Typicality
+from attain.schema import Feature
+from attain.tables import ordinary, unchanged
 
 if TYPE_CHECKING:
     from attain.methods import Explainer
@@ -28,6 +29,70 @@ _ABSENCES: Final = {
 }
 """Why there is no option, where that is not simply that none was found."""
 _NOT_REFUSED: Final = {Status.ALREADY_DESIRED: "approved", Status.UNREADABLE: "unreadable"}
+_LEVELS: Final = {Typicality.TYPICAL: "typical", Typicality.UNUSUAL: "unusual", Typicality.OUTSIDE: "outside"}
+_DIGITS: Final = 3
+"""Significant digits of what is computed from other details."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One detail of an option: its name, its value today and the new one.
+
+    Attributes
+    ----------
+    low, high, levels
+        From `low` to `high`, or with one of the other `levels`, the option holds too, all else as printed; empty where
+        that is not known. Where only one of `low` and `high` is empty, the detail cannot go beyond it.
+    needed
+        Whether the decision needs this change. Otherwise it only keeps the record like those of other people.
+    """
+
+    label: str
+    before: str
+    after: str
+    low: str = ""
+    high: str = ""
+    levels: tuple[str, ...] = ()
+    needed: bool = True
+
+    @property
+    def other(self) -> bool:
+        """Whether other values would do."""
+        return bool(self.low or self.high or self.levels)
+
+
+@dataclass(frozen=True)
+class Option:
+    """A way to another decision.
+
+    Attributes
+    ----------
+    changes
+        What to change; first what the decision needs.
+    follows
+        What changes along with it.
+    wait, takes
+        How long to wait, or how long the changes take, such as `6 months`; empty where no time is known.
+    grows
+        The names of details that advance with time, and are counted as they will be then.
+    level
+        "typical", "unusual", "outside", or empty where the method does not say.
+    """
+
+    changes: tuple[Change, ...]
+    follows: tuple[Change, ...]
+    wait: str
+    takes: str
+    grows: tuple[str, ...]
+    level: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A sentence about one input, and whether the input may change."""
+
+    text: str
+    free: bool
 
 
 @dataclass(frozen=True)
@@ -120,3 +185,124 @@ def _check_decisions(result: Counterfactuals, recheck: Recheck, positions: Seque
 
 def _named(result: Counterfactuals, positions: Sequence[int]) -> str:
     return listed(result.table.labels[i] for i in positions)
+
+
+@dataclass(frozen=True, eq=False)
+class OptionWriter:
+    """Writes options in the words of a table of texts."""
+
+    printer: Printer
+    texts: Texts
+
+    @property
+    def _result(self) -> Counterfactuals:
+        return self.printer.result
+
+    def options(self, positions: Sequence[int], most: int) -> dict[int, list[Option]]:
+        """At most `most` options of each person at some positions, by position."""
+        written: dict[int, list[Option]] = {}
+        for one in self.printer.options(positions, most):
+            written.setdefault(one.owner, []).append(self._option(one))
+        return written
+
+    def _option(self, one: Printed) -> Option:
+        region, own, owner = self.printer.recheck.region, self._result.table.values[one.owner], np.array([one.owner])
+        features = self._result.table.schema.features
+        follows = [j for j in np.flatnonzero(~unchanged(own, one.row)).tolist() if j not in one.chosen]
+        months, waits = float(region.months(one.row[None], owner)[0]), bool(region.waits(one.row[None], owner)[0])
+        duration = self.texts.language.duration(months) if months else ""
+        changes = sorted((self._change(one, j) for j in one.chosen), key=lambda change: not change.needed)
+        return Option(
+            changes=tuple(changes),
+            follows=tuple(self._following(one, j) for j in follows if features[j].clock is None),
+            wait=duration if waits else "",
+            takes="" if waits else duration,
+            grows=tuple(self.texts.label(features[j]) for j in follows if features[j].clock is not None),
+            level="" if np.isnan(one.typicality) else _LEVELS[Typicality(int(one.typicality))],
+        )
+
+    def _change(self, one: Printed, j: int) -> Change:
+        feature, own = self._result.table.schema.features[j], self._result.table.values[one.owner, j]
+        label, after = self.texts.label(feature), self._shown(feature, one.row[j])
+        before = self._shown(feature, shown(feature, own))
+        low, high = self._ends(feature, *one.ranges[j]) if j in one.ranges else ("", "")
+        return Change(
+            label[:1].upper() + label[1:],  # it begins a line
+            self._shown(feature, own) if before == after else before,
+            after,
+            low,
+            high,
+            tuple(self._shown(feature, level) for level in one.levels.get(j, [])),
+            j not in one.unneeded,
+        )
+
+    def _ends(self, feature: Feature, low: float, high: float) -> tuple[str, str]:
+        """Both ends of a range, of which the unit stands once; an end beyond which nothing is suggested is empty."""
+        below, above = low <= feature.suggested[0], high >= feature.suggested[1]
+        if below or above:
+            return "" if below else self._shown(feature, low), "" if above else self._shown(feature, high)
+        return self.texts.start(feature, low), self._shown(feature, high)
+
+    def _following(self, one: Printed, j: int) -> Change:
+        feature = self._result.table.schema.features[j]
+        cells = [float(self._result.table.values[one.owner, j]), float(one.row[j])]
+        if feature.numeric:
+            short = [cell if cell.is_integer() else float(f"{cell:.{_DIGITS}g}") for cell in cells]
+            cells = cells if short[0] == short[1] else short
+        before, after = (self._shown(feature, cell) for cell in cells)
+        return Change(self.texts.label(feature), before, after)
+
+    def _shown(self, feature: Feature, cell: float) -> str:
+        return self.texts.value(feature, self._result.table.layout.value(feature.name, float(cell)))
+
+
+def reasons(
+    result: Counterfactuals, usual: np.ndarray, texts: Texts, positions: Sequence[int], most: int
+) -> dict[int, list[Reason]]:
+    """By position, at most `most` reasons of a person, the weightiest first; each text once.
+
+    `usual` are the median cells of people with the desired decision, (d,): a value above is high, one below low.
+    """
+    table, found, lacking = result.table, {}, dict[str, None]()
+    for i in positions:
+        mine: dict[str, Reason] = {}
+        for j, free in _against(result, i):
+            if len(mine) == most:
+                break
+            feature, cell = table.schema.features[j], float(table.values[i, j])
+            value = table.layout.value(feature.name, shown(feature, cell))
+            text = texts.reason(feature, value, _side(feature, cell, float(usual[j])))
+            if not text:
+                lacking[f"{feature.name} ({level_key(value)})" if is_coded(feature, value) else feature.name] = None
+            mine.setdefault(text, Reason(text, free))
+        found[i] = list(mine.values())
+    if lacking:
+        raise AttainError(
+            f"the texts have no reason in {texts.language.code!r} for {listed(lacking, 40)}, which count against "
+            "people; a letter needs one for each, and a level or special code, in parentheses, one under its own name "
+            "(`level_texts`): `attain letter RESULT --texts-template FILE` writes a table to fill in"
+        )
+    return found
+
+
+def _against(result: Counterfactuals, position: int) -> list[tuple[int, bool]]:
+    """The columns that count against a person, the weightiest first, and whether each may change."""
+    known = result.attributions
+    if known is None:
+        raise AttainError(
+            "letters need to know why decisions were made; call explain(..., contributions=True), or `attain explain "
+            "--contributions`"
+        )
+    at = np.flatnonzero(known.person == position)
+    if not len(at):
+        raise AttainError(
+            f"the result has no contributions for {result.table.labels[position]!r}: there were no real people with "
+            "the desired decision to compare with"
+        )
+    return [(int(known.column[c]), bool(known.free[at[0], c])) for c in known.against(int(at[0]))]
+
+
+def _side(feature: Feature, cell: float, usual: float) -> str:
+    if math.isnan(usual) or cell == usual or not ordinary(feature, np.array([cell]))[0]:
+        return ""
+    return "high" if cell > usual else "low"
