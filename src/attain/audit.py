@@ -41,10 +41,10 @@ from attain.methods.base import Explainer
 from attain.methods.provenance import as_json
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.options import Option
 from attain.results.record import Record
-from attain.results.sentences import option_sentences
 from attain.results.status import Status
-from attain.tables import Table, unchanged
+from attain.tables import Table
 
 FORMAT: Final = "attain-audit-1"
 KEY_VARIABLE: Final = "ATTAIN_AUDIT_KEY"
@@ -57,8 +57,13 @@ _ID: Final = 16
 _BLOCK: Final = 1 << 16
 _DIGITS: Final = 18
 """Of the number of a line, at most."""
-_ELSEWHERE: Final = {"person", "option", "label", "counterfactual"}
-"""Columns of `ranges` and `importance` whose content a line has in other fields, or does not need."""
+_DETAILS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ranges": ("feature", "low", "high", "low_percentile", "high_percentile", "levels", "checked"),
+    "importance": (
+        *("feature", "gain", "per_point", "needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
+    ),
+}
+"""What a line has of each change, where ranges and importance were asked for."""
 _MEANINGS: Final = {
     "settings.explainer_digest": "another explainer",
     "settings.model.answers_digest": "another model: it scores the training rows differently",
@@ -194,10 +199,10 @@ def _contents(result: Record, key: bytes | None, inputs: Shown, answers: Shown) 
     Sentences have both current and new values, so they are stored in plain text only where both are.
     """
     words: Shown = "plain" if inputs == answers == "plain" else "hmac"
-    options, reasons, sentences = _options(result), _contributions(result), option_sentences(result)
+    reasons = _contributions(result)
     for position in range(len(result)):
-        own = np.flatnonzero(result.owners == position).tolist()
-        told = [sentences[i] for i in own] or [_why_none(result, position)]
+        options = result.options_of(position)
+        told = [option.sentence for option in options] or [_why_none(result, position)]
         label = as_json(result.table.labels[position])
         yield {
             "kind": "explanation",
@@ -206,7 +211,7 @@ def _contents(result: Record, key: bytes | None, inputs: Shown, answers: Shown) 
             "settings": _own_settings(result.settings, label),
             "status": result.statuses[position].name,
             "reason": result.unreadable.get(position) if inputs == "plain" else None,
-            "options": _shown(key, answers, "answer", [options[i] for i in own]),
+            "options": _shown(key, answers, "answer", [_option(result, option) for option in options]),
             "sentences": _shown(key, words, "sentences", told),
             "contributions": reasons.get(position),
             "figures": {name: _figure(values[position]) for name, values in result.person_figures.items()},
@@ -239,27 +244,24 @@ def _cells(table: Table, position: int) -> dict[str, Any]:
     }
 
 
-def _options(result: Record) -> list[dict[str, Any]]:
-    """The new values that each option has, its figures, and ranges and importance, if they were asked for."""
-    names, value = result.table.schema.names, result.table.layout.value
-    options: list[dict[str, Any]] = [
-        {
-            "changes": {
-                names[j]: as_json(value(names[j], float(row[j]))) for j in np.flatnonzero(~unchanged(own, row))
-            },
-            "figures": {name: _figure(values[i]) for name, values in result.option_figures.items()},
-        }
-        for i, (own, row) in enumerate(zip(result.table.values[result.owners], result.rows, strict=True))
-    ]
-    for name, found, entries in (
-        ("ranges", result.intervals, result.range_entries),
-        ("importance", result.importances, result.importance_entries),
-    ):
-        if found is not None:
-            for i, entry in zip(found.option.tolist(), entries(), strict=True):
-                kept = {key: as_json(value) for key, value in entry.items() if key not in _ELSEWHERE}
-                options[i].setdefault(name, []).append(kept)
-    return options
+def _option(result: Record, option: Option) -> dict[str, Any]:
+    """The new values that an option has, its figures, and ranges and importance, if they were asked for."""
+    figures = {name: _figure(values[option.place]) for name, values in result.option_figures.items()}
+    changes = [change.as_json() for change in option.changes]
+    found: dict[str, Any] = {
+        "changes": {change["feature"]: as_json(change["suggested"]) for change in changes},
+        "figures": figures,
+    }
+    for name, columns in _DETAILS.items():
+        known = [change for change in changes if change[columns[-1]] is not None]
+        listed = [{key: as_json(_listed(change[key])) for key in columns} for change in known]
+        found |= {name: listed} if listed else {}
+    return found
+
+
+def _listed(value: Any) -> Any:
+    """Levels as texts."""
+    return [str(level) for level in value] if isinstance(value, tuple) else value
 
 
 def _contributions(result: Record) -> dict[int, dict[str, float]]:

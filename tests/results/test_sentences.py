@@ -26,7 +26,7 @@ SCHEMA = Schema(
         Feature("used", "positive", label="utilisation"),
         Feature("late", "count", special={-8: "no account", -9: ""}, transitions={-8: ("value",), -9: ("value",)}),
         Feature("savings", "categorical", levels=("below 100 DM", "100 to 500 DM")),
-        Feature("rate", "ordinal", levels=(1, 2, 3)),
+        Feature("rate", "ordinal", levels=(1, 2, 3, 4)),
         Feature("school", "ordinal", levels=("none", "college")),
         Feature("phone", "categorical", levels=(False, True)),
         Feature("income", "positive", step=1.0, fillable=True, unit="€"),
@@ -152,7 +152,7 @@ def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]]) -> Counterf
         ({"rate": 1}, {"rate": (0, 1)}, ""),
         ({"age": 50}, {"age": (45, 60)}, "any age from 45 to 60 will do."),
         ({"income": 500.0}, {"income": (0, 900)}, "any income up to €900 will do."),
-        ({"rate": 3}, {"rate": (1.5, 2)}, "any rate from 2 upwards will do."),
+        ({"rate": 4}, {"rate": (2, 3)}, "any rate from 3 upwards will do."),
         (
             {"duration": 24, "amount": 5000, "rate": 1},
             {"duration": (0, 30), "amount": (0, 6000), "rate": (0, 1)},
@@ -180,10 +180,11 @@ def test_a_sentence_says_which_other_values_would_do(change: dict[str, Any], end
 
 
 def test_a_change_on_one_line_has_the_words_of_the_sentence() -> None:
-    phone, income = Feature("phone", "categorical", levels=(False, True)), Feature("income", "positive", unit="$")
-    assert arrow({"current": False, "counterfactual": True}, phone) == "phone: no → yes"
-    assert arrow({"current": 8600.0, "counterfactual": 8700.0}, income) == "income: $8,600 → $8,700"
-    assert arrow({"current": 8600.04, "counterfactual": -8700.0}, income) == "income: $8,600 → -$8,700"
+    schema = Schema((Feature("phone", "categorical", levels=(False, True)), Feature("income", "real", unit="$")))
+    people = pd.DataFrame({"phone": [False], "income": [8600.04]})
+    result = result_of(schema, people, {0: [{"phone": True, "income": 8700.0}, {"income": -8700.0}]})
+    lines = [arrow(change) for option in result.views for change in option.changes]
+    assert lines == ["phone: no → yes", "income: $8,600 → $8,700", "income: $8,600 → -$8,700"]
 
 
 def test_a_range_beside_another_change_is_said_to_be_alone() -> None:

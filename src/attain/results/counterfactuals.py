@@ -15,11 +15,9 @@ from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results import exports, report
 from attain.results.html import notebook
-from attain.results.importance import CONTRIBUTIONS, IMPORTANCE
 from attain.results.pictures import Plots
-from attain.results.ranges import RANGES
 from attain.results.reading import read_fields
-from attain.results.record import CHANGES, LAW_CHANGES, Record
+from attain.results.record import Record
 from attain.results.sentences import person_sentences
 from attain.results.serialise import to_json
 from attain.results.text import description, overview
@@ -99,28 +97,23 @@ class Counterfactuals(Record):
 
     @cached_property
     def changes(self) -> Frame:
-        cells = self.changed_cells()
-        return self.table.layout.library.make({name: [cell[name] for cell in cells] for name in CHANGES})
+        return self._long("changes")
 
     @cached_property
     def law_changes(self) -> Frame:
-        cells = self.law_cells()
-        return self.table.layout.library.make({name: [cell[name] for cell in cells] for name in LAW_CHANGES})
+        return self._long("law_changes")
 
     @cached_property
     def ranges(self) -> Frame:
-        entries = self.range_entries()
-        return self.table.layout.library.make({name: [entry[name] for entry in entries] for name in RANGES})
+        return self._long("ranges")
 
     @cached_property
     def importance(self) -> Frame:
-        entries = self.importance_entries()
-        return self.table.layout.library.make({name: [entry[name] for entry in entries] for name in IMPORTANCE})
+        return self._long("importance")
 
     @cached_property
     def contributions(self) -> Frame:
-        entries = self.contribution_entries()
-        return self.table.layout.library.make({name: [entry[name] for entry in entries] for name in CONTRIBUTIONS})
+        return self._long("contributions")
 
     @cached_property
     def status(self) -> Any:
@@ -147,6 +140,9 @@ class Counterfactuals(Record):
         columns = {name: np.asarray(values) for name, values in self.person_figures.items()}
         columns |= {name: self.of_best(name) for name in self.option_figures}
         return library.make(columns, index=library.index(self.table.source))
+
+    def _long(self, name: str) -> Frame:
+        return self.table.layout.library.make(exports.long_columns(self, name))
 
     def _series(self, name: str, values: Sequence[Any]) -> Any:
         return self.table.layout.library.series(name, values, self.table.source)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
 
 from attain.core.checks import check_boolean, check_choice
+from attain.core.errors import AttainError
 from attain.core.files import check_ending, write_atomically
 from attain.core.frames import Frame, library_named
 from attain.core.names import free_name
 from attain.core.spreadsheets import csv_bytes, excel_bytes
-from attain.results.importance import CONTRIBUTIONS, IMPORTANCE
-from attain.results.ranges import RANGES
-from attain.results.record import CHANGES, LAW_CHANGES, Record
-from attain.results.sentences import option_sentences
+from attain.results.options import Option
+from attain.results.record import Record
 from attain.schema import Feature
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def answer_rows(result: Counterfactuals) -> AnswerRows:
         figures[name][answered] = _in_points(name, values[order[answered]])
     nothing = [None] * len(without)
     ranks, levels = [*result.ranks.tolist(), *nothing], [*result.levels, *nothing]
-    sentences = [*option_sentences(result), *(result.reason(i) for i in without)]
+    sentences = [*(option.sentence for option in result.views), *(result.reason(i) for i in without)]
     leading = {
         "person": [table.labels[i] for i in owners],
         "option": [ranks[k] for k in order],
@@ -141,14 +140,105 @@ def _settings(result: Counterfactuals) -> pd.DataFrame:
     return pd.DataFrame(pairs, columns=["setting", "value"], dtype=object)
 
 
-def _long(entries: Callable[[Counterfactuals], list[dict[str, Any]]], names: Sequence[str]) -> Table:
-    """A table in long form, with lists of levels as text."""
+def _changes(result: Record) -> Iterator[dict[str, Any]]:
+    for option, change in _each(result):
+        yield {
+            **change,
+            "counterfactual": change["suggested"],
+            "counterfactual_percentile": change["suggested_percentile"],
+            "follows": change["related"],
+            **{name: getattr(option, name) for name in ("total_shift", "outlier", "connected", "level")},
+            "method": result.method,
+        }
+
+
+def _ranges(result: Record) -> Iterator[dict[str, Any]]:
+    for _, change in _each(result):
+        if change["checked"] is not None:
+            levels = [str(level) for level in change["levels"]]
+            yield {**change, "counterfactual": change["suggested"], "levels": levels}
+
+
+def _importance(result: Record) -> Iterator[dict[str, Any]]:
+    return (change for _, change in _each(result) if change["needed_for_decision"] is not None)
+
+
+def _each(result: Record) -> Iterator[tuple[Option, dict[str, Any]]]:
+    """Each change with its option, as a dictionary, in the order of the columns."""
+    for option in result.views:
+        for change in option.changes:
+            yield option, {"person": option.person, "option": option.number, **change.as_json()}
+
+
+class Long(NamedTuple):
+    """A table in long form: its columns, its rows, and the field of a result without which there is none."""
+
+    columns: tuple[str, ...]
+    rows: Callable[[Record], Iterable[Mapping[str, Any]]]
+    field: str | None = None
+
+
+LONG: Final[Mapping[str, Long]] = {
+    "changes": Long(
+        (
+            *("person", "option", "feature", "label", "unit", "current", "counterfactual", "current_percentile"),
+            *(
+                "counterfactual_percentile",
+                "shift",
+                "total_shift",
+                "outlier",
+                "connected",
+                "level",
+                "follows",
+                "method",
+            ),
+        ),
+        _changes,
+    ),
+    "ranges": Long(
+        (
+            *("person", "option", "feature", "counterfactual", "low", "high", "low_percentile", "high_percentile"),
+            *("levels", "checked"),
+        ),
+        _ranges,
+        "intervals",
+    ),
+    "law_changes": Long(("person", "option", "feature", "law", "sentence"), Record.law_cells),
+    "importance": Long(
+        (
+            *("person", "option", "feature", "label", "gain", "per_point"),
+            *("needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
+        ),
+        _importance,
+        "importances",
+    ),
+    "contributions": Long(
+        ("person", "feature", "label", "value", "contribution", "error", "rank", "free"),
+        Record.contribution_entries,
+        "attributions",
+    ),
+}
+"""The tables with a row for each change, law or input."""
+
+
+def long_columns(result: Record, name: str) -> dict[str, list[Any]]:
+    """The columns of a table in long form."""
+    columns, rows, field = LONG[name]
+    if field is not None and getattr(result, field) is None:
+        was = "were" if name.endswith("s") else "was"
+        raise AttainError(f"{name} {was} not asked for; call explain(..., {name}=True)")
+    listed = list(rows(result))
+    return {column: [row[column] for row in listed] for column in columns}
+
+
+def _flat(name: str) -> Table:
+    """The maker of a table in long form, with lists of levels as text."""
 
     def frame(result: Counterfactuals) -> pd.DataFrame:
-        found = entries(result)
-        person = free_name(_person_column(result), [name for name in names if name != "person"])
-        columns = {person if name == "person" else name: [entry[name] for entry in found] for name in names}
-        return _frame({name: [_joined(cell) for cell in cells] for name, cells in columns.items()})
+        columns = long_columns(result, name)
+        people = columns.pop("person")
+        columns = {free_name(_person_column(result), columns): people, **columns}
+        return _frame({column: [_joined(cell) for cell in cells] for column, cells in columns.items()})
 
     return frame
 
@@ -159,11 +249,11 @@ def _joined(cell: Any) -> Any:
 
 TABLES: Final[Mapping[str, Table]] = {
     "answers": _answers,
-    "changes": _long(Record.changed_cells, CHANGES),
-    "ranges": _long(Record.range_entries, RANGES),
-    "law_changes": _long(Record.law_cells, LAW_CHANGES),
-    "importance": _long(Record.importance_entries, IMPORTANCE),
-    "contributions": _long(Record.contribution_entries, CONTRIBUTIONS),
+    "changes": _flat("changes"),
+    "ranges": _flat("ranges"),
+    "law_changes": _flat("law_changes"),
+    "importance": _flat("importance"),
+    "contributions": _flat("contributions"),
     "figures": _figures,
     "settings": _settings,
 }

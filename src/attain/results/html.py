@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import base64
 import warnings
-from collections.abc import Sequence
 from html import escape
-from typing import Any, Final
+from typing import Final
 
 from attain.core.drawing import detached, written
 from attain.core.errors import MissingExtraError
 from attain.core.text import plain
 from attain.results.pictures import Plots
 from attain.results.record import Record
-from attain.results.sentences import changed_options
-from attain.results.status import Status
 from attain.results.text import CHANGE_HEADER, points, shown_change, yes_no
 
 _MOST: Final = 20
@@ -35,14 +32,9 @@ _HEADER: Final = ("person", *CHANGE_HEADER, "total shift", "level", "outlier", "
 
 def notebook(result: Record) -> str:
     """The changes of the first people as a table, with a plot of the first few, and the reason for no answer."""
-    options: dict[int, list[list[dict[str, Any]]]] = {}
-    for cells in changed_options(result, range(_MOST)):
-        options.setdefault(cells[0]["position"], []).append(cells)
-    drawn = list(options)[:_DRAWN]
-    rows = "".join(
-        _person(result, i, options.get(i, [])) + (_picture(result, i) if i in drawn else "")
-        for i in range(min(len(result), _MOST))
-    )
+    shown = range(min(len(result), _MOST))
+    drawn = [i for i in shown if result.found[i]][:_DRAWN]
+    rows = "".join(_person(result, i) + (_picture(result, i) if i in drawn else "") for i in shown)
     head = "".join(f"<th>{name}</th>" for name in _HEADER)
     more = f"<p class='muted'>… and {len(result) - _MOST} more people</p>" if len(result) > _MOST else ""
     title = f"{result.found.sum()} of {len(result)} people have an answer ({result.method})"
@@ -51,22 +43,20 @@ def notebook(result: Record) -> str:
     return f"{_STYLE}<p>{escape(title)}</p>{table}{more}{notes}"
 
 
-def _person(result: Record, i: int, options: Sequence[Sequence[dict[str, Any]]]) -> str:
+def _person(result: Record, i: int) -> str:
     name = plain(result.table.labels[i])
-    if result.statuses[i] is not Status.FOUND:
+    if not result.found[i]:
         reason = f"<td colspan='{len(_HEADER) - 1}' class='muted'>{escape(result.reason(i))}</td>"
         return f"<tr class='first'><td>{escape(name)}</td>{reason}</tr>"
     rows = []
-    for number, cells in enumerate(options, start=1):
-        first = cells[0]
-        lead = [name if number == 1 else f"{name}, option {number}"]
-        verdicts = [first["level"] or "–", yes_no(first["outlier"]), yes_no(first["connected"])]
-        last = [points(first["total_shift"]), *verdicts]
-        for cell in cells:
-            texts = [*lead, *shown_change(result, cell), *last]
-            kind = " class='first'" if cell is first else ""
+    for option in result.options_of(i):
+        lead = [name if option.number == 1 else f"{name}, option {option.number}"]
+        verdicts = [option.level or "–", yes_no(option.outlier), yes_no(option.connected)]
+        last = [points(option.total_shift), *verdicts]
+        for k, change in enumerate(option.ordered):
+            texts = [*(lead if k == 0 else [""]), *shown_change(change), *(last if k == 0 else [""] * len(last))]
+            kind = " class='first'" if k == 0 else ""
             rows.append(f"<tr{kind}>" + "".join(f"<td>{escape(text)}</td>" for text in texts) + "</tr>")
-            lead, last = [""], [""] * len(last)
     return "".join(rows)
 
 

@@ -11,17 +11,10 @@ import numpy as np
 if TYPE_CHECKING:
     from attain.results.record import Record
 
-IMPORTANCE: Final = (
-    *("person", "option", "feature", "label", "gain", "per_point"),
-    *("needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
-)
-"""The columns of `Counterfactuals.importance`."""
 WAITING: Final = "waiting"
 """What plots and reports call the time that an option takes beyond what its changes need."""
 _WEIGHTY: Final = 0.1
 """What counts against a person has at least this share of the weight of the first."""
-CONTRIBUTIONS: Final = ("person", "feature", "label", "value", "contribution", "error", "rank", "free")
-"""The columns of `Counterfactuals.contributions`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,26 +46,6 @@ class Importances:
     def state(self) -> dict[str, Any]:
         """For JSON."""
         return {name: [_plain(cell) for cell in value.tolist()] for name, value in vars(self).items()}
-
-    def entries(self, record: Record) -> list[dict[str, Any]]:
-        """One dictionary for each entry, with the columns of `importance`."""
-        by_law = record.needed_by_law
-        return [self._entry(record, r, bool(by_law[self.option[r], self.column[r]])) for r in range(len(self.option))]
-
-    def _entry(self, record: Record, r: int, by_law: bool) -> dict[str, Any]:
-        i, j, gain = int(self.option[r]), int(self.column[r]), float(self.gain[r])
-        feature, points = record.table.schema.features[j], 100 * float(record.percentiles[2][i, j])
-        return {
-            "person": record.table.labels[int(record.owners[i])],
-            "option": int(record.ranks[i]),
-            "feature": feature.name,
-            "label": feature.title,
-            "gain": _plain(gain),
-            "per_point": _plain(round(gain / points, 9)) if points > 0 else None,
-            "needed_for_decision": bool(self.for_decision[r]),
-            "needed_to_stay_typical": None if math.isnan(self.to_stay_typical[r]) else bool(self.to_stay_typical[r]),
-            "needed_by_law": by_law,
-        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results.importance import WAITING
 from attain.results.levers import population
+from attain.results.options import Change, Option
 from attain.results.plots import dumbbells, people, planes, points
 from attain.results.record import Record
-from attain.results.sentences import changed_options, now_and_then, requested
+from attain.results.sentences import now_and_then, worded
 from attain.results.status import Typicality
 from attain.results.text import how_long
 from attain.results.text import points as percentile_points
@@ -52,10 +52,10 @@ class Plots:
             Axes to draw in.
         """
         position = self._position(person)
-        options = changed_options(self.result, [position])
+        options = self.result.options_of(position)
         if options and not 1 <= option <= len(options):
             raise AttainError(f"option must be an integer from 1 to {len(options)}, got {option!r}")
-        chosen = [cells for cells in options if cells[0]["option"] == option]
+        chosen = [one for one in options if one.number == option]
         number = f", option {option}" if len(options) > 1 else ""
         return self._dumbbells(position, f"Person {_name(person)}{number}", chosen, ax)
 
@@ -66,7 +66,7 @@ class Plots:
     def at(self, position: int, *, ax: Any = None) -> Any:
         """`options` of the person at a position."""
         title = f"Person {_name(self.result.table.labels[position])}"
-        return self._dumbbells(position, title, changed_options(self.result, [position]), ax)
+        return self._dumbbells(position, title, self.result.options_of(position), ax)
 
     def shifts(self, *, ax: Any = None) -> Any:
         """The total against the largest shift of every person's best answer, as in the paper's comparison."""
@@ -156,70 +156,53 @@ class Plots:
             raise DataError(f"{len(positions)} rows have the label {person!r}; plots of one person need unique labels")
         return positions[0]
 
-    def _dumbbells(self, position: int, title: str, options: Sequence[Sequence[Mapping[str, Any]]], ax: Any) -> Any:
+    def _dumbbells(self, position: int, title: str, options: Sequence[Option], ax: Any) -> Any:
         if not options:
             ax = ax if ax is not None else self.new_axes(6.6, 1.4)
             dumbbells.message(ax, f"{title}: no answer", self.result.reason(position))
             return finished(ax)
         names = self._names(options)
         columns = [
-            dumbbells.Column(f"Option {cells[0]['option']}", _facts(cells[0]), self._changes(cells))
-            for cells in options
+            dumbbells.Column(f"Option {option.number}", _facts(option), self._changes(option)) for option in options
         ]
         ax = ax if ax is not None else self.new_axes(*dumbbells.size(len(names), len(columns)))
-        wanted = requested(self.result)
+        wanted = self.result.request
         heading = f"{title}: what leads to {wanted}" if len(options) == 1 else f"{title}: ways to {wanted}"
-        about = _facts(options[0][0]) if len(options) == 1 else ""
+        about = _facts(options[0]) if len(options) == 1 else ""
         dumbbells.dumbbells(ax, heading, about, names, columns)
         return finished(ax)
 
-    def _names(self, options: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:
+    def _names(self, options: Sequence[Option]) -> dict[str, str]:
         """The titles of all changed features: largest shifts first, then what follows, waiting, and clocks last."""
-        largest: dict[str, float] = {}
-        for cell in (cell for cells in options for cell in cells):
-            largest[cell["feature"]] = max(largest.get(cell["feature"], 0.0), cell["shift"] or 0.0)
-        schema, following = self.result.table.schema, self.result.following
-        follows = {name for name in largest if name in following or schema[name].computed is not None}
-        clocks = {name for name in largest if schema[name].clock is not None}
-        order = sorted(largest, key=lambda name: (name in clocks, name in follows, -largest[name]))
-        said = dict.fromkeys(follows, " (follows)") | dict.fromkeys(clocks, " (with time)")
-        names = [(name, f"{schema[name].title}{said.get(name, '')}") for name in order]
-        if any(cells[0]["waits"] for cells in options):
-            names.insert(len(names) - len(clocks), (self._waiting, WAITING))
-        return dict(names)
+        changes: dict[str, list[Change]] = {}
+        for change in (change for option in options for change in option.changes):
+            changes.setdefault(change.feature.name, []).append(change)
+        said = {"law": (1, " (follows)"), "time": (3, " (with time)")}
+        rows = []
+        for name, found in changes.items():
+            rank, words = said.get(found[0].follows, (0, ""))
+            rows.append((rank, -max(change.shift or 0.0 for change in found), name, f"{found[0].feature.title}{words}"))
+        if any(option.waits for option in options):
+            rows.append((2, 0.0, self._waiting, WAITING))
+        return {name: title for *_, name, title in sorted(rows, key=lambda row: row[:2])}
 
     @property
     def _waiting(self) -> str:
         """The key of the row for waiting."""
         return free_name(WAITING, self.result.table.schema.names)
 
-    def _changes(self, cells: Sequence[Mapping[str, Any]]) -> dict[str, dumbbells.Change]:
-        changes = {cell["feature"]: self._change(cell) for cell in cells}
-        if cells[0]["waits"]:
-            changes[self._waiting] = dumbbells.Change("", months(cells[0]["months"]), math.nan, math.nan)
+    def _changes(self, option: Option) -> dict[str, dumbbells.Change]:
+        changes = {change.feature.name: _dumbbell(change) for change in option.changes}
+        if option.waits:
+            changes[self._waiting] = dumbbells.Change("", months(option.months), math.nan, math.nan)
         return changes
 
-    def _change(self, cell: Mapping[str, Any]) -> dumbbells.Change:
-        feature = self.result.table.schema[cell["feature"]]
-        before, after = now_and_then(cell, feature)
-        start, end = (_or_nan(cell[f"{name}_percentile"]) for name in ("current", "counterfactual"))
-        low, high, others = self._bands.get((cell["position"], cell["option"], cell["feature"]), (None, None, ""))
-        return dumbbells.Change(before, after, start, end, _or_nan(low), _or_nan(high), others)
 
-    @cached_property
-    def _bands(self) -> dict[tuple[int, int, str], tuple[float | None, float | None, str]]:
-        """By position, option and feature: the percentiles between which an option holds, and the other levels."""
-        found = self.result.intervals
-        if found is None:
-            return {}
-        return {
-            (int(self.result.owners[i]), entry["option"], entry["feature"]): (
-                entry["low_percentile"],
-                entry["high_percentile"],
-                ", ".join(map(plain, entry["levels"])),
-            )
-            for i, entry in zip(found.option, self.result.range_entries(), strict=True)
-        }
+def _dumbbell(change: Change) -> dumbbells.Change:
+    places = (change.current_percentile, change.suggested_percentile, change.low_percentile, change.high_percentile)
+    before, after = now_and_then(change)
+    start, end, low, high = map(_or_nan, places)
+    return dumbbells.Change(before, after, start, end, low, high, ", ".join(map(worded, change.levels or ())))
 
 
 def _or_nan(value: float | None) -> float:
@@ -230,8 +213,8 @@ def _name(person: Any) -> str:
     return label(person, 40)
 
 
-def _facts(cell: Mapping[str, Any]) -> str:
+def _facts(option: Option) -> str:
     """How typical an option is, how far it is, and how long it takes."""
-    facts = [cell["level"]] if cell["level"] is not None else []
-    facts += [f"total shift {percentile_points(cell['total_shift'])} points"] if cell["total_shift"] is not None else []
-    return " · ".join([*facts, *how_long(cell)])
+    facts = [] if option.level is None else [option.level]
+    facts += [] if option.total_shift is None else [f"total shift {percentile_points(option.total_shift)} points"]
+    return " · ".join([*facts, *how_long(option)])

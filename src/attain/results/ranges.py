@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-
-RANGES: Final = (
-    *("person", "option", "feature", "counterfactual", "low", "high", "low_percentile", "high_percentile", "levels"),
-    "checked",
-)
-"""The columns of `Counterfactuals.ranges`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from attain.core.errors import AttainError, DataError, listed
+from attain.core.errors import DataError, listed
 from attain.core.text import number, plain
 from attain.results.importance import Attributions, Importances
+from attain.results.options import Option, entries, option_at
 from attain.results.ranges import Ranges
 from attain.results.relations import Related
 from attain.results.status import Status, Typicality
@@ -35,16 +36,6 @@ def why_nothing_is_free(schema: Schema, row: np.ndarray) -> str:
     shown = ", ".join(f"{number(code)}: {plain(text)}" if text else number(code) for code, text in codes.items())
     coded = [f"recorded as a code ({shown}) rather than a number"] if codes else []
     return f"every value that could is {' or '.join(['missing'] * missing + coded)}"
-
-
-CHANGES: Final = (
-    *("person", "option", "feature", "label", "unit", "current", "counterfactual"),
-    *("current_percentile", "counterfactual_percentile", "shift", "total_shift", "outlier", "connected", "level"),
-    *("follows", "method"),
-)
-"""The columns of `Counterfactuals.changes`."""
-LAW_CHANGES: Final = ("person", "option", "feature", "law", "sentence")
-"""The columns of `Counterfactuals.law_changes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,38 +148,25 @@ class Record:
             values[self.owners[self.best]] = self.option_figures[name][self.best]
         return values
 
-    def changed_cells(self, positions: Collection[int] | None = None) -> list[dict[str, Any]]:
-        """One dictionary for each changed cell, of all people or of those at some positions."""
-        own = self.table.values[self.owners]
-        chosen = np.ones(len(own), bool) if positions is None else np.isin(self.owners, list(positions))
-        differs = ~unchanged(own, self.rows) & chosen[:, None]
-        return [self._cell(int(i), int(j)) for i, j in zip(*np.nonzero(differs), strict=True)]
+    @property
+    def request(self) -> str:
+        """What was asked for in words: the decision, and the probability if there is one."""
+        likely = "" if self.probability is None else f" with a probability of at least {number(self.probability)}"
+        name = self.decision
+        return f"{f'the decision “{plain(name)}”' if isinstance(name, str) else f'class {plain(name)}'}{likely}"
 
-    def _cell(self, i: int, j: int) -> dict[str, Any]:
-        """Feature `j` of option `i`: the columns of `changes`, the person's position, and how long the option takes."""
-        position, feature = int(self.owners[i]), self.table.schema.features[j]
-        before, after, shift = (_points(part[i, j]) for part in self.percentiles)
-        return {
-            "position": position,
-            "person": self.table.labels[position],
-            "option": int(self.ranks[i]),
-            "feature": feature.name,
-            "label": feature.title,
-            "unit": feature.unit,
-            "current": self.table.layout.value(feature.name, float(self.table.values[position, j])),
-            "counterfactual": self.table.layout.value(feature.name, float(self.rows[i, j])),
-            "current_percentile": before,
-            "counterfactual_percentile": after,
-            "shift": shift,
-            "total_shift": _points(self._figure("total_shift", i)),
-            "outlier": _verdict(self._figure("outlier", i)),
-            "connected": _verdict(self._figure("connected", i)),
-            "level": self.levels[i],
-            "follows": self.related is not None and bool(self.related.follows[i, j]),
-            "method": self.method,
-            "months": float(self.months[i]),
-            "waits": bool(self.waits[i]),
-        }
+    def option(self, place: int) -> Option:
+        """The option at a place among all, to be shown."""
+        return option_at(self, place)
+
+    def options_of(self, position: int) -> list[Option]:
+        """The options of the person at a position, the best first."""
+        return [self.option(place) for place in entries(self.owners, position)]
+
+    @cached_property
+    def views(self) -> list[Option]:
+        """All options, to be shown."""
+        return [self.option(place) for place in range(len(self.owners))]
 
     @cached_property
     def _book(self) -> RuleBook:
@@ -225,7 +203,7 @@ class Record:
         needed &= ~(equations & self._book.is_law) | follows[columns][:, None]
         return options, columns, needed
 
-    @property
+    @cached_property
     def needed_by_law(self) -> np.ndarray:
         """Which changed cells (m, d) a rule or law asks for, or follow from others, as clocks do from time."""
         options, columns, needed = self._breaks
@@ -250,48 +228,6 @@ class Record:
             for cell, k in zip(*(part.tolist() for part in np.nonzero(needed)), strict=True)
         ]
 
-    def range_entries(self) -> list[dict[str, Any]]:
-        """One dictionary for each changed feature of each option, with the columns of `ranges`."""
-        found = self.intervals
-        if found is None:
-            raise AttainError("ranges were not asked for; call explain(..., ranges=True)")
-        return [self._range(found, r) for r in range(len(found.option))]
-
-    def importance_entries(self) -> list[dict[str, Any]]:
-        """One dictionary for each changed feature of each option, with the columns of `importance`."""
-        if self.importances is None:
-            raise AttainError("importance was not asked for; call explain(..., importance=True)")
-        return self.importances.entries(self)
-
     def contribution_entries(self) -> list[dict[str, Any]]:
         """One dictionary for each person and scored input, with the columns of `contributions`, most against first."""
-        if self.attributions is None:
-            raise AttainError("contributions were not asked for; call explain(..., contributions=True)")
-        return self.attributions.entries(self)
-
-    def _range(self, found: Ranges, r: int) -> dict[str, Any]:
-        i, feature = int(found.option[r]), self.table.schema.features[int(found.column[r])]
-        cells = {"counterfactual": self.rows[i, found.column[r]], "low": found.low[r], "high": found.high[r]}
-        return {
-            "person": self.table.labels[int(self.owners[i])],
-            "option": int(self.ranks[i]),
-            "feature": feature.name,
-            **{name: self.table.layout.value(feature.name, float(cell)) for name, cell in cells.items()},
-            "low_percentile": _points(found.low_percentile[r]),
-            "high_percentile": _points(found.high_percentile[r]),
-            "levels": [str(feature.levels[level]) for level in found.levels[r]],
-            "checked": int(found.checked[r]),
-        }
-
-    def _figure(self, name: str, i: int) -> float | None:
-        values = self.option_figures.get(name)
-        return None if values is None or math.isnan(values[i]) else float(values[i])
-
-
-def _verdict(value: float | None) -> bool | None:
-    return None if value is None else bool(value)
-
-
-def _points(share: float | None) -> float | None:
-    """A share as percentile points, rounded to a thousandth; None where there is none."""
-    return None if share is None or math.isnan(share) else round(100 * float(share), 3)
+        return [] if self.attributions is None else self.attributions.entries(self)

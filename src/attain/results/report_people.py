@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-import numpy as np
-
 from attain.core.page import Block, Cell, Data, Heading, Paragraph, TableBlock, Tone, asset
 from attain.core.text import plain
 from attain.results.importance import WAITING
+from attain.results.options import Change, Option
 from attain.results.record import Record
-from attain.results.sentences import changed_options, interval, now_and_then, option_sentences
+from attain.results.sentences import has_room, interval, now_and_then, worded
 from attain.results.status import Status, Typicality
 from attain.results.text import how_long, points
 from attain.schema.text import described, months
@@ -104,16 +103,13 @@ def _content(result: Record) -> dict[str, Any]:
     kinds = [kind for kind, _ in counted_outcomes(result)]
     own, why = outcomes(result), _against(result)
     options: dict[int, list[Any]] = {}
-    sentences, held, gains = option_sentences(result), _held(result), _gains(result)
-    for cells in changed_options(result):
-        first = cells[0]
-        i = int(result.owners.searchsorted(first["position"])) + first["option"] - 1
-        changes = [_change(result, cell, held, gains) for cell in cells]
-        if first["waits"]:
-            clocks = sum(result.table.schema[cell["feature"]].clock is not None for cell in cells)
-            changes.insert(len(cells) - clocks, _wait(result, first))
-        options.setdefault(first["position"], []).append(
-            [*outcome_words(first["level"]), sentences[i], _facts(first), changes, *how_long(first)]
+    for option in result.views:
+        changes = [_change(result, change) for change in option.ordered]
+        if option.waits:
+            clocks = sum(change.follows == "time" for change in option.changes)
+            changes.insert(len(changes) - clocks, _wait(result, option))
+        options.setdefault(option.position, []).append(
+            [*outcome_words(option.level), option.sentence, _facts(option), changes, *how_long(option)]
         )
     return {
         "features": [*(plain(feature.title) for feature in result.table.schema), WAITING],
@@ -133,79 +129,46 @@ def _content(result: Record) -> dict[str, Any]:
     }
 
 
-_Key = tuple[Any, int, str]
-"""A changed cell: the person's position, the number of the option, the feature."""
-
-
-_Range = tuple[float | None, float | None, str]
-"""The ends of a range as percentiles from 0 to 100, and in words."""
-
-
-def _change(
-    result: Record, cell: Mapping[str, Any], held: Mapping[_Key, _Range], gains: Mapping[_Key, tuple[float | None, int]]
-) -> list[Any]:
-    name = cell["feature"]
-    feature = result.table.schema[name]
-    key = (cell["position"], cell["option"], name)
-    ends = (cell["current_percentile"], cell["counterfactual_percentile"])
-    places = [None if end is None else round(end, 1) for end in ends]
-    gain, needs = (None, 2 ** len(_NEEDS)) if feature.clock is not None else gains.get(key, (None, 0))
+def _change(result: Record, change: Change) -> list[Any]:
+    places = (change.current_percentile, change.suggested_percentile)
+    gain, needs = None, 2 ** len(_NEEDS)
+    if change.follows != "time":
+        gain = None if change.gain is None else round(change.gain, 2) + 0.0
+        needs = sum(2**k for k, name in enumerate(_NEEDS) if getattr(change, name))
     return [
-        result.table.schema.position(name), *now_and_then(cell, feature), *places,
-        *held.get(key, (None, None, "")), gain, needs,
+        result.table.schema.position(change.feature.name), *now_and_then(change), *map(_rounded, places),
+        *_held(change), gain, needs,
     ]  # fmt: skip
 
 
-def _wait(result: Record, cell: Mapping[str, Any]) -> list[Any]:
+def _wait(result: Record, option: Option) -> list[Any]:
     """How long an option waits, in the form of `_change`."""
-    return [len(result.table.schema), "", months(cell["months"]), None, None, None, None, "", None, 0]
+    return [len(result.table.schema), "", months(option.months), None, None, None, None, "", None, 0]
 
 
-def _facts(cell: Mapping[str, Any]) -> str:
-    """What is to be known about the option of a cell besides its changes."""
-    facts = [f"total shift {points(cell['total_shift'])} percentile points"] if cell["total_shift"] is not None else []
-    facts += how_long(cell)
-    if cell["outlier"] is not None:
-        facts.append("a local outlier" if cell["outlier"] else "no outlier")
-    if cell["connected"] is not None:
-        facts.append("connected to real people" if cell["connected"] else "not connected to real people")
+def _facts(option: Option) -> str:
+    """What is to be known about an option besides its changes."""
+    facts = [] if option.total_shift is None else [f"total shift {points(option.total_shift)} percentile points"]
+    facts += how_long(option)
+    if option.outlier is not None:
+        facts.append("a local outlier" if option.outlier else "no outlier")
+    if option.connected is not None:
+        facts.append("connected to real people" if option.connected else "not connected to real people")
     return " · ".join(facts)
 
 
-def _held(result: Record) -> dict[_Key, _Range]:
-    """The range in which each changed feature may lie, where that was asked for."""
-    found = result.intervals
-    if found is None:
-        return {}
-    ranges: dict[_Key, _Range] = {}
-    for r, (i, j) in enumerate(zip(found.option.tolist(), found.column.tolist(), strict=True)):
-        feature = result.table.schema.features[j]
-        key = (int(result.owners[i]), int(result.ranks[i]), feature.name)
-        low, high = float(found.low[r]), float(found.high[r])
-        if found.levels[r]:
-            ranges[key] = (None, None, f"or {', '.join(plain(feature.levels[level]) for level in found.levels[r])}")
-        elif low < high:
-            ends = (_point(found.low_percentile[r]), _point(found.high_percentile[r]))
-            ranges[key] = (*ends, interval(low, high, feature).strip() or "any value")
-    return ranges
+def _held(change: Change) -> tuple[float | None, float | None, str]:
+    """The ends of the range in which the feature may lie as percentiles, and the range in words."""
+    if change.levels:
+        return None, None, f"or {', '.join(map(worded, change.levels))}"
+    if has_room(change):
+        ends = _rounded(change.low_percentile), _rounded(change.high_percentile)
+        return *ends, interval(change).strip() or "any value"
+    return None, None, ""
 
 
-def _point(share: float) -> float | None:
-    return None if np.isnan(share) else round(100 * float(share), 1)
-
-
-def _gains(result: Record) -> dict[_Key, tuple[float | None, int]]:
-    """The score gained by each change, and what it is needed for, as bits; where that was asked for."""
-    if result.importances is None:
-        return {}
-    positions = result.owners[result.importances.option]
-    return {
-        (int(position), entry["option"], entry["feature"]): (
-            None if entry["gain"] is None else round(entry["gain"], 2) + 0.0,
-            sum(2**k for k, name in enumerate(_NEEDS) if entry[name]),
-        )
-        for position, entry in zip(positions, result.importance_entries(), strict=True)
-    }
+def _rounded(place: float | None) -> float | None:
+    return None if place is None else round(place, 1)
 
 
 def _against(result: Record) -> dict[int, str]:

@@ -36,10 +36,11 @@ from attain.core.text import number, plain
 from attain.results.exports import flattened
 from attain.results.importance import WAITING
 from attain.results.levers import changed_columns, time_waited
+from attain.results.options import Change
 from attain.results.pictures import Plots
 from attain.results.record import Record
 from attain.results.report_people import counted_outcomes, outcome_words
-from attain.results.sentences import joined, requested
+from attain.results.sentences import joined
 from attain.results.status import Status, Typicality
 from attain.schema.text import FEATURE_HEADER, feature_lines, months
 from attain.tables import RuleBook
@@ -78,7 +79,7 @@ def about(result: Record) -> str:
     """The line below the title."""
     version = result.settings.get("versions", {}).get("attain")
     by = f"{result.method}, attain {version}" if version else result.method
-    return f"For {requested(result)} · {by}"
+    return f"For {result.request} · {by}"
 
 
 def overview(result: Record) -> list[Block]:
@@ -234,11 +235,12 @@ def changed_features(result: Record) -> list[Block]:
     answered = int(result.found.sum())
     if not answered:
         return []
-    schema, cells = result.table.schema, dict[str, list[Mapping[str, Any]]]()
-    for cell in result.changed_cells():
-        if cell["option"] == 1 and schema[cell["feature"]].clock is None:
-            cells.setdefault(cell["feature"], []).append(cell)
-    counted = [(len(own), plain(schema[name].title), *_moves(own)) for name, own in cells.items()]
+    schema, changes = result.table.schema, dict[str, list[Change]]()
+    for place in np.flatnonzero(result.best).tolist():
+        for change in result.option(place).changes:
+            if change.follows != "time":
+                changes.setdefault(change.feature.name, []).append(change)
+    counted = [(len(own), plain(schema[name].title), *_moves(own)) for name, own in changes.items()]
     waited = result.months[result.best & result.waits]
     if len(waited):
         counted.append((len(waited), WAITING, time_waited(waited), "–"))
@@ -266,13 +268,13 @@ def _pictures(result: Record) -> list[Block]:
         return [Picture(written(plots.overview().figure), _OVERVIEW), Picture(written(plots.shifts().figure), _SHIFTS)]
 
 
-def _moves(cells: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+def _moves(changes: Sequence[Change]) -> tuple[str, str]:
     """How many go up and down, and the median shift in percentile points."""
-    ends = [(cell["current_percentile"], cell["counterfactual_percentile"]) for cell in cells]
+    ends = [(change.current_percentile, change.suggested_percentile) for change in changes]
     known = [(first, last) for first, last in ends if first is not None and last is not None]
     counts = (sum(last > first for first, last in known), sum(last < first for first, last in known))
     said = ", ".join(f"{count:,} {way}" for count, way in zip(counts, ("up", "down"), strict=True) if count)
-    shifts = [cell["shift"] for cell in cells if cell["shift"] is not None]
+    shifts = [change.shift for change in changes if change.shift is not None]
     return said or "–", number(round(float(np.median(shifts)), 1)) if shifts else "–"
 
 

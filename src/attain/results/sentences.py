@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.core.text import MONEY, is_grouped, number, plain, with_unit
-from attain.results.record import Record
+from attain.core.text import MONEY, is_grouped, plain, with_unit
 from attain.results.status import Status, Typicality
 from attain.schema.feature import Feature
 from attain.schema.text import described, months
+
+if TYPE_CHECKING:
+    from attain.results.options import Change, Option
+    from attain.results.record import Record
 
 _DIGITS = 4
 """Significant digits of a number without a step."""
@@ -33,115 +36,101 @@ _TYPICALITY = {
 
 def person_sentences(result: Record) -> list[str]:
     """A text for each person: what to change, by the best option, or why there is no answer."""
-    texts, options = [result.reason(i) for i in range(len(result))], option_sentences(result)
-    for i in np.flatnonzero(result.best):
-        texts[result.owners[i]] = options[i]
+    texts = [result.reason(i) for i in range(len(result))]
+    for place in np.flatnonzero(result.best).tolist():
+        texts[result.owners[place]] = result.option(place).sentence
     return texts
 
 
-def option_sentences(result: Record) -> list[str]:
-    """A text for each option (m,): what to change, with values rounded for reading."""
-    texts = [Status.FOUND.reason] * len(result.owners)
-    for cells in changed_options(result):
-        texts[_option(result, cells)] = _sentence(result, cells)
-    return texts
-
-
-def _option(result: Record, cells: Sequence[Mapping[str, Any]]) -> int:
-    """The position of an option among all, from its changed cells."""
-    return int(np.searchsorted(result.owners, cells[0]["position"])) + cells[0]["option"] - 1
-
-
-def _sentence(result: Record, cells: Sequence[Mapping[str, Any]]) -> str:
+def option_sentence(option: Option) -> str:
     """What to change, how long that takes, what follows from it, what else would do, and how typical the record is."""
-    first = cells[0]
-    changes = [(cell, result.table.schema[cell["feature"]]) for cell in cells]
-    derived = [_change(cell, feature) for cell, feature in changes if _follows(result, feature)]
-    followers = [(cell, feature) for cell, feature in changes if cell["follows"] and not _follows(result, feature)]
-    chosen = [(cell, feature) for cell, feature in changes if not (cell["follows"] or _follows(result, feature))]
-    spare = _only_typical(result, cells)
-    leading = [(cell, feature) for cell, feature in chosen if feature not in spare]
-    if not leading and not first["waits"]:  # nothing is left for them to follow
+    if not option.changes:
+        return Status.FOUND.reason
+    kinds: dict[str, list[Change]] = {"": [], "relation": [], "law": [], "time": []}
+    for change in option.ordered:
+        kinds[change.follows].append(change)
+    chosen, followers, derived = kinds[""], kinds["relation"], kinds["law"] + kinds["time"]
+    leading = [change for change in chosen if not change.only_typical]
+    if not leading and not option.waits:  # nothing is left for them to follow
         leading, followers = followers, []
-    led = [plain(feature.title) for _, feature in followers]
-    needed = actions(leading)
-    needed += [f"wait {months(first['months'])}"] if first["waits"] else []
+    led = [plain(change.feature.title) for change in followers]
+    needed = actions(leading) + ([f"wait {months(option.months)}"] if option.waits else [])
     going = f"; {joined(led)} {'goes' if len(led) == 1 else 'go'} with {'it' if len(chosen) == 1 else 'these'}"
-    parts = [f"For {requested(result)}, {joined(needed, ', and ')}{going if led else ''}."] if needed else []
-    also = actions((cell, feature) for cell, feature in chosen if feature in spare)
-    aim = "stay typical" if first["level"] == str(Typicality.TYPICAL) else "be less unusual"
-    parts += [f"To {aim}, also {joined(also, ', and ')}."] if also else []
-    parts += [f"This takes about {months(first['months'])}."] if first["months"] and not first["waits"] else []
-    parts += [f"This brings {joined(derived)}."] if derived else []
-    parts += leeway(result, cells)
-    parts += [_TYPICALITY[first["level"]]] if first["level"] is not None else []
-    wrong = "" if result.related is None else result.related.contradictions[_option(result, cells)]
-    parts += [f"It contradicts itself: {wrong}."] if wrong else []
+    parts = [f"For {option.request}, {joined(needed, ', and ')}{going if led else ''}."] if needed else []
+    also = actions(change for change in chosen if change.only_typical)
+    parts += (
+        [f"To {'stay typical' if option.is_typical else 'be less unusual'}, also {joined(also, ', and ')}."]
+        if also
+        else []
+    )
+    parts += [f"This takes about {months(option.months)}."] if option.months and not option.waits else []
+    parts += [f"This brings {joined([_change(change) for change in derived])}."] if derived else []
+    parts += leeway(option)
+    parts += [_TYPICALITY[option.level]] if option.level is not None else []
+    parts += [f"It contradicts itself: {option.contradiction}."] if option.contradiction else []
     return " ".join(parts)
 
 
-def requested(result: Record) -> str:
-    """The request in words: the decision, and the probability if one was asked for."""
-    likely = "" if result.probability is None else f" with a probability of at least {number(result.probability)}"
-    name = result.decision
-    return f"{f'the decision {_quoted(name)}' if isinstance(name, str) else f'class {plain(name)}'}{likely}"
-
-
-def only_typical(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+def only_typical(option: Option) -> list[str]:
     """A sentence on changes that only keep the record typical, where `importance` was asked for."""
-    names = [plain(feature.title) for feature in _only_typical(result, cells)]
+    names = [plain(change.feature.title) for change in option.changes if change.only_typical]
     if not names:
         return []
     one = len(names) == 1
     needed = f"The change of {names[0]} is" if one else f"The changes of {joined(names)} are"
-    if cells[0]["level"] == str(Typicality.TYPICAL):
+    if option.is_typical:
         return [f"{needed} not needed for the decision, but {'keeps' if one else 'keep'} the record typical."]
     return [f"{needed} not needed for the decision, but without {'it' if one else 'them'} the record is less typical."]
 
 
-def _only_typical(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[Feature]:
-    """The features of an option whose changes can be left out together: they only keep the record typical."""
-    found, i = result.importances, _option(result, cells)
-    if found is None:
-        return []
-    mine = slice(*np.searchsorted(found.option, (i, i + 1)).tolist())
-    return [result.table.schema.features[j] for j in found.column[mine][found.only_typical[mine] == 1]]
-
-
-def leeway(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+def leeway(option: Option) -> list[str]:
     """Which other values of each feature do as well, the others as suggested, where `ranges` were asked for.
 
     Columns that follow are not said, nor those whose range has the person's own value in it: the change is not needed.
     """
-    found, schema, i = result.intervals, result.table.schema, _option(result, cells)
-    if found is None:
-        return []
-    rows = [
-        r
-        for r in range(*np.searchsorted(found.option, (i, i + 1)).tolist())
-        if not _follows(result, schema.features[found.column[r]])
+    ranged = [change for change in option.changes if change.checked is not None and change.follows in ("", "relation")]
+    free = [
+        f"any {plain(change.feature.title)}{interval(change)}"
+        for change in ranged
+        if has_room(change) and not _within(change)
     ]
-    free, levels = [], []
-    for r in rows:
-        feature = schema.features[int(found.column[r])]
-        low, high = float(found.low[r]), float(found.high[r])
-        own = float(result.table.values[result.owners[i], found.column[r]])
-        if low < high and not low <= own <= high:
-            free.append(f"any {plain(feature.title)}{interval(low, high, feature)}")
-        if found.levels[r]:
-            others = joined([_quoted(feature.levels[level]) for level in found.levels[r]], " or ")
-            levels.append(f"For {plain(feature.title)}, {others} will do as well.")
+    levels = [
+        f"For {plain(change.feature.title)}, {joined([_quoted(level) for level in change.levels], ' or ')} will do as "
+        "well."
+        for change in ranged
+        if change.levels
+    ]
     if not free:
         return levels
-    alone = f",{' each' if len(free) > 1 else ''} with the other changes as suggested" if len(rows) > 1 else ""
+    alone = f",{' each' if len(free) > 1 else ''} with the other changes as suggested" if len(ranged) > 1 else ""
     return [f"By the values checked, {joined(free, ' or ')} will do{alone}.", *levels]
 
 
-def interval(low: float, high: float, feature: Feature) -> str:
+def has_room(change: Change) -> bool:
+    """Whether there is a range with more than one value."""
+    return change.low is not None and _cell(change, change.low) < _cell(change, change.high)
+
+
+def _within(change: Change) -> bool:
+    """Whether the person's own value lies in the range."""
+    low, own, high = (_cell(change, value) for value in (change.low, change.current, change.high))
+    return low <= own <= high
+
+
+def _cell(change: Change, value: Any) -> float:
+    """A number, or the position of a level; NaN where it has none."""
+    levels = change.feature.levels
+    if not levels:
+        return math.nan if value is None else float(value)
+    return float(levels.index(value)) if value in levels else math.nan
+
+
+def interval(change: Change) -> str:
     """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it."""
-    least, most = _limits(feature)
+    feature = change.feature
+    (least, most), low, high = _limits(feature), _cell(change, change.low), _cell(change, change.high)
     if feature.levels:
-        lower, upper = (_quoted(feature.levels[int(end)]) for end in (low, high))
+        lower, upper = _quoted(change.low), _quoted(change.high)
     else:
         unit = bool(feature.unit)
         lower, upper = _inward(low, high, feature.step, unit), _inward(high, low, feature.step, unit)
@@ -174,46 +163,27 @@ def _inward(end: float, other: float, step: float | None, unit: bool = False) ->
     return _written(exact if step is not None else rounded, is_grouped(end, unit))
 
 
-def changed_options(result: Record, positions: Collection[int] | None = None) -> list[list[dict[str, Any]]]:
-    """The changed cells of all people, or of those at some positions, grouped by option.
-
-    What people do comes first, then what follows from that, and clocks last.
-    """
-    cells = groupby(result.changed_cells(positions), key=lambda cell: (cell["position"], cell["option"]))
-    return [sorted(group, key=lambda cell: _order(result, result.table.schema[cell["feature"]])) for _, group in cells]
-
-
-def _order(result: Record, feature: Feature) -> tuple[bool, bool]:
-    return _follows(result, feature), feature.clock is not None
-
-
-def actions(changes: Iterable[tuple[Mapping[str, Any], Feature]]) -> list[str]:
+def actions(changes: Iterable[Change]) -> list[str]:
     """`reduce duration from 48 to 24 months and amount from 5951 to 5075 DM`: one text for each verb."""
     found: dict[str, list[str]] = {}
-    for cell, feature in changes:
-        verb, change = _action(cell, feature)
-        found.setdefault(verb, []).append(change)
+    for change in changes:
+        if change.current is None:
+            filled = f"{plain(change.feature.title)} with {now_and_then(change, _quoted)[1]}"
+            found.setdefault("fill in", []).append(filled)
+        else:
+            found.setdefault(_verb(change), []).append(_change(change))
     return [f"{verb} {joined(parts)}" for verb, parts in found.items()]
 
 
-def _action(cell: Mapping[str, Any], feature: Feature) -> tuple[str, str]:
-    """The verb and its object: `reduce`, `duration from 48 to 24 months`."""
-    if cell["current"] is None:
-        return "fill in", f"{plain(feature.title)} with {now_and_then(cell, feature, _quoted)[1]}"
-    change = _change(cell, feature)
-    if not (_ordinary(cell["current"], feature) and _ordinary(cell["counterfactual"], feature)):
-        return "change", change
-    return "increase" if cell["counterfactual"] > cell["current"] else "reduce", change
+def _verb(change: Change) -> str:
+    if not (_ordinary(change.current, change.feature) and _ordinary(change.suggested, change.feature)):
+        return "change"
+    return "increase" if change.suggested > change.current else "reduce"
 
 
-def _change(cell: Mapping[str, Any], feature: Feature) -> str:
-    before, after = now_and_then(cell, feature, _quoted)
-    return f"{plain(feature.title)} from {before} to {after}"
-
-
-def _follows(result: Record, feature: Feature) -> bool:
-    """Whether a feature is computed from others, by its formula or a law. Clocks follow, too: nobody chooses them."""
-    return feature.name in result.following or feature.computed is not None or feature.clock is not None
+def _change(change: Change) -> str:
+    before, after = now_and_then(change, _quoted)
+    return f"{plain(change.feature.title)} from {before} to {after}"
 
 
 def worded(value: Any) -> str:
@@ -221,21 +191,21 @@ def worded(value: Any) -> str:
     return plain("yes" if value is True else "no" if value is False else value)
 
 
-def now_and_then(cell: Mapping[str, Any], feature: Feature, quoted: Callable[[Any], str] = worded) -> tuple[str, str]:
-    """Both values of a changed cell for reading, `48` and `24 months`: the unit of two numbers stands once.
+def now_and_then(change: Change, quoted: Callable[[Any], str] = worded) -> tuple[str, str]:
+    """Both values of a change for reading, `48` and `24 months`: the unit of two numbers stands once.
 
     Levels and the meanings of special codes are written by `quoted`.
     """
-    before, after = cell["current"], cell["counterfactual"]
+    feature, before, after = change.feature, change.current, change.suggested
     if not (_ordinary(before, feature) and _ordinary(after, feature)):
         return _alone(before, feature, quoted), _alone(after, feature, quoted)
     shown, new = readable(before, after, feature.step, bool(feature.unit))
     return _first(shown, feature), _with_unit(new, feature)
 
 
-def arrow(cell: Mapping[str, Any], feature: Feature) -> str:
-    """A changed cell on one line: `duration: 48 → 24 months`."""
-    return f"{plain(feature.title)}: {' → '.join(now_and_then(cell, feature))}"
+def arrow(change: Change) -> str:
+    """A change on one line: `duration: 48 → 24 months`."""
+    return f"{plain(change.feature.title)}: {' → '.join(now_and_then(change))}"
 
 
 def _alone(value: Any, feature: Feature, quoted: Callable[[Any], str]) -> str:

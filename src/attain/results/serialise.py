@@ -14,7 +14,8 @@ import pandas as pd
 from attain.core.arrays import as_python
 from attain.core.errors import DataError
 from attain.core.frames import Library, library_named
-from attain.results.record import CHANGES, Record
+from attain.results.exports import long_columns
+from attain.results.record import Record
 from attain.results.sentences import person_sentences
 
 FORMAT = "attain-counterfactuals-1"
@@ -27,7 +28,7 @@ def to_json(result: Record) -> str:
     `read_fields` leaves them out.
     """
     table, library = result.table, result.table.layout.library
-    source = library.read(table.source)
+    source, changes = library.read(table.source), long_columns(result, "changes")
     content = {
         "format": FORMAT,
         "schema": table.schema.to_toml(),
@@ -58,7 +59,9 @@ def to_json(result: Record) -> str:
         "rows_uncharged": result.rows_uncharged,
         "laws": [asdict(law) for law in result.laws],
         "sentences": person_sentences(result),
-        "changes": [{name: _plain(cell[name]) for name in CHANGES} for cell in result.changed_cells()],
+        "changes": [
+            dict(zip(changes, map(_plain, cells), strict=True)) for cells in zip(*changes.values(), strict=True)
+        ],
         "unreadable": {str(position): sentence for position, sentence in result.unreadable.items()},
         "intervals": None if result.intervals is None else result.intervals.state(),
         "settings": result.settings,

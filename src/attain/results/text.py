@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from attain.core.text import folded, number, plain, table, wrapped
+from attain.results.options import Change, Option
 from attain.results.record import Record
-from attain.results.sentences import arrow, changed_options, leeway, only_typical, option_sentences, requested
+from attain.results.sentences import arrow, leeway, only_typical
 from attain.results.status import Status, Typicality
 from attain.schema.text import described, months
 
 CHANGE_HEADER: Final = ("feature", "now", "suggested", "percentile", "shift")
-_VERDICTS = {"outlier": ("not an outlier", "outlier"), "connected": ("not connected", "connected")}
 _SHOWN = 10
 """How many people `str(result)` lists."""
 MEANS = {
@@ -118,37 +118,33 @@ def _mean(result: Record, name: str) -> float:
 
 def people_table(result: Record, positions: Sequence[int], width: int | None = None) -> str:
     """A row for each person at some positions: the best option, or why there is no answer."""
-    options = {cells[0]["position"]: cells for cells in changed_options(result, positions) if cells[0]["option"] == 1}
     rows = []
     for i in positions:
         row = [plain(result.table.labels[i]), plain(result.reason(i)), "", ""]
-        if i in options:
-            first = options[i][0]
-            changes = "; ".join(_changes(result, options[i]))
-            row[1:] = [changes, points(first["total_shift"]), first["level"] or ""]
+        if result.found[i]:
+            best = result.options_of(i)[0]
+            row[1:] = ["; ".join(_changes(best)), points(best.total_shift), best.level or ""]
         rows.append(row)
     known = any(row[3] for row in rows)
     header = ("person", "suggested change", "shift", *(("level",) if known else ()))
     return table(header, [row[: len(header)] for row in rows], width=width, right=(2,))
 
 
-def _changes(result: Record, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+def _changes(option: Option) -> list[str]:
     """What changes, and how long that takes; clocks show the same, and are left out."""
-    chosen = [cell for cell in cells if result.table.schema[cell["feature"]].clock is None]
-    return [*(arrow(cell, result.table.schema[cell["feature"]]) for cell in chosen), *how_long(cells[0])]
+    return [*(arrow(change) for change in option.ordered if change.follows != "time"), *how_long(option)]
 
 
-def how_long(cell: Mapping[str, Any]) -> list[str]:
+def how_long(option: Option) -> list[str]:
     """`wait 6 months`, or `takes 6 months` where that is what the changes need; nothing where there is no time."""
-    return [f"{'wait' if cell['waits'] else 'takes'} {months(cell['months'])}"] if cell["months"] else []
+    return [f"{'wait' if option.waits else 'takes'} {months(option.months)}"] if option.months else []
 
 
 def paragraphs(result: Record, width: int | None = None) -> str:
     """A paragraph for each person: all options as sentences, or why there is no answer."""
-    options = option_sentences(result)
     texts = []
     for i, label in enumerate(result.table.labels):
-        own = [options[k] for k in np.flatnonzero(result.owners == i)] or [result.reason(i)]
+        own = [option.sentence for option in result.options_of(i)] or [result.reason(i)]
         texts.append(
             "\n".join(folded(text, width) for text in (f"{plain(label)}: {own[0]}", *(f"Or: {o}" for o in own[1:])))
         )
@@ -158,34 +154,35 @@ def paragraphs(result: Record, width: int | None = None) -> str:
 def description(result: Record, position: int, width: int | None = None) -> str:
     """All options of one person, each with its figures and a table of its changes; or why there is no answer."""
     name = f"Person {plain(result.table.labels[position])}"
-    options = changed_options(result, [position])
+    options = result.options_of(position)
     if not options:
         return folded(f"{name}: {result.reason(position)}", width)
-    blocks = [folded(f"{name}, for {requested(result)}", width)]
-    for cells in options:
-        body = table(CHANGE_HEADER, [shown_change(result, cell) for cell in cells], width=width, right=(3, 4))
-        more = [folded(text, width) for text in (*leeway(result, cells), *only_typical(result, cells))]
-        blocks.append("\n".join([folded(_option_line(cells[0]), width), body, *more]))
+    blocks = [folded(f"{name}, for {result.request}", width)]
+    for option in options:
+        body = table(CHANGE_HEADER, [shown_change(change) for change in option.ordered], width=width, right=(3, 4))
+        more = [folded(text, width) for text in (*leeway(option), *only_typical(option))]
+        blocks.append("\n".join([folded(_option_line(option), width), body, *more]))
     return "\n\n".join(blocks)
 
 
-def _option_line(cell: Mapping[str, Any]) -> str:
-    verdicts = [words[cell[name]] for name, words in _VERDICTS.items() if cell[name] is not None]
-    level = [] if cell["level"] is None else [cell["level"]]
-    shift = f"total shift {points(cell['total_shift'])}"
-    return f"Option {cell['option']}: " + ", ".join([*level, *verdicts, shift, *how_long(cell)])
+def _option_line(option: Option) -> str:
+    verdicts = {"not an outlier": option.outlier is False, "outlier": option.outlier}
+    verdicts |= {"not connected": option.connected is False, "connected": option.connected}
+    level = [] if option.level is None else [option.level]
+    shift = f"total shift {points(option.total_shift)}"
+    said = [*level, *(words for words, holds in verdicts.items() if holds), shift, *how_long(option)]
+    return f"Option {option.number}: {', '.join(said)}"
 
 
-def shown_change(result: Record, cell: Mapping[str, Any]) -> Sequence[str]:
+def shown_change(change: Change) -> Sequence[str]:
     """The cells under `CHANGE_HEADER`."""
-    feature = result.table.schema[cell["feature"]]
-    before, after = cell["current_percentile"], cell["counterfactual_percentile"]
+    before, after = change.current_percentile, change.suggested_percentile
     return (
-        plain(feature.title),
-        plain(described(cell["current"], feature)),
-        plain(described(cell["counterfactual"], feature)),
+        plain(change.feature.title),
+        plain(described(change.current, change.feature)),
+        plain(described(change.suggested, change.feature)),
         "–" if before is None and after is None else f"{points(before)} → {points(after)}",
-        points(cell["shift"]),
+        points(change.shift),
     )
 
 

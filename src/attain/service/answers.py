@@ -6,21 +6,29 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.options import Change, Option
 from attain.results.plots.planes import Plane
-from attain.results.sentences import option_sentences
 from attain.service.records import as_record
 from attain.service.wording import sentence_of, translations
+
+_OF_OPTION: Final = {
+    *("level", "connected", "outlier", "total_shift", "max_shift", "months", "waits", "score", "sentence"),
+}
+_OF_CHANGE: Final = {
+    *("feature", "label", "unit", "current", "suggested", "current_percentile", "suggested_percentile", "shift"),
+    *("low", "high", "low_percentile", "high_percentile", "gain"),
+    *("needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
+}
 
 
 def as_answer(result: Counterfactuals, *, full: bool = False) -> dict[str, Any]:
     """The first person of a result: how the search ended, and the options."""
-    options = [_option(result, i) for i in range(len(result.owners)) if result.owners[i] == 0]
+    options = [_option(result, option) for option in result.options_of(0)]
     least = min((option["total_shift"] for option in options), default=None)
-    for option, sentence in zip(options, option_sentences(result), strict=False):
-        option["sentence"] = sentence
+    for option in options:
         option["easiest"] = option["total_shift"] == least
     return {
         "status": result.statuses[0].name,
@@ -67,60 +75,16 @@ def written_file(write: Callable[[str], None], name: str) -> bytes:
         return path.read_bytes()
 
 
-def _option(result: Counterfactuals, i: int) -> dict[str, Any]:
-    rank = int(result.ranks[i])
-    cells = [cell for cell in result.changed_cells([int(result.owners[i])]) if cell["option"] == rank]
-    ranges = {} if result.intervals is None else _by_feature(result.range_entries(), rank)
-    importance = {}
-    if result.importances is not None:
-        importance = _by_feature(result.importance_entries(), rank)
-    figures = {name: _number(values[i]) for name, values in result.option_figures.items()}
-    return {
-        "record": as_record(result.table, result.rows[i]),
-        "changes": [
-            _change(result, cell, ranges.get(cell["feature"], {}), importance.get(cell["feature"], {}))
-            for cell in cells
-        ],
-        "level": result.levels[i],
-        "connected": _verdict(figures.get("connected")),
-        "outlier": _verdict(figures.get("outlier")),
-        "total_shift": _points(figures.get("total_shift")),
-        "max_shift": _points(figures.get("max_shift")),
-        "months": float(result.months[i]),
-        "waits": bool(result.waits[i]),
-        "score": figures.get("score_after"),
-    }
+def _option(result: Counterfactuals, option: Option) -> dict[str, Any]:
+    found = {name: value for name, value in option.as_json().items() if name in _OF_OPTION}
+    changes = [_change(change) for change in option.changes]
+    return {**found, "record": as_record(result.table, result.rows[option.place]), "changes": changes}
 
 
-def _change(
-    result: Counterfactuals, cell: dict[str, Any], held: dict[str, Any], matters: dict[str, Any]
-) -> dict[str, Any]:
-    return {
-        "feature": cell["feature"],
-        "label": cell["label"],
-        "unit": cell["unit"],
-        "current": cell["current"],
-        "suggested": cell["counterfactual"],
-        "current_percentile": cell["current_percentile"],
-        "suggested_percentile": cell["counterfactual_percentile"],
-        "shift": cell["shift"],
-        "low": held.get("low"),
-        "high": held.get("high"),
-        "low_percentile": held.get("low_percentile"),
-        "high_percentile": held.get("high_percentile"),
-        "levels": held.get("levels"),
-        "gain": matters.get("gain"),
-        "needed_for_decision": matters.get("needed_for_decision"),
-        "needed_to_stay_typical": matters.get("needed_to_stay_typical"),
-        "needed_by_law": matters.get("needed_by_law"),
-        "clock": result.table.schema[cell["feature"]].clock is not None,
-        "follows": cell["feature"] in result.following or result.table.schema[cell["feature"]].computed is not None,
-    }
-
-
-def _by_feature(entries: list[dict[str, Any]], rank: int) -> dict[str, dict[str, Any]]:
-    """The entries of an option by their feature."""
-    return {entry["feature"]: entry for entry in entries if entry["option"] == rank}
+def _change(change: Change) -> dict[str, Any]:
+    found = {name: value for name, value in change.as_json().items() if name in _OF_CHANGE}
+    found["levels"] = None if change.levels is None else [str(level) for level in change.levels]
+    return {**found, "clock": change.follows == "time", "follows": change.follows == "law"}
 
 
 def _contributions(result: Counterfactuals) -> list[dict[str, Any]]:
@@ -130,11 +94,3 @@ def _contributions(result: Counterfactuals) -> list[dict[str, Any]]:
 
 def _number(value: Any) -> float | None:
     return None if math.isnan(value) else float(value)
-
-
-def _points(share: float | None) -> float | None:
-    return None if share is None else round(100 * share, 3)
-
-
-def _verdict(value: float | None) -> bool | None:
-    return None if value is None else bool(value)
