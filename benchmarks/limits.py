@@ -192,11 +192,11 @@ class Stopwatch:
 
 def classifier_stopwatch() -> Stopwatch:
     """Counts the seconds that models take to answer or encode, without those of writing rows in the form they take."""
-    from attain.methods.search import deadline
+    from attain.methods.search import problem
     from attain.models.reader import Reader
     from attain.models.structure.encoding import Preprocessing
 
-    deadline.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
+    problem.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
     watch = Stopwatch()
     Reader.read = watch.around(Reader.read)  # type: ignore[method-assign]
     Reader.batch = watch.around(Reader.batch, -1.0)  # type: ignore[method-assign]

@@ -12,10 +12,10 @@ from attain.density.estimator import MixtureEstimator
 from attain.methods import CCHVAE
 from attain.methods.cchvae.cchvae import ROWS_AT_ONCE
 from attain.methods.cchvae.shells import Shells
-from attain.methods.search.latent_space import Latent
+from attain.methods.latent import Latent
+from attain.methods.search.draws import streams
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.streams import streams
 
 _SAMPLES: Final = 1000
 _STREAM: Final = 0x5E1EA5ED

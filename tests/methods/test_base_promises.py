@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from attain import methods
 from attain.methods import Explainer
-from attain.methods.search.pool import Pool
+from attain.methods.search.options import Pool
 from attain.methods.search.problem import Answers, Problem
 from attain.population.percentiles import total_shift
 from attain.results.counterfactuals import Counterfactuals

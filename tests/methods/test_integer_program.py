@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint
 
-from attain.methods.search import integer_program
-from attain.methods.search.integer_program import solve
+from attain.methods.search import programs
+from attain.methods.search.programs import solve
 
 N = 30
 RANDOM = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def test_an_optimum_is_proven_and_so_is_that_there_is_none() -> None:
 
 
 def test_what_a_limit_leaves_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integer_program, "NODES", 1)
+    monkeypatch.setattr(programs, "NODES", 1)
     stopped = knapsack(WEIGHTS.sum() / 2)
     assert stopped.x is not None
     assert stopped.x @ WEIGHTS >= WEIGHTS.sum() / 2 - 1e-6
@@ -37,7 +37,7 @@ def test_what_a_limit_leaves_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_limit_before_any_solution_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integer_program, "NODES", 0)
+    monkeypatch.setattr(programs, "NODES", 0)
     stopped = knapsack(WEIGHTS.sum() / 2)
     assert stopped.x is None
     assert not stopped.proven

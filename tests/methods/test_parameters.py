@@ -8,7 +8,7 @@ import pytest
 
 from attain import methods
 from attain.core.errors import AttainError
-from attain.methods.parameters import check_fields, choice, integer, number
+from attain.methods.base import check_fields, choice, integer, number
 
 
 @dataclass

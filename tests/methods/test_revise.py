@@ -13,7 +13,7 @@ from attain.datasets import make_blobs
 from attain.density import CHVAE, VAE
 from attain.methods import REVISE
 from attain.methods.revise.latent_descent import LatentDescent, Loss
-from attain.methods.search.costs import units
+from attain.methods.search.moves import units
 from attain.methods.search.problem import Ledger, Problem
 from attain.tables import Region, Table
 from tests.density.trained import of_blobs, trained

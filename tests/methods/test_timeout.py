@@ -11,9 +11,8 @@ import pytest
 from attain import AttainError, Feature, GrowingSpheres, Guarded, Model, Schema, Status, methods
 from attain.density import CHVAE
 from attain.methods import HillClimbingLocalSearch, NearestUnlike
-from attain.methods.search import deadline
-from attain.methods.search.deadline import Deadline
-from attain.methods.search.problem import Ledger, Problem
+from attain.methods.search import problem
+from attain.methods.search.problem import Deadline, Ledger, Problem
 from attain.models import Judgement
 from attain.testing.explainer import digest
 from benchmarks.limits import LINES, Line, World
@@ -46,7 +45,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr(deadline, "time", found)
+    monkeypatch.setattr(problem, "time", found)
     return found
 
 
@@ -118,7 +117,7 @@ def test_who_is_done_before_the_deadline_is_answered_as_without_it(clock, monkey
 def test_with_time_enough_the_bytes_are_the_same(n, monkeypatch):
     methods = [fitted(), fitted(Guarded)]
     timed = [digest(method.explain(Slow(), refused(), target="good", n=n, timeout=PATIENT)) for method in methods]
-    monkeypatch.setattr(deadline, "time", None)  # without a timeout no clock is looked at
+    monkeypatch.setattr(problem, "time", None)  # without a timeout no clock is looked at
     plain = [digest(method.explain(Slow(), refused(), target="good", n=n, timeout=None)) for method in methods]
     assert timed == plain
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attain.core.errors import DataError
-from attain.methods.figures import diversity
+from attain.methods.result import diversity
 from attain.metrics import mean_pairwise_distance
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema

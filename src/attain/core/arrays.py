@@ -23,6 +23,29 @@ def positions(mask: BoolArray) -> IndexArray:
     return mask.nonzero()[0]
 
 
+def rank_within(owners: np.ndarray) -> np.ndarray:
+    """The position of each entry among those of its owner; owners are sorted."""
+    every = np.arange(len(owners))
+    first = np.zeros(len(owners), dtype=np.intp)
+    first[1:] = np.where(owners[1:] != owners[:-1], every[1:], 0)
+    return every - np.maximum.accumulate(first)
+
+
+def marked(n: int, places: np.ndarray) -> np.ndarray:
+    """Which of n positions are among `places`, (n,)."""
+    found = np.zeros(n, dtype=bool)
+    found[places] = True
+    return found
+
+
+def first_of_each(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+    """Positions of the first copy of each distinct (owner, row), in order."""
+    keyed = np.ascontiguousarray(np.column_stack((owners.astype(np.float64), rows)) + 0.0)
+    keyed[np.isnan(keyed)] = np.nan  # one bit pattern for all
+    keys = keyed.view(np.dtype((np.void, keyed.shape[1] * keyed.itemsize))).ravel()
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
 def as_python(value: Any) -> Any:
     """The Python scalar for a NumPy scalar; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value

@@ -25,7 +25,7 @@ import numpy as np
 
 from attain.letters.languages import printable
 from attain.methods.ranges import spread
-from attain.methods.recheck import Recheck
+from attain.methods.records import Recheck
 from attain.results.sentences import own_number
 from attain.schema import Feature, Schema
 from attain.tables import is_on_grid, on_grid, ordinary, spacing, unchanged

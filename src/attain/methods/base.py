@@ -4,8 +4,7 @@ A method implements `_prepare` (what it learns from the training data), `_search
 where it looks at the model itself, `_inspect`. Everything a promise rests on is done here, once for all methods:
 reading frames, resolving rules, the budget, the last check, the figures. So no method can return a row that fails to
 flip the decision or violates a rule. Nothing that belongs to one call is stored on the explainer, so that several
-threads can use it at once.
-"""
+threads can use it at once."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -27,13 +26,11 @@ from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import Frame
 from attain.core.limits import TIMEOUT
-from attain.methods.notes import doubtful_rules
-from attain.methods.parameters import check_fields, integer, number
 from attain.methods.plane import plane_of
 from attain.methods.provenance import LearnedDigests
+from attain.methods.result import doubtful_rules
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.session import Asked, People, Session
-from attain.methods.sessions import Request, Sessions
+from attain.methods.session import Asked, People, Request, Session, Sessions
 from attain.models import Goal, Model, probe_rows
 from attain.population.percentiles import Percentiles, total_shift
 from attain.population.relations import RATE, Relations
@@ -43,6 +40,39 @@ from attain.results.plots.planes import Plane
 from attain.schema import Constraints, Schema
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, Layout, RuleBook, Table, read_labels
+
+
+def integer(default: int | None, least: int) -> Any:
+    """A field for an integer ≥ `least`."""
+    return _checked(default, lambda name, value: check_integer(name, value, least))
+
+
+def number(default: float | None, **limits: float) -> Any:
+    """A field for a number within limits: `least`, `above` or `below`."""
+    return _checked(default, lambda name, value: check_number(name, value, **limits))
+
+
+def choice(default: str, known: Any) -> Any:
+    """A field for one of the `known` values: a `Literal`."""
+    return _checked(default, lambda name, value: check_choice(name, value, get_args(known)))
+
+
+def _checked(default: Any, check: Callable[[str, Any], None]) -> Any:
+    return field(default=default, metadata={"check": check})
+
+
+def check_fields(explainer: Any) -> None:
+    """Refuses values that the fields do not take, in a sentence that names the parameter.
+
+    A class that only gives a parameter another default keeps the check of its parent.
+    """
+    classes = [parent.__dataclass_fields__ for parent in type(explainer).__mro__ if is_dataclass(parent)]
+    for parameter in fields(explainer):
+        value, name = getattr(explainer, parameter.name), parameter.name
+        declared = [known[name].metadata for known in classes if name in known]
+        check = next((found["check"] for found in declared if "check" in found), None)
+        if check is not None and not (value is None and parameter.default is None):
+            check(name, value)
 
 
 class _Learned(BaseEstimator):

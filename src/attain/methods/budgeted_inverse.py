@@ -10,12 +10,10 @@ import numpy as np
 
 from attain.core.checks import check_number
 from attain.core.errors import AttainError, ModelError
-from attain.methods.base import Explainer
-from attain.methods.parameters import integer, number
+from attain.methods.base import Explainer, integer, number
 from attain.methods.relaxed import Limits, RelaxedSearch, Step
-from attain.methods.search.costs import Costs, check_directions, units
-from attain.methods.search.moves import Scale
-from attain.methods.search.pool import Pool
+from attain.methods.search.moves import Costs, Scale, check_directions, units
+from attain.methods.search.options import Pool
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Session
 from attain.models.structure.linear import LinearScore

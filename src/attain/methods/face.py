@@ -13,12 +13,10 @@ from scipy.special import logsumexp
 
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
-from attain.methods.base import Explainer
-from attain.methods.parameters import choice, integer, number
+from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.search.moves import Scale
-from attain.methods.search.options import diverse_order
+from attain.methods.search.options import diverse_order, ranked_hits, ranks_between
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.ranked import ranked_hits, ranks_between
 from attain.methods.session import Session
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.neighbours import Neighbours

@@ -7,14 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attain.methods.base import Explainer
-from attain.methods.parameters import choice, integer, number
+from attain.core.arrays import rank_within
+from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.search.moves import SWITCH, Moves, Scale
-from attain.methods.search.options import diverse
-from attain.methods.search.pool import rank_within
+from attain.methods.search.options import diverse, ranked_hits, ranks_between, sparse
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.ranked import ranked_hits, ranks_between
-from attain.methods.search.sparsity import sparse
 from attain.methods.session import Session
 from attain.models.reader import Reader
 from attain.models.structure.trees import Ensemble, read_ensemble

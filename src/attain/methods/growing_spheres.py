@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from attain.methods.base import Explainer
-from attain.methods.parameters import integer, number
+from attain.methods.base import Explainer, integer, number
 from attain.methods.search.moves import Moves, Scale
-from attain.methods.search.options import diverse
-from attain.methods.search.pool import Pool
+from attain.methods.search.options import Pool, diverse, sparse
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.sparsity import sparse
 from attain.results.status import Status
 
 _ROWS_AT_ONCE = 200_000

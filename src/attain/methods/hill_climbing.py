@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attain.methods.base import Explainer
-from attain.methods.parameters import integer, number
+from attain.methods.base import Explainer, integer, number
 from attain.methods.search.climb import Climb
-from attain.methods.search.costs import Costs, check_directions, units
-from attain.methods.search.moves import Scale
+from attain.methods.search.moves import Costs, Scale, check_directions, units
 from attain.methods.search.problem import Answers, Problem
 from attain.schema import Direction
 

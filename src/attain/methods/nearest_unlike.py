@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from attain.methods.base import Explainer
-from attain.methods.parameters import integer
-from attain.methods.search.options import diverse
-from attain.methods.search.pool import rank_within
+from attain.core.arrays import rank_within
+from attain.methods.base import Explainer, integer
+from attain.methods.search.options import diverse, ranked_hits
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.ranked import ranked_hits
 from attain.methods.session import Session
 from attain.population.copies import REAL_VALUES, Copies
 from attain.population.percentiles import Percentiles, total_shift

@@ -7,11 +7,9 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from attain.methods.search.costs import Costs, switches
-from attain.methods.search.options import diverse
-from attain.methods.search.pool import Pool
+from attain.methods.search.moves import Costs, switches
+from attain.methods.search.options import Pool, diverse, sparse
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.sparsity import sparse
 from attain.models.structure.smooth import Smooth
 from attain.tables import Region
 

@@ -29,11 +29,17 @@ from scipy.sparse import csr_array
 
 from attain.core.errors import ModelError
 from attain.methods.base import Explainer
-from attain.methods.search.factual_scores import factual_scores
-from attain.methods.search.integer_program import Solution, solve
-from attain.methods.search.linear_rules import LinearRule, is_linear, linear_rules
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.signatures import Signatures, unbeaten
+from attain.methods.search.programs import (
+    LinearRule,
+    Signatures,
+    Solution,
+    factual_scores,
+    is_linear,
+    linear_rules,
+    solve,
+    unbeaten,
+)
 from attain.methods.session import Session
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import ACCEPTED, LinearScore, linear_score

@@ -1,17 +1,19 @@
 """`Session`: an explainer, a model and what is asked of it. All that is learned about these is learned once.
 
 The path of a question: `explain` → `Session.answer` → the method's `_search` → `Problem.evaluate` → `Goal.judge` →
-`Reader.read` → the model.
-"""
+`Reader.read` → the model."""
 
 from __future__ import annotations
 
 import math
+import os
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 import numpy as np
 
@@ -19,20 +21,15 @@ from attain.core.checks import check_boolean, check_integer, check_number
 from attain.core.errors import AttainError, Interrupted
 from attain.core.frames import Frame, one_row
 from attain.core.limits import TIMEOUT
-from attain.methods.assessment import Assessed, Compared, assessed, rounded, verdict
-from attain.methods.figures import difficulty, diversity, faithfulness
-from attain.methods.importance.changes import find_importances
-from attain.methods.importance.contributions import compared_with, find_contributions
-from attain.methods.notes import notes_on
-from attain.methods.outcomes import Decided, fixed_cells, known_before, last_check
+from attain.methods.importance import compared_with, find_contributions, find_importances
+from attain.methods.outcomes import Batches, Decided, fixed_cells, known_before, last_check
 from attain.methods.plane import MOST_SHOWN, spaced
 from attain.methods.provenance import call_settings
 from attain.methods.ranges import find_ranges
-from attain.methods.recheck import Recheck
-from attain.methods.search.batches import Batches
-from attain.methods.search.deadline import Deadline
+from attain.methods.records import Assessed, Compared, Recheck, assessed, rounded, verdict
+from attain.methods.result import difficulty, diversity, faithfulness, notes_on
 from attain.methods.search.horizons import in_time
-from attain.methods.search.problem import Answers, Ledger, Problem
+from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.goal import Control
 from attain.models.structure.additive import AdditiveScore, additive_score
@@ -449,3 +446,88 @@ class Session:
 def _rounded(score: np.ndarray) -> np.ndarray:
     """Scores to six decimals: a model's last bits depend on how many rows it is asked about at once."""
     return np.round(score, 6) + 0.0
+
+
+_KEPT: Final = 4
+"""How many sessions are kept; the one used longest ago is forgotten first."""
+
+
+class Request(NamedTuple):
+    """A model, what is asked of it, and the parameters of the explainer that what is learned depends on.
+
+    Attributes
+    ----------
+    model, wrapped
+        What the user passed, and the same as a `Model`.
+    """
+
+    model: Any
+    wrapped: Model
+    target: Any
+    probability: float | None
+    errors: Errors
+    parameters: str
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return id(self.model), repr(self.target), self.probability, self.errors, self.parameters
+
+
+class Sessions:
+    """The sessions of the models and requests seen last, found by the model object and what is asked of it."""
+
+    def __init__(self) -> None:
+        self._forget()
+        _alive.add(self)
+
+    def _forget(self) -> None:
+        self._lock, self.making = RLock(), RLock()
+        self._known: OrderedDict[tuple[Any, ...], tuple[Any, Session]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def find(self, request: Request) -> Session | None:
+        """The session of a model that lists the same classes as when it was made."""
+        with self._lock:
+            known, session = self._known.get(request.key, (None, None))
+            classes = request.wrapped.adapter.classes
+            if session is None or known is not request.model or session.goal.model.adapter.classes != classes:
+                return None
+            self._known.move_to_end(request.key)
+            return session
+
+    def keep(self, request: Request, session: Session) -> Session:
+        """Keeps a session with its model, so that no other object has that identity."""
+        with self._lock:
+            self._known[request.key] = (request.model, session)
+            self._known.move_to_end(request.key)
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return session
+
+    def after_fork(self) -> None:
+        """In a forked process, forgets what another thread was learning when it was forked: there it never ends."""
+        locks = (self._lock, self.making, *(session.lock for _, session in self._known.values()))
+        if any(map(_held, locks)):
+            self._forget()
+
+
+def _held(lock: Any) -> bool:
+    """Whether another thread holds a lock."""
+    if lock.acquire(blocking=False):
+        lock.release()
+        return False
+    return True
+
+
+_alive: weakref.WeakSet[Sessions] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for sessions in list(_alive):
+        sessions.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)

@@ -7,14 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attain.methods.base import Explainer
-from attain.methods.parameters import choice, integer, number
+from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.relaxed import Limits, RelaxedSearch, Step
-from attain.methods.search.boundary import Probe, boundary
-from attain.methods.search.climb import Climb
-from attain.methods.search.costs import Costs
-from attain.methods.search.moves import Scale
-from attain.methods.search.pool import Pool
+from attain.methods.search.climb import Climb, Probe, boundary
+from attain.methods.search.moves import Costs, Scale
+from attain.methods.search.options import Pool
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Session
 from attain.models.structure.smooth import Smooth, smooth_if_possible

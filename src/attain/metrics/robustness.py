@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_of
-from attain.methods.search.streams import streams, uniforms
+from attain.methods.search.draws import streams, uniforms
 from attain.population.measuring import measured, positive_integer
 from attain.population.percentiles import Percentiles, as_matrix
 from attain.tables import read_labels, unchanged

@@ -10,7 +10,7 @@ import numpy as np
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.core.names import repeated
-from attain.methods.assessment import Assessed
+from attain.methods.records import Assessed
 from attain.methods.session import Session
 from attain.service.errors import Refused
 from attain.service.records import as_record

@@ -28,7 +28,7 @@ from sklearn.base import clone
 
 from attain.methods.base import Explainer
 from attain.methods.persistence import load
-from attain.methods.search import deadline
+from attain.methods.search import problem
 from attain.models import Goal, Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
@@ -319,7 +319,7 @@ def _slow_world() -> Iterator[_Clock]:
         for owner, name, seconds in (*looks, (Goal, "judge", 0.1), (Goal, "decide", 0.1)):
             slower = clock.advanced_by(getattr(owner, name), seconds)
             stack.enter_context(patch.object(owner, name, slower))
-        stack.enter_context(patch.object(deadline, "time", clock))
+        stack.enter_context(patch.object(problem, "time", clock))
         yield clock
 
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Guarded, Schema
-from attain.methods.importance.changes import find_importances
+from attain.methods.importance import find_importances
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal
 from attain.results.importance import Importances

@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import attain
 from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Schema
-from attain.methods.importance import contributions
-from attain.methods.importance.shapley import coalitions, exact_values
+from attain.methods import importance
+from attain.methods.importance import coalitions, exact_values
 
 RANDOM = np.random.default_rng(0)
 SCHEMA = Schema(
@@ -94,7 +94,7 @@ def compared(model: Any) -> pd.DataFrame:
     """Those whom everybody is compared with."""
     values = np.arange(len(X), dtype=float)[:, None]
     met = np.asarray(model.predict(X)) == 1
-    return X.iloc[contributions.compared_with(values, met, 0).ravel().astype(int)]
+    return X.iloc[importance.compared_with(values, met, 0).ravel().astype(int)]
 
 
 def test_a_linear_model_is_a_closed_form() -> None:
@@ -104,7 +104,7 @@ def test_a_linear_model_is_a_closed_form() -> None:
     explainer = GrowingSpheres(schema, laws=None, figures=False, samples=20).fit(numbers, Y)
     result = explainer.explain(model, numbers.head(10), target=1, contributions=True)
     others = numbers.loc[compared(_Columns(model)).index]
-    assert len(others) == contributions.PEOPLE == result.attributions.people
+    assert len(others) == importance.PEOPLE == result.attributions.people
     expected = (numbers.head(10) - others.mean()) * model.coef_[0]
     frame = wide(result, "contribution")
     np.testing.assert_allclose(frame[list(numbers)], expected, atol=1e-6)
@@ -130,7 +130,7 @@ class _Columns:
 
 @pytest.mark.parametrize("kind", ["linear", "boosting", "gradient boosting", "forest"])
 def test_models_that_can_be_read_are_exact(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contributions, "PEOPLE", 4)
+    monkeypatch.setattr(importance, "PEOPLE", 4)
     model, people = fitted(kind), X.head(4)
     result = explained(model, people)
     others = compared(model)
@@ -145,7 +145,7 @@ def test_models_that_can_be_read_are_exact(kind: str, monkeypatch: pytest.Monkey
 
 
 def test_any_other_model_is_drawn_with_an_exact_sum_and_an_honest_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contributions, "PEOPLE", 40)
+    monkeypatch.setattr(importance, "PEOPLE", 40)
     model, people = fitted("neighbours"), X.head(3)
     result = explained(model, people)
     others = compared(model)
@@ -195,7 +195,7 @@ def test_everybody_who_can_be_read_has_them_and_immutable_inputs_are_marked() ->
 def test_a_level_that_the_schema_does_not_have_is_a_value_like_any_other(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contributions, "PEOPLE", 8)
+    monkeypatch.setattr(importance, "PEOPLE", 8)
     model, people = fitted(kind), X.head(2).assign(sex=["x", "y"])
     result = explained(model, people)
     assert "UNREADABLE" not in set(result.status)

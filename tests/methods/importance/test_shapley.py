@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attain.methods.importance.shapley import added, along, coalitions, drawn_orders, exact_values
+from attain.methods.importance import added, along, coalitions, drawn_orders, exact_values
 
 
 def by_all_orders(worth: np.ndarray, players: int) -> np.ndarray:

@@ -18,8 +18,8 @@ from attain.methods import ActionableRecourse, GrowingSpheres
 from attain.methods.recourse import flip_set, program
 from attain.methods.recourse.flip_set import FlipSet
 from attain.methods.recourse.program import Choices, Chosen, Program, Row, cheapest, not_all
-from attain.methods.search.deadline import Deadline
-from attain.methods.search.integer_program import Solution
+from attain.methods.search.problem import Deadline
+from attain.methods.search.programs import Solution
 
 FEATURES = (
     Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",)}),

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from attain.methods.base import choice, integer, number
 from attain.methods.cchvae.shells import Shells, Stop
 from attain.methods.latent import AutoencoderChoice, Component, LatentExplainer
-from attain.methods.parameters import choice, integer, number
+from attain.methods.search.draws import Radius, check_norm
 from attain.methods.search.options import diverse
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.sphere import Radius, check_norm
 from attain.methods.session import Session
 from attain.models import probe_rows
 from attain.tables import without_unseen

@@ -28,11 +28,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from attain.methods.search.latent_space import Latent, tried
-from attain.methods.search.pool import Pool
+from attain.methods.latent import Latent, tried
+from attain.methods.search.draws import Radius, norm_of, radii, sphere, streams, uniforms
+from attain.methods.search.options import Pool
 from attain.methods.search.problem import Problem
-from attain.methods.search.sphere import Radius, norm_of, radii, sphere
-from attain.methods.search.streams import streams, uniforms
 from attain.results.status import Status
 
 Stop: TypeAlias = Literal["first", "half", "all"]

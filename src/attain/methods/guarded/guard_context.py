@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from attain.core.arrays import rank_within
 from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
 from attain.engine.typical import Crowd
 from attain.methods.guarded.settings import GuardedSettings
-from attain.methods.search.pool import rank_within
-from attain.methods.search.streams import row_keys
+from attain.methods.search.draws import row_keys
 from attain.models import Goal
 from attain.models.structure.linear import LinearScore
 from attain.population.guard import Guard, Setting

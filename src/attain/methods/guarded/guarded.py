@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.frames import Frame
 from attain.core.limits import TIMEOUT
-from attain.methods.base import Explainer
+from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.guarded.easiest import Easiest
 from attain.methods.guarded.guard_context import (
     Calibration,
@@ -20,7 +20,6 @@ from attain.methods.guarded.guard_context import (
 from attain.methods.guarded.robust import Refit, other_goals
 from attain.methods.guarded.search import LESS_TYPICAL, Costs, GuardedSearch, crowd_of
 from attain.methods.guarded.settings import GuardedSettings
-from attain.methods.parameters import choice, integer, number
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Asked, Session

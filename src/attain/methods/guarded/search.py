@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attain.core.arrays import positions
+from attain.core.arrays import marked, positions, rank_within
 from attain.engine.person import People
 from attain.engine.price import Price
 from attain.engine.score import Score
@@ -17,7 +17,6 @@ from attain.engine.typical import Crowd
 from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.search.moves import Scale
 from attain.methods.search.options import different_changes
-from attain.methods.search.pool import marked, rank_within
 from attain.methods.search.problem import Answers, Problem
 from attain.models import JointGoal
 from attain.population.guard import Guard

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from attain.core.checks import check_choice, check_integer
-from attain.methods.base import Explainer
-from attain.methods.parameters import choice, integer
+from attain.methods.base import Explainer, choice, integer
 from attain.methods.recourse.actions import ActionGrid, Actions
 from attain.methods.recourse.exact import ExactRecourse
 from attain.methods.recourse.flip_set import FlipSet, Item
@@ -19,9 +18,8 @@ from attain.methods.recourse.local_linear import LocalSearch
 from attain.methods.recourse.program import RecourseCost
 from attain.methods.recourse.rule_cuts import RuleCuts
 from attain.methods.search.moves import Scale
-from attain.methods.search.options import diverse
+from attain.methods.search.options import diverse, sparse
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.sparsity import sparse
 from attain.methods.session import Session
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import LinearScore, linear_score

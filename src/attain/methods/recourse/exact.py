@@ -13,8 +13,8 @@ from attain.methods.recourse.actions import Actions
 from attain.methods.recourse.flip_set import FlipSet, Item
 from attain.methods.recourse.program import Program, RecourseCost, Row
 from attain.methods.recourse.rule_cuts import RuleCuts
-from attain.methods.search.factual_scores import factual_scores
 from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.programs import factual_scores
 from attain.models.structure.linear import LinearScore
 from attain.results.status import Status
 from attain.tables import Region

@@ -18,7 +18,7 @@ import numpy as np
 
 from attain.methods.recourse.program import Features, Program, RecourseCost, Row, cheapest, not_all
 from attain.methods.recourse.rule_cuts import RuleCuts
-from attain.methods.search.deadline import Deadline
+from attain.methods.search.problem import Deadline
 
 MOST_ROUNDS: Final = 200
 """How often a part is solved again, with further conditions, before it is given up."""

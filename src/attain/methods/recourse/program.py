@@ -20,8 +20,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
-from attain.methods.search.integer_program import solve
-from attain.methods.search.signatures import unbeaten
+from attain.methods.search.programs import solve, unbeaten
 
 RecourseCost: TypeAlias = Literal["total", "max", "local"]
 Features: TypeAlias = frozenset[int]

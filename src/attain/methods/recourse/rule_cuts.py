@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from attain.methods.recourse.program import Program, Row, not_all
-from attain.methods.search.linear_rules import LinearRule, linear_rules
+from attain.methods.search.programs import LinearRule, linear_rules
 from attain.tables import Region, ordinary, unchanged
 
 _MOST_TRIED: Final = 20_000

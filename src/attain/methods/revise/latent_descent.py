@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attain.methods.latent import Latent
 from attain.methods.relaxed import Relaxation
-from attain.methods.search.boundary import boundary
-from attain.methods.search.costs import Costs
-from attain.methods.search.latent_space import Latent
-from attain.methods.search.options import diverse
-from attain.methods.search.pool import Pool
+from attain.methods.search.climb import boundary
+from attain.methods.search.draws import sphere, streams
+from attain.methods.search.moves import Costs
+from attain.methods.search.options import Pool, diverse
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.sphere import sphere
-from attain.methods.search.streams import streams
 from attain.models.structure.smooth import Smooth
 from attain.tables import ordinary
 

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from attain.core.errors import AttainError
+from attain.methods.base import choice, integer, number
 from attain.methods.latent import AutoencoderChoice, LatentExplainer
-from attain.methods.parameters import choice, integer, number
 from attain.methods.revise.latent_descent import LatentDescent, Loss
-from attain.methods.search.boundary import Probe
-from attain.methods.search.costs import units
+from attain.methods.search.climb import Probe
+from attain.methods.search.moves import units
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Session
 from attain.models import Goal

@@ -17,9 +17,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from attain.core.arrays import positions
+from attain.core.arrays import positions, rank_within
 from attain.methods.search.options import different_changes
-from attain.methods.search.pool import rank_within
 from attain.methods.search.problem import Answers, Problem
 from attain.models import JointGoal
 from attain.results.status import Status, Typicality

@@ -1,1 +1,0 @@
-"""Shapley values: which changes of an answer matter, and which inputs a decision rests on."""
