@@ -45,7 +45,7 @@ BUDGETS = {
     "population": 1_169,
     "density": 2_398,
     "results": 2_532,
-    "methods": 6_643,
+    "methods": 6_524,
     "metrics": 1_885,
     "letters": 903,
     "audit": 455,
