@@ -232,7 +232,7 @@ def _named(method: str, path: str, taken: dict[str, Evaluation]) -> str:
 def _gap(given: argparse.Namespace, evaluation: Evaluation) -> RecourseGap:
     from attain.core.errors import AttainError, listed
     from attain.metrics import recourse_gap
-    from attain.tables.groups import column_groups
+    from attain.tables.labels import column_groups
 
     table = evaluation.context.result.table
     if given.groups not in table.schema:

@@ -18,7 +18,7 @@ from attain.results.plots.people import Group, Lever, Moves
 from attain.results.record import Record
 from attain.schema.text import described, months
 from attain.tables import unchanged
-from attain.tables.groups import column_groups
+from attain.tables.labels import column_groups
 
 _MOST_FEATURES, _MOST_BY_GROUP = 15, 8
 """How many features are shown for everybody, and by group."""

@@ -21,8 +21,7 @@ from attain.schema.constraints import Constraints
 from attain.schema.feature import VALUE, Feature
 from attain.schema.formulas import View
 from attain.schema.schema import Rule, Schema
-from attain.tables.cells import ordinary, ordinary_cells, unchanged
-from attain.tables.grid import is_on_grid
+from attain.tables.cells import is_on_grid, ordinary, ordinary_cells, unchanged
 from attain.tables.rules import RuleBook
 from attain.tables.table import Table
 from attain.tables.timing import Timing

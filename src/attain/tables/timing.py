@@ -17,8 +17,7 @@ import math
 import numpy as np
 
 from attain.schema.schema import Schema
-from attain.tables.cells import ordinary, unchanged
-from attain.tables.grid import on_grid_below, on_grid_beyond
+from attain.tables.cells import on_grid_below, on_grid_beyond, ordinary, unchanged
 
 _ROUNDING = 1e-6
 """The share of a month that rounding may add."""

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from attain.density.likelihoods import Likelihood, Support
 from attain.schema import Feature
-from attain.tables.grid import is_on_grid
+from attain.tables.cells import is_on_grid
 
 DRAWS = 4000
 
