@@ -40,7 +40,7 @@ BUDGETS = {
     "core": 1_588,
     "engine": 2_663,
     "schema": 3_676,
-    "tables": 1_492,
+    "tables": 1_340,
     "models": 2_360,
     "population": 1_169,
     "density": 2_398,

@@ -200,7 +200,8 @@ class Reference:
         moved = [j for j in slopes if not same(row[j], self.start[j])]
         if formula.operator == "=":
             return solve()
-        if pulls and self.book.order(formula) is not None and len(moved) == 1:
+        is_order = formula.left.column and formula.right.column and formula.operator in ("<=", ">=")
+        if pulls and is_order and len(moved) == 1:
             (other,) = set(slopes) - set(moved)
             if not self.frozen[other]:
                 row[other] = row[moved[0]]

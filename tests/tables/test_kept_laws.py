@@ -194,7 +194,7 @@ def test_final_form_is_stable_and_all_ways_of_checking_agree(
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_look_ups_judge_every_row_as_the_rule_itself(law: str) -> None:
+def test_the_engine_judges_every_row_as_the_rule_itself(law: str) -> None:
     book = RuleBook(SCHEMA, [Law(law)])
     # a level beyond the schema's is one that was not seen in training
     cells = [[0, 3, 5, 11, NAN], [-9, 0, 4, NAN], [0, 5, 8], [0, 1, 2, 4, NAN], [0, 9], [0, 1, 2, 3]]
