@@ -12,7 +12,7 @@ import pandas as pd
 from attain.core import page
 from attain.core.errors import MissingExtraError
 from attain.core.files import write_atomically
-from attain.metrics.report import FULL_NOTE, blocks
+from attain.metrics.report import blocks, note
 from experiments.bench.plots import SPEED, draw, trade_off_name
 from experiments.bench.report import markdown, sections
 from experiments.bench.run import failures
@@ -51,7 +51,7 @@ def write_results(folder: Path, rows: pd.DataFrame, made: str) -> None:
     bad = failures(rows)
     if bad:
         content_blocks += [page.Heading("What failed or was stopped"), *(page.Paragraph(text) for text in bad)]
-    end: list[page.Block] = [page.Heading("What the columns mean"), page.Paragraph(FULL_NOTE)]
+    end: list[page.Block] = [page.Heading("What the columns mean"), page.Paragraph(note(full=True))]
     page.write(folder / PAGE, _TITLE, [*content_blocks, *end])
 
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from attain.core.text import wrapped
-from attain.metrics.report import FULL_NOTE, NOTE, markdown_table, text_table
+from attain.metrics.report import cells, note, text_table
 from experiments.bench.summary import summarised
 
 
 def bench_tables(rows: pd.DataFrame, width: int | None = None) -> str:
     """One table for each data set and classifier of what `run` gave, and what the columns mean."""
     parts = [f"{wrapped(title, width)}\n{text_table(lines, width)}" for title, lines in sections(summarised(rows))]
-    return "\n\n".join([*parts, wrapped(NOTE, width)])
+    return "\n\n".join([*parts, wrapped(note(), width)])
 
 
 def markdown(summary: pd.DataFrame, level: int = 2) -> str:
     """The averages with their intervals as Markdown: a heading and a table for each data set and classifier."""
     parts = [
-        f"{'#' * level} {title[0].upper()}{title[1:]}\n\n{markdown_table(lines)}" for title, lines in sections(summary)
+        f"{'#' * level} {title[0].upper()}{title[1:]}\n\n{_markdown_table(lines)}" for title, lines in sections(summary)
     ]
-    return "\n\n".join([*parts, FULL_NOTE]) + "\n"
+    return "\n\n".join([*parts, note(full=True)]) + "\n"
 
 
 def sections(summary: pd.DataFrame) -> Iterator[tuple[str, list[dict[Any, Any]]]]:
@@ -32,3 +32,9 @@ def sections(summary: pd.DataFrame) -> Iterator[tuple[str, list[dict[Any, Any]]]
         number, seeds = int(part["n"].max()), int(part["seeds"].max())
         spread = f" over {seeds} seeds" if seeds > 1 else ""
         yield f"{dataset}, {classifier}: {number} refused rows{spread}", part.to_dict("records")
+
+
+def _markdown_table(lines: Sequence[Mapping[Any, Any]]) -> str:
+    header, rows = cells(lines)
+    written = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in written)

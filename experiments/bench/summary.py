@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from attain.metrics.averages import summarised as averaged
+from attain.metrics.evaluation import summarised as averaged
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.report import OK, flattened
 from experiments.bench.cases import MEASURES

@@ -13,9 +13,10 @@ from scipy import stats
 
 from attain import GrowingSpheres, metrics
 from attain.core.errors import AttainError, DataError
+from attain.core.intervals import mean_interval
 from attain.metrics import DEFAULT, Measure, evaluate, measures
+from attain.metrics.laws import Relations
 from attain.metrics.measures import MEASURES, Unavailable
-from attain.metrics.relations import Relations
 from attain.models import Goal
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
@@ -61,7 +62,6 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
         met=model.predict(TEST) == people.DESIRED,
         space=reference.space,
     )
-    copied = metrics.copies(answers, train.values, schema, found)
     relations = Relations.learn(schema, Table.read(TEST, schema).values)
 
     def broken(limits: float) -> np.ndarray:
@@ -90,8 +90,8 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
         "y_nearest": metrics.y_nearest(answers, train.values, met, reference.space, found=found),
         "training_distance": metrics.closest_training_distance(answers, train.values, reference.space, found),
         **{f"relations_broken{far}": broken(limits) for far, limits in (("", 1.0), ("_by_far", 2.0))},
-        "copied": copied.whole,
-        "copied_free": copied.free,
+        "copied": metrics.copies(answers, train.values, schema, found),
+        "copied_free": metrics.copies(answers, train.values, schema, found, free=True),
         "diversity": metrics.mean_pairwise_distance(result.rows, result.owners, len(found), reference.space),
         "rows_scored": result.person_figures["rows_scored"],
     }
@@ -129,7 +129,7 @@ def test_both_averages_have_their_intervals(result: Any, evaluation: Any) -> Non
         ("l2", "mean", "low", "high"),
     ):
         column = evaluation.charged[measure].to_numpy()[:7]
-        interval = metrics.mean_interval(column)
+        interval = mean_interval(column)
         np.testing.assert_allclose(summary.loc[measure, [low, high]].tolist(), interval, rtol=1e-12)
         assert summary.loc[measure, low] < summary.loc[measure, mean] < summary.loc[measure, high]
     uncharged = [name for name in summary.index if MEASURES[name].worst is None and not MEASURES[name].known]

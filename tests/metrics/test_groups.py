@@ -8,7 +8,7 @@ from scipy import stats
 
 from attain.core.errors import DataError
 from attain.core.groups import bands
-from attain.metrics.groups import recourse_gap
+from attain.metrics.differences import recourse_gap
 
 NAN = float("nan")
 SHIFTS = np.array([0.2, 0.4, 0.6, 1.0, 3.0, 2.0])

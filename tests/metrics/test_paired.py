@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from attain.core.errors import AttainError, DataError
+from attain.metrics.differences import holm, paired_comparison
 from attain.metrics.evaluation import Evaluation
 from attain.metrics.measures import MEASURES
-from attain.metrics.paired import holm, paired_comparison
 from attain.population.reference import Reference
 from attain.schema import Feature, Schema
 

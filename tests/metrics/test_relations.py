@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from attain import AttainError, Schema, metrics
 from attain.metrics import AnswerMatrix, Background
-from attain.metrics.relations import Relations
+from attain.metrics.laws import Relations
 from attain.tables import Table
 from tests.population.test_relations import discs
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from attain.core.errors import AttainError, DataError
-from attain.metrics.robustness import retrained, valid_after_inexact_execution, valid_after_retraining
+from attain.metrics.validity import retrained, valid_after_inexact_execution, valid_after_retraining
 from attain.models import Goal
 from attain.population.percentiles import Percentiles
 from attain.schema import Constraints, Feature, Schema

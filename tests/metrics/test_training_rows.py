@@ -21,16 +21,15 @@ TRAIN = np.array([[1, 0, 20], [2, 1, 30], [NAN, 1, 40], [0.0, 0, 50]])
 
 def test_copies_by_hand() -> None:
     answers = np.array([[1, 0, 20], [1, 0, 30], [2, 0, 30], [NAN, 1, 40], [NAN] * 3, [-0.0, 0, 50], [NAN, 1, 20]])
-    copied = copies(answers, TRAIN, SCHEMA)
-    np.testing.assert_array_equal(copied.whole, [1, 0, 0, 1, NAN, 1, 0])
-    np.testing.assert_array_equal(copied.free, [1, 1, 0, 1, NAN, 1, 1])
-    told = copies(answers, TRAIN, SCHEMA, found=np.arange(7) == 1)
-    np.testing.assert_array_equal(told.free, [NAN, 1, NAN, NAN, NAN, NAN, NAN])
+    np.testing.assert_array_equal(copies(answers, TRAIN, SCHEMA), [1, 0, 0, 1, NAN, 1, 0])
+    np.testing.assert_array_equal(copies(answers, TRAIN, SCHEMA, free=True), [1, 1, 0, 1, NAN, 1, 1])
+    told = copies(answers, TRAIN, SCHEMA, found=np.arange(7) == 1, free=True)
+    np.testing.assert_array_equal(told, [NAN, 1, NAN, NAN, NAN, NAN, NAN])
 
 
 def test_nothing_to_copy() -> None:
     nobody = np.empty((0, 3))
-    np.testing.assert_array_equal(copies(TRAIN, nobody, SCHEMA).whole, [0, 0, 0, 0])
+    np.testing.assert_array_equal(copies(TRAIN, nobody, SCHEMA), [0, 0, 0, 0])
     space = MeasuringSpace.fit(SCHEMA, TRAIN)
     assert np.isnan(closest_training_distance(TRAIN, nobody, space)).all()
 

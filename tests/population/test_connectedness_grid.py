@@ -12,8 +12,14 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import DBSCAN
 
 from attain.core.errors import AttainError
-from attain.metrics import connected, connected_over, connecting_distance, in_largest_component, nearest_distance
-from attain.population.connectedness import components
+from attain.population.connectedness import (
+    components,
+    connected,
+    connected_over,
+    connecting_distance,
+    in_largest_component,
+)
+from attain.population.faithfulness import nearest_distance
 from attain.population.neighbours import Neighbours
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace

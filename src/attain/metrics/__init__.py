@@ -5,22 +5,34 @@ answer is measured by itself. `found` marks the rows that have one; by default t
 """
 
 from attain.core.groups import bands
-from attain.core.intervals import Interval, mean_interval, mean_intervals, share_interval
 from attain.metrics import measures
 from attain.metrics.comparison import MethodComparison, compare_methods
 from attain.metrics.context import AnswerMatrix, EvaluationContext
-from attain.metrics.density import log_density
-from attain.metrics.distances import distance, gower_distance, latent_distance, mad_distance
+from attain.metrics.differences import RecourseGap, holm, paired_comparison, recourse_gap
+from attain.metrics.distances import (
+    closest_training_distance,
+    copies,
+    distance,
+    gower_distance,
+    latent_distance,
+    log_density,
+    mad_distance,
+    y_nearest,
+)
 from attain.metrics.evaluation import Background, Evaluation, evaluate
-from attain.metrics.groups import RecourseGap, recourse_gap
 from attain.metrics.laws import possible
 from attain.metrics.measures import DEFAULT, Measure, register
 from attain.metrics.necessity import necessity_and_sufficiency
-from attain.metrics.paired import holm, paired_comparison
-from attain.metrics.robustness import retrained, valid_after_inexact_execution, valid_after_retraining
-from attain.metrics.training_rows import Copied, closest_training_distance, copies, y_nearest
-from attain.metrics.validity import redundant, type_valid, valid, violations
-from attain.population.connectedness import connected, connected_over, connecting_distance, in_largest_component
+from attain.metrics.validity import (
+    redundant,
+    retrained,
+    type_valid,
+    valid,
+    valid_after_inexact_execution,
+    valid_after_retraining,
+    violations,
+)
+from attain.population.connectedness import connected, in_largest_component
 from attain.population.difficulty import changed, max_shift, total_shift
 from attain.population.diversity import mean_pairwise_distance
 from attain.population.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
@@ -29,10 +41,8 @@ __all__ = [
     "DEFAULT",
     "AnswerMatrix",
     "Background",
-    "Copied",
     "Evaluation",
     "EvaluationContext",
-    "Interval",
     "Measure",
     "MethodComparison",
     "RecourseGap",
@@ -41,8 +51,6 @@ __all__ = [
     "closest_training_distance",
     "compare_methods",
     "connected",
-    "connected_over",
-    "connecting_distance",
     "copies",
     "distance",
     "evaluate",
@@ -54,8 +62,6 @@ __all__ = [
     "log_density",
     "mad_distance",
     "max_shift",
-    "mean_interval",
-    "mean_intervals",
     "mean_pairwise_distance",
     "measures",
     "nearest_distance",
@@ -68,7 +74,6 @@ __all__ = [
     "redundant",
     "register",
     "retrained",
-    "share_interval",
     "total_shift",
     "type_valid",
     "valid",

@@ -21,26 +21,11 @@ from attain.core.files import make_folder, write_atomically
 from attain.core.page import Block, Heading, Paragraph, Picture, TableBlock, write
 from attain.core.spreadsheets import csv_bytes
 from attain.core.text import wrapped
+from attain.metrics import report
 from attain.metrics.context import AnswerMatrix
+from attain.metrics.differences import paired_comparison
 from attain.metrics.evaluation import Background, Evaluation
 from attain.metrics.measures import MEASURES
-from attain.metrics.paired import paired_comparison
-from attain.metrics.report import (
-    CONNECTED,
-    FAILED,
-    FULL_NOTE,
-    IF_KNOWN,
-    INLIERS,
-    MEASURED,
-    NOT_APPLICABLE,
-    OK,
-    TRADE_OFF,
-    blocks,
-    flattened,
-    note,
-    text_table,
-    trade_off,
-)
 from attain.schema import Constraints, Schema
 
 if TYPE_CHECKING:
@@ -78,44 +63,38 @@ class MethodComparison:
 
     def paired(self, measures: Sequence[str] | None = None, **options: Any) -> pd.DataFrame:
         """Every pair of methods row by row: see `paired_comparison`. Empty with fewer than two methods."""
-        if len(self.evaluations) < 2:
-            return pd.DataFrame()
-        return paired_comparison(self.evaluations, measures, **options)
+        return paired_comparison(self.evaluations, measures, **options) if len(self.evaluations) > 1 else pd.DataFrame()
 
     @cached_property
     def broken_laws(self) -> pd.DataFrame:
         """`Evaluation.broken_laws` of every method, with the method's name before; empty without held-out data."""
-        frames = {
-            name: evaluation.broken_laws
-            for name, evaluation in self.evaluations.items()
-            if evaluation.context.laws is not None
-        }
-        return pd.concat(frames, names=["method"]).reset_index("method") if frames else pd.DataFrame()
+        known = {name: one.broken_laws for name, one in self.evaluations.items() if one.context.laws is not None}
+        return pd.concat(known, names=["method"]).reset_index("method") if known else pd.DataFrame()
 
     def text(self, width: int | None = None) -> str:
         """The main measures as a table for a terminal, and what the columns mean."""
-        reasons = [f"{line['method']}: {line['reason']}" for line in self.lines if line["status"] != OK]
-        return "\n\n".join(
-            [text_table(self.lines, width), *(wrapped(text, width) for text in (*reasons, note(self.lines)))]
-        )
+        reasons = [f"{line['method']}: {line['reason']}" for line in self.lines if line["status"] != report.OK]
+        below = [wrapped(text, width) for text in (*reasons, report.note(self.lines))]
+        return "\n\n".join([report.text_table(self.lines, width), *below])
 
     def write(self, folder: str | Path, title: str = "Methods side by side") -> list[Path]:
         """Writes `comparison.csv`, `trade-off.png`, `trade-off.svg` and `index.html`; needs the extra `report`."""
-        place = make_folder(folder)
+        place, lines = make_folder(folder), self.lines
         write_atomically(place / "comparison.csv", csv_bytes(self.table.reset_index(), float_format="%.8g"))
         content: list[Block] = [
             Paragraph(self._introduction()),
-            *blocks(self.lines, full=False),
-            Paragraph(note(self.lines)),
+            *report.blocks(lines, full=False),
+            Paragraph(report.note(lines)),
         ]
         if self.evaluations:
-            save(trade_off([("", self.lines, key) for key in (INLIERS, CONNECTED)]), place, "trade-off")
-            content += [Heading("Faithfulness against difficulty"), Picture(place / "trade-off.png", TRADE_OFF)]
+            save(report.trade_off([("", lines, key) for key in (report.INLIERS, report.CONNECTED)]), place, "trade-off")
+            picture = Picture(place / "trade-off.png", report.TRADE_OFF)
+            content += [Heading("Faithfulness against difficulty"), picture]
         if len(self.evaluations) > 1:
-            content += [Heading("Pairwise differences"), *_pairs(self.paired())]
+            content += [Heading("Pairwise differences"), _pairs(self.paired())]
         if len(self.broken_laws):
-            content += [Heading("Laws that answers break"), *_laws(self.broken_laws)]
-        content += [Heading("All measures"), *blocks(self.lines)[:1], Paragraph(note(self.lines, FULL_NOTE))]
+            content += [Heading("Laws that answers break"), _laws(self.broken_laws)]
+        content += [Heading("All measures"), report.blocks(lines)[0], Paragraph(report.note(lines, full=True))]
         write(place / "index.html", title, content)
         return [path for path in sorted(place.iterdir()) if path.stem in ("comparison", "trade-off", "index")]
 
@@ -172,8 +151,7 @@ def compare_methods(
     random_state
         The seed of methods given by name, and of the intervals.
     """
-    known = _schema(methods, schema, X_train)
-    made = _made(methods, known, random_state)
+    made, known = _made(methods, schema, X_train, random_state)
     background = Background(
         known, model, X_train, y_train, target=target, probability=probability, X_test=X_test, y_test=y_test
     )
@@ -190,44 +168,43 @@ def compare_methods(
             ended = time.process_time()
             evaluation, broken = _evaluated(background, result, constraints, random_state)
         except ModelError as error:
-            lines.append({"method": name, "status": NOT_APPLICABLE, "reason": str(error)})
+            lines.append({"method": name, "status": report.NOT_APPLICABLE, "reason": str(error)})
         except Exception as error:
             reason = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
-            lines.append({"method": name, "status": FAILED, "reason": reason})
+            lines.append({"method": name, "status": report.FAILED, "reason": reason})
         else:
             seconds = {"fit_seconds": fitted - started, "cpu_seconds": (ended - fitted) / max(len(result.found), 1)}
-            facts = {"method": name, "status": OK, "reason": "", "n": int(evaluation.asked.sum()), "broken": broken}
-            lines.append({**facts, **flattened(evaluation.summary), **seconds})
+            facts = {
+                "method": name,
+                "status": report.OK,
+                "reason": "",
+                "n": int(evaluation.asked.sum()),
+                "broken": broken,
+            }
+            lines.append({**facts, **report.flattened(evaluation.summary), **seconds})
             evaluations[name], results[name] = evaluation, result
     return MethodComparison(pd.DataFrame(lines).set_index("method"), evaluations, results)
 
 
-def _schema(methods: Mapping[str, Any] | Iterable[Any], schema: Schema | None, X_train: Frame) -> Schema:
-    given = list(methods.values() if isinstance(methods, Mapping) else methods)
-    if schema is not None or not given:
-        return Schema.infer(X_train) if schema is None else schema
-    own = next((method.schema for method in given if getattr(method, "schema", None) is not None), None)
-    return Schema.infer(X_train) if own is None else own
-
-
-def _made(methods: Mapping[str, Any] | Iterable[Any], schema: Schema, seed: int) -> dict[str, Any]:
-    """The methods by the names that they have in the table."""
-    if isinstance(methods, Mapping):
-        return {name: _named(method, schema, seed) for name, method in methods.items()}
-    made: dict[str, Any] = {}
-    for method in methods:
-        explainer = _named(method, schema, seed)
-        name = type(explainer).__name__
-        made[name if name not in made else f"{name} {len(made) + 1}"] = explainer
-    if not made:
+def _made(
+    methods: Mapping[str, Any] | Iterable[Any], schema: Schema | None, X_train: Frame, seed: int
+) -> tuple[dict[str, Any], Schema]:
+    """The methods by the names that they have in the table, and the schema."""
+    listed = list(methods.items()) if isinstance(methods, Mapping) else [(None, method) for method in methods]
+    if not listed:
         raise AttainError("methods must hold at least one method, got none")
-    return made
+    schemas = (schema, *(getattr(method, "schema", None) for _, method in listed))
+    known = next((one for one in schemas if one is not None), None) or Schema.infer(X_train)
+    made: dict[str, Any] = {}
+    for name, method in listed:
+        explainer = _named(method, known, seed) if isinstance(method, str) else method
+        kind = type(explainer).__name__
+        made[name or (kind if kind not in made else f"{kind} {len(made) + 1}")] = explainer
+    return made, known
 
 
-def _named(method: Any, schema: Schema, seed: int) -> Any:
-    """The explainer itself, or the one that a name stands for: `growing-spheres`, `GrowingSpheres`."""
-    if not isinstance(method, str):
-        return method
+def _named(method: str, schema: Schema, seed: int) -> Any:
+    """The explainer that a name stands for: `growing-spheres`, `GrowingSpheres`."""
     names = {_squeezed(name): name for name in explainers.__all__ if name != "Explainer"}
     if _squeezed(method) not in names:
         raise AttainError(f"methods must be explainers, or names of {', '.join(names.values())}; got {method!r}")
@@ -254,11 +231,11 @@ def _evaluated(
         getattr(result, "person_figures", {}),
         getattr(result, "statuses", None),
     )
-    optional = [replace(MEASURES[name], optional=True) for name in IF_KNOWN]
-    return background.evaluate(answers, measures=[*MEASURED, *optional], **given), int((frame["violations"] > 0).sum())
+    shown = [replace(measure, optional=True) for name, measure in MEASURES.items() if name in report.SHOWN]
+    return background.evaluate(answers, measures=shown, **given), int((frame["violations"] > 0).sum())
 
 
-def _pairs(paired: pd.DataFrame) -> list[Block]:
+def _pairs(paired: pd.DataFrame) -> TableBlock:
     """The paired tests as a table of a page."""
     rows = [
         [
@@ -274,14 +251,14 @@ def _pairs(paired: pd.DataFrame) -> list[Block]:
     ]
     header = ("measure", "first", "second", "first, mean", "second, mean", "difference", "p (Holm)")
     caption = "Charged values of the same rows; exact sign test for shares, Wilcoxon's signed ranks for others."
-    return [TableBlock(header, rows, range(3, len(header)), caption)]
+    return TableBlock(header, rows, range(3, len(header)), caption)
 
 
-def _laws(broken: pd.DataFrame) -> list[Block]:
+def _laws(broken: pd.DataFrame) -> TableBlock:
     """The laws that answers of each method break most, as a table of a page."""
     rows = [
         [row["method"], row["sentence"] or row["law"], f"{row['share']:.1%}", f"{row['real_share']:.2%}"]
         for row in broken.groupby("method", sort=False).head(_MOST_LAWS).to_dict("records")
     ]
     caption = f"Shares of answers and of training rows that break a law of held-out people; at most {_MOST_LAWS} each."
-    return [TableBlock(("method", "law", "answers", "real people"), rows, range(2, 4), caption)]
+    return TableBlock(("method", "law", "answers", "real people"), rows, range(2, 4), caption)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
-from attain.metrics.relations import Relations
+from attain.metrics.laws import Relations
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
@@ -19,6 +19,7 @@ from attain.schema.laws import Law
 from attain.tables import Region, Table
 
 if TYPE_CHECKING:
+    from attain.metrics.evaluation import Background
     from attain.models import Goal
 
 
@@ -106,10 +107,8 @@ class EvaluationContext:
         What is measured.
     random_state
         The seed of measures that draw random numbers.
-    find_laws
-        Gives `laws`, which are looked for when a measure first asks for them.
-    find_relations
-        Gives `relations`, likewise.
+    background
+        Where `laws` and `relations` are looked for, when a measure first asks for them.
     """
 
     answers: FloatArray
@@ -125,18 +124,17 @@ class EvaluationContext:
     constraints: Constraints
     result: Measurable
     random_state: int
-    find_laws: Callable[[], tuple[Law, ...] | None]
-    find_relations: Callable[[], Relations | None]
+    background: Background
 
     @property
     def laws(self) -> tuple[Law, ...] | None:
         """The laws of held-out people; None without `X_test`."""
-        return self.find_laws()
+        return self.background.laws
 
     @property
     def relations(self) -> Relations | None:
         """What columns of held-out people tell of each other; None without `X_test`."""
-        return self.find_relations()
+        return self.background.relations
 
     @property
     def schema(self) -> Schema:

@@ -1,13 +1,12 @@
-"""How far answers are from their factuals, by distances in common use.
+"""How far answers are from their factuals and from training rows, and how dense real rows are around them.
 
-Free features only, as for shifts. A cell that has no place on a scale before or after (a level without an order, a
-special code, a missing cell) counts 1 if it changes and 0 if it does not.
+Distances from factuals are over the free features, as for shifts. A cell that has no place on a scale before or after
+(a level without an order, a special code, a missing cell) counts 1 if it changes and 0 if it does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
@@ -15,18 +14,20 @@ from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError
+from attain.population.copies import Copies
 from attain.population.difficulty import changed
-from attain.population.measuring import measured, own_rows
+from attain.population.measuring import booleans, measured, own_rows, positive_integer
+from attain.population.neighbours import Neighbours
 from attain.population.percentiles import as_matrix
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
-from attain.tables import ordinary, unchanged
+from attain.tables import ordinary, unchanged, without_unseen
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
 
 Norm: TypeAlias = Literal["l0", "l1", "l2", "linf"]
-NORMS: Final = ("l0", "l1", "l2", "linf")
+_ORDERS: Final = {"l1": 1, "l2": 2, "linf": np.inf}
 
 
 def distance(
@@ -42,17 +43,16 @@ def distance(
     without an order switches two indicators: 2 in `l1`, √2 in `l2`, 1 in `linf`.
     """
     schema = space.schema
-    if norm not in NORMS:
-        raise AttainError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
     if norm == "l0":
         return changed(answers, factuals, schema, found)
-    free = _free(space)
+    if norm not in _ORDERS:
+        raise AttainError(f"norm must be one of l0, {', '.join(_ORDERS)}, got {norm!r}")
+    free = np.isin(np.arange(len(schema)), schema.free_columns)
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
-        moved = np.abs(free.transform(rows) - free.transform(own_rows(factuals, len(schema), present)))
-        if norm == "linf":
-            return np.asarray(moved.max(axis=1))
-        return np.asarray(moved.sum(axis=1) if norm == "l1" else np.sqrt((moved**2).sum(axis=1)))
+        own = own_rows(factuals, len(schema), present)
+        moved = space.transform(np.where(free, rows, 0.0)) - space.transform(np.where(free, own, 0.0))
+        return np.asarray(np.linalg.norm(moved, _ORDERS[norm], axis=1))
 
     return measured(answers, found, len(schema), measure)
 
@@ -64,7 +64,14 @@ def mad_distance(
 
     A column whose deviation is 0, because more than half of its cells are equal, is measured in its own units.
     """
-    return _cellwise(answers, factuals, schema, _spreads(schema, train_values, _deviation), found, _total)
+
+    def deviation(cells: FloatArray) -> float:
+        return float(np.median(np.abs(cells - np.median(cells))))
+
+    def total(moved: FloatArray, _: BoolArray) -> FloatArray:
+        return np.asarray(moved.sum(axis=1))
+
+    return _cellwise(answers, factuals, schema, _spreads(schema, train_values, deviation), found, total)
 
 
 def gower_distance(
@@ -99,19 +106,77 @@ def latent_distance(
     return measured(answers, found, width, measure)
 
 
-def _free(space: MeasuringSpace) -> MeasuringSpace:
-    """The coordinates of the free features alone."""
-    free = space.schema.free_columns
-    scaled, indicated = np.isin(space.scaled, free), np.isin(space.indicated, free)
-    return replace(
-        space,
-        scaled=space.scaled[scaled],
-        mean=space.mean[scaled],
-        scale=space.scale[scaled],
-        indicated=space.indicated[indicated],
-        states=space.states[indicated],
-        complete=space.complete[np.isin(space.complete, free)],
-    )
+def log_density(answers: ArrayLike, autoencoder: Autoencoder, found: ArrayLike | None = None) -> FloatArray:
+    """A lower bound of the log-density of each answer's free features given its immutable ones, in original units.
+
+    Because of the units, only answers for the same columns can be compared.
+    """
+
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+        return np.asarray(autoencoder.log_density(without_unseen(autoencoder.schema_, rows)), dtype=np.float64)
+
+    return measured(answers, found, len(autoencoder.schema_), measure)
+
+
+def y_nearest(
+    answers: ArrayLike,
+    train_values: ArrayLike,
+    met: ArrayLike,
+    space: MeasuringSpace,
+    k: int = 5,
+    found: ArrayLike | None = None,
+) -> FloatArray:
+    """yNN: the share of each answer's k nearest training rows that meet the goal.
+
+    Parameters
+    ----------
+    train_values
+        All training rows, repeated ones included, whatever the model says of them.
+    met
+        Which of them meet the goal.
+    k
+        The number of neighbours, or all rows if there are fewer. NaN if there are none.
+    """
+    positive_integer("k", k)
+    known = as_matrix(train_values, len(space.schema))
+    wanted = booleans("met", met, len(known), "rows")
+
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+        nearest = Neighbours(space.points(known), len(space.stated)).query(space.points(rows), min(k, len(known)))[1]
+        return np.asarray(wanted[nearest].mean(axis=1))
+
+    return measured(answers, found, len(space.schema), measure if len(known) else _unknown)
+
+
+def closest_training_distance(
+    answers: ArrayLike, train_values: ArrayLike, space: MeasuringSpace, found: ArrayLike | None = None
+) -> FloatArray:
+    """The distance from each answer to the nearest training row of any class; NaN without training rows.
+
+    0 is a copy. Answers much nearer to training rows than held-out rows are reveal what the method was fitted on.
+    """
+    known = as_matrix(train_values, len(space.schema))
+
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+        return Neighbours(space.points(known), len(space.stated)).query(space.points(rows), 1)[0][:, 0]
+
+    return measured(answers, found, len(space.schema), measure if len(known) else _unknown)
+
+
+def copies(
+    answers: ArrayLike, train_values: ArrayLike, schema: Schema, found: ArrayLike | None = None, *, free: bool = False
+) -> FloatArray:
+    """1 for each answer that repeats a training row exactly, cell by cell, else 0; or its free cells alone.
+
+    An answer counts even if the training row is its own factual.
+    """
+    columns = np.asarray(schema.free_columns) if free else np.arange(len(schema))
+    known = Copies(as_matrix(train_values, len(schema))[:, columns])
+    return measured(answers, found, len(schema), lambda rows, _: known.of(rows[:, columns]))
+
+
+def _unknown(rows: FloatArray, _: BoolArray) -> FloatArray:
+    return np.full(len(rows), np.nan)
 
 
 def _cellwise(
@@ -138,10 +203,6 @@ def _cellwise(
     return measured(answers, found, len(schema), measure)
 
 
-def _total(moved: FloatArray, _: BoolArray) -> FloatArray:
-    return np.asarray(moved.sum(axis=1))
-
-
 def _spreads(schema: Schema, train_values: ArrayLike, spread: Callable[[FloatArray], float]) -> FloatArray:
     """The spread of each ordered training column over its ordinary cells; 1 if it is 0 or there are none."""
     matrix = as_matrix(train_values, len(schema))
@@ -151,7 +212,3 @@ def _spreads(schema: Schema, train_values: ArrayLike, spread: Callable[[FloatArr
         if feature.ordered and len(cells):
             result[column] = float(spread(cells)) or 1.0
     return result
-
-
-def _deviation(cells: FloatArray) -> float:
-    return float(np.median(np.abs(cells - np.median(cells))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,13 +13,11 @@ from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError, listed
-from attain.core.intervals import CONFIDENCE, RESAMPLES
-from attain.metrics.averages import summarised
+from attain.core.intervals import CONFIDENCE, NOTHING, RESAMPLES, mean_intervals, share_interval
 from attain.metrics.context import AnswerMatrix, EvaluationContext, Measurable
-from attain.metrics.laws import broken
+from attain.metrics.laws import Relations, broken
 from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures
-from attain.metrics.relations import Relations
-from attain.metrics.robustness import unmargined_goal
+from attain.metrics.validity import unmargined_goal
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.results.status import Status
@@ -130,14 +128,13 @@ class Evaluation:
 
 
 class _Slice(NamedTuple):
-    """Some rows of a result: their answers, cells and labels, which have an answer and which needed one, measures."""
+    """Some rows of a result: their answers, cells, which have an answer and which needed one, and their measures."""
 
     answers: FloatArray
     factuals: FloatArray
-    labels: Sequence[Any]
     found: BoolArray
     asked: BoolArray
-    columns: dict[str, FloatArray]
+    frame: pd.DataFrame
 
 
 class Background:
@@ -239,38 +236,30 @@ class Background:
         slices: list[_Slice] = []
         for part in result if isinstance(result, Iterable) else [result]:
             context = self._context(part, constraints, random_state)
-            own, columns = (context.answers, context.factuals, part.table.labels), _columns(wanted, context)
-            slices.append(_Slice(*own, context.found, _asked(part), columns))
+            frame = pd.DataFrame(_columns(wanted, context), index=pd.Index(part.table.labels))
+            slices.append(_Slice(context.answers, context.factuals, context.found, _asked(part), frame))
         if not slices:
             raise DataError("there is nothing to measure")
-        index = pd.Index(slices[0].labels).append([pd.Index(part.labels) for part in slices[1:]])
+        answers, factuals, found, asked = (np.concatenate([part[place] for part in slices]) for place in range(4))
+        frame = pd.concat([part.frame for part in slices])
         if len(slices) > 1:
-            context = self._joined(context, slices, index)
-        kept = {name: measure for name, measure in wanted.items() if any(name in part.columns for part in slices)}
-        columns = {
-            name: np.concatenate([part.columns.get(name, np.full(len(part.labels), np.nan)) for part in slices])
-            for name in kept
-        }
-        asked = np.concatenate([part.asked for part in slices])
+            table = replace(context.result.table, values=factuals, labels=frame.index.tolist())
+            joined = AnswerMatrix(table, answers, found, self.goal.target, self.goal.probability)
+            context = replace(
+                context, answers=answers, factuals=factuals, found=found, reference=self.reference, result=joined
+            )
+        kept = {name: measure for name, measure in wanted.items() if name in frame}
         summary = summarised(
-            {name: column[asked] for name, column in columns.items()},
+            {name: frame[name].to_numpy()[asked] for name in kept},
             kept,
-            context.found[asked],
+            found[asked],
             len(context.schema.free),
             confidence=confidence,
             resamples=resamples,
             random_state=random_state,
         )
         summary["real"] = self._real_means(kept.values(), context)
-        return Evaluation(pd.DataFrame({**columns, "found": context.found}, index=index), summary, kept, context, asked)
-
-    def _joined(self, last: EvaluationContext, slices: Sequence[_Slice], index: pd.Index) -> EvaluationContext:
-        """The context of all slices, from that of the last one."""
-        answers, factuals = (np.concatenate([part[place] for part in slices]) for place in range(2))
-        found = np.concatenate([part.found for part in slices])
-        table = replace(last.result.table, values=factuals, labels=index.tolist())
-        result = AnswerMatrix(table, answers, found, self.goal.target, self.goal.probability)
-        return replace(last, answers=answers, factuals=factuals, found=found, reference=self.reference, result=result)
+        return Evaluation(frame[list(kept)].assign(found=found), summary, kept, context, asked)
 
     def _context(
         self, result: Measurable, constraints: Constraints | Mapping[str, Any] | None, random_state: int
@@ -298,8 +287,7 @@ class Background:
             constraints=Constraints.of(constraints),
             result=result,
             random_state=random_state,
-            find_laws=lambda: self.laws,
-            find_relations=lambda: self.relations,
+            background=self,
         )
 
     def _real_means(self, measures: Iterable[Measure], context: EvaluationContext) -> list[float]:
@@ -310,7 +298,7 @@ class Background:
             seen = None if rows is None or not len(rows) else self._as_answers(rows)
             for measure in missing:
                 if measure.real is people:
-                    self._real[measure.compute] = float("nan") if seen is None else float(_column(measure, seen).mean())
+                    self._real[measure.compute] = float("nan") if seen is None else float(measure.column(seen).mean())
         return [self._real[measure.compute] for measure in measures]
 
     def _as_answers(self, rows: FloatArray) -> EvaluationContext:
@@ -374,15 +362,40 @@ def evaluate(
     )
 
 
-def _column(measure: Measure, context: EvaluationContext) -> FloatArray:
-    """The measure's numbers; raises unless there is one for each row."""
-    values = np.asarray(measure.compute(context), dtype=np.float64)
-    if values.shape != context.found.shape:
-        raise AttainError(
-            f"the measure {measure.name!r} must give one number for each of the {len(context.found)} rows, got an "
-            f"array of shape {values.shape}"
-        )
-    return values if measure.known else np.where(context.found, values, np.nan)
+def summarised(
+    columns: Mapping[str, FloatArray],
+    measures: Mapping[str, Measure],
+    found: BoolArray,
+    n_free: int,
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Two averages of each measure, over answered rows and charged over all, with their intervals: one row each."""
+    values = {("mean", name): np.where(found, column, np.nan) for name, column in columns.items()}
+    for name, column in columns.items():
+        chargeable = measures[name].known or measures[name].worst is not None
+        values["charged", name] = measures[name].charged(column, found, n_free) if chargeable else np.nan * column
+    numbers = [key for key in values if not measures[key[1]].share]
+    table = np.column_stack([values[key] for key in numbers] or [np.empty(0)])
+    drawn = mean_intervals(table, confidence=confidence, resamples=resamples, random_state=random_state)
+    intervals = dict(zip(numbers, drawn, strict=False))
+
+    def average(side: str, name: str, among: FloatArray) -> tuple[float, float, float]:
+        """The mean and the ends of its interval; NaN without rows, or if a row lacks a value."""
+        if not len(among) or np.isnan(among).any():
+            return np.nan, *NOTHING
+        interval = intervals[side, name] if (side, name) in intervals else share_interval(among, confidence=confidence)
+        return float(among.mean()), *interval
+
+    lines = []
+    for name in columns:
+        present = values["mean", name][~np.isnan(values["mean", name])]
+        charged = average("charged", name, values["charged", name])
+        lines.append((*average("mean", name, present), len(present), *charged, len(found)))
+    titles = ["mean", "low", "high", "answered", "charged", "charged_low", "charged_high", "n"]
+    return pd.DataFrame(lines, index=pd.Index(list(columns), name="measure"), columns=titles)
 
 
 def _columns(wanted: Mapping[str, Measure], context: EvaluationContext) -> dict[str, FloatArray]:
@@ -390,7 +403,7 @@ def _columns(wanted: Mapping[str, Measure], context: EvaluationContext) -> dict[
     columns = {}
     for name, measure in wanted.items():
         try:
-            columns[name] = _column(measure, context)
+            columns[name] = measure.column(context)
         except Unavailable:
             if not measure.optional:
                 raise

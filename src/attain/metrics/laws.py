@@ -1,20 +1,45 @@
-"""Whether answers are possible: which laws of real people they break."""
+"""Whether answers are possible: which laws of real people they break, and which relations between columns.
+
+A law holds for all people. A relation tells each ordered column from all others, by boosted trees on percentiles. How
+far real people are off, told by trees that did not see them, gives each column that is told well a limit, which 1 % of
+them exceed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from attain.core.arrays import BoolArray, FloatArray
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError
 from attain.population.measuring import measured
+from attain.population.percentiles import Percentiles
+from attain.population.relations import in_order
 from attain.results.record import Record
 from attain.schema import Schema
 from attain.schema.laws import Law
 from attain.tables import RuleBook, on_grid
+from attain.tables.cells import ordinary_cells, unchanged
+
+FAR = 2.0
+"""How many limits off is far."""
+TOLD = 0.8
+"""The least R², on rows that the trees did not see, of a column that is told well."""
+HOPELESS = 0.5
+"""The same on the first part of the rows, below which no further trees are grown."""
+LIMIT = 0.99
+"""The quantile of real people's errors that is a column's limit."""
+MOST, MANY = 4_000, 1_000
+"""The most rows that trees are grown on; from how many on two parts are enough, and how many there are otherwise."""
+PARTS = 5
+LEAST = 50
+"""The least rows from which relations are learned."""
 
 
 def possible(
@@ -61,3 +86,83 @@ def broken(rows: FloatArray, laws: Iterable[str | Law], schema: Schema) -> BoolA
             value = expression({column: rows[:, schema.position(column)] for column in expression.names})
             result[:, k] &= on_grid(value, step) != on_grid(cells, step)
     return result
+
+
+@dataclass(frozen=True)
+class Relations:
+    """What other columns tell of each column, learned from rows that no method has seen.
+
+    Attributes
+    ----------
+    columns
+        Those that are told well, (c,).
+    explained
+        The share of variance that is told of each, (c,).
+    limits
+        By how many percentiles a row may be off, (c,).
+    trees
+        For each column, models whose mean tells it.
+    """
+
+    percentiles: Percentiles
+    columns: IndexArray
+    explained: FloatArray
+    limits: FloatArray
+    trees: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def learn(cls, schema: Schema, rows: FloatArray) -> Relations:
+        """The relations of rows (n, d)."""
+        rows = in_order(rows)[np.random.default_rng(0).permutation(len(rows))[:MOST]]
+        percentiles, known = Percentiles.fit(schema, rows), ordinary_cells(schema, rows)
+        ranks = percentiles.interpolated(rows)
+        found: list[tuple[int, float, float, tuple[Any, ...]]] = []
+        for j, feature in enumerate(schema):
+            at = np.flatnonzero(known[:, j])
+            if not feature.ordered or len(at) < LEAST or np.ptp(ranks[at, j]) == 0:
+                continue
+            told, grown = np.zeros(len(at)), []
+            parts = 2 if len(at) >= MANY else PARTS
+            for part in range(parts):
+                kept = np.arange(len(at)) % parts != part
+                with threadpool_limits(1):
+                    grown.append(_trees(np.delete(rows[at[kept]], j, axis=1), ranks[at[kept], j]))
+                    told[~kept] = grown[-1].predict(np.delete(rows[at[~kept]], j, axis=1))
+                if _explained(ranks[at[~kept], j], told[~kept]) < HOPELESS:
+                    break
+            errors = np.abs(ranks[at, j] - told)
+            explained = _explained(ranks[at, j], told)
+            if explained >= TOLD and len(grown) == parts:
+                found.append((j, explained, float(np.quantile(errors, LIMIT, method="higher")), tuple(grown)))
+        columns, told_of, limits, trees = zip(*found, strict=True) if found else ((), (), (), ())
+        return cls(percentiles, np.array(columns, dtype=np.intp), np.array(told_of), np.array(limits), trees)
+
+    def off(self, rows: FloatArray) -> FloatArray:
+        """How far each cell is off, in limits, (n, c); 0 for missing cells and special codes."""
+        result = np.zeros((len(rows), len(self.columns)))
+        ranks, known = self.percentiles.interpolated(rows), ordinary_cells(self.percentiles.schema, rows)
+        for place, (j, limit) in enumerate(zip(self.columns, self.limits, strict=True)):
+            at = np.flatnonzero(known[:, j])
+            if len(at):
+                others = np.delete(rows[at], j, axis=1)
+                with threadpool_limits(1):
+                    told = np.mean([trees.predict(others) for trees in self.trees[place]], axis=0)
+                result[at, place] = np.abs(ranks[at, j] - told) / max(limit, 1e-6)
+        return result
+
+    def broken(self, answers: FloatArray, factuals: FloatArray, limits: float = 1.0) -> BoolArray:
+        """Which relations (n, c) an answer breaks and its own row keeps; all it breaks, where that is the same row."""
+        same = np.asarray(unchanged(factuals, answers).all(axis=1))
+        return np.asarray((self.off(answers) > limits) & (same[:, None] | (self.off(factuals) <= limits)))
+
+
+def _explained(ranks: FloatArray, told: FloatArray) -> float:
+    """The share of the variance that is told."""
+    return 1 - float(np.mean((ranks - told) ** 2)) / max(float(np.var(ranks)), 1e-12)
+
+
+def _trees(rows: FloatArray, ranks: FloatArray) -> Any:
+    trees = HistGradientBoostingRegressor(
+        max_iter=100, learning_rate=0.1, max_leaf_nodes=15, min_samples_leaf=10, early_stopping=False, random_state=0
+    )
+    return trees.fit(rows, ranks)

@@ -1,32 +1,42 @@
-"""The open catalogue of measures: each is a function of one `EvaluationContext` that gives one number per row."""
+"""The catalogue of measures: what each is computed from, what a missing answer is charged, and how tables show it."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError
-from attain.metrics import density, distances, laws, robustness, training_rows, validity
-from attain.metrics.context import EvaluationContext
-from attain.metrics.relations import FAR
+from attain.metrics import distances, laws, validity
 from attain.population import connectedness, difficulty, faithfulness
 from attain.population.diversity import mean_pairwise_distance
 from attain.population.reference import QUANTILES
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
+    from attain.metrics.context import EvaluationContext
 
 Better: TypeAlias = Literal["lower", "higher"]
-Compute: TypeAlias = Callable[[EvaluationContext], FloatArray]
+Compute: TypeAlias = Callable[["EvaluationContext"], FloatArray]
 
 NEIGHBOURS: Final = (5, 10, 20, 40)
 """The numbers of neighbours for which the outlier verdict is reported; 20 is that of `inlier`."""
 LARGEST_AT: Final = 0.9
 """The quantile of real rows' nearest distance that is ε of `largest_component`."""
+_PARTS: Final = {
+    "space": "reference.space",
+    "train_values": "train.values",
+    "target": "goal.target",
+    "probability": "goal.probability",
+}
+"""Where in a context an argument is found that is no attribute of it."""
+_FILLED: Final = ("found", "probability", "random_state")
+"""Arguments that are taken from the context though they have defaults."""
 
 
 class Unavailable(AttainError):
@@ -71,12 +81,35 @@ class Measure:
     optional: bool = False
     real: Compute | None = None
 
+    def column(self, context: EvaluationContext) -> FloatArray:
+        """One number for each row of the context; raises unless the function gives as many."""
+        try:
+            values = np.asarray(self.compute(context), dtype=np.float64)
+        except Unavailable as error:
+            raise Unavailable(f"{self.name} {error}") from None
+        if values.shape != context.found.shape:
+            raise AttainError(
+                f"the measure {self.name!r} must give one number for each of the {len(context.found)} rows, got an "
+                f"array of shape {values.shape}"
+            )
+        return values if self.known else np.where(context.found, values, np.nan)
+
     def charged(self, values: FloatArray, found: BoolArray, n_free: int) -> FloatArray:
         """The values, with the worst case for rows without an answer; NaN if there is no worst case."""
         if self.known:
             return values
         worst = float(n_free) if self.worst == "free" else np.nan if self.worst is None else self.worst
         return np.where(found, values, worst)
+
+
+def from_context(function: Callable[..., FloatArray], **options: Any) -> Compute:
+    """The function with its arguments taken from the context by their names, but for the options."""
+    needed = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in options and (parameter.default is parameter.empty or name in _FILLED)
+    ]
+    return lambda c: function(**{name: attrgetter(_PARTS.get(name, name))(c) for name in needed}, **options)
 
 
 def _verdict(name: str, title: str, compute: Compute, real: Compute | None = None) -> Measure:
@@ -110,15 +143,13 @@ def inlier(k: int = 20, name: str | None = None) -> Measure:
 
 
 def held_out_inlier(k: int = 20, name: str | None = None) -> Measure:
-    """`inlier` among held-out rows, which no method has seen; needs `X_test`."""
-
-    def compute(c: EvaluationContext) -> FloatArray:
-        if c.held_out is None:
-            raise Unavailable("held_out_inlier needs held-out data; pass X_test")
-        return 1.0 - faithfulness.outlier(c.answers, c.held_out, k, c.found)
-
-    title = "inlier, held-out" if k == 20 else f"inlier, held-out, {k} neighbours"
-    return _verdict(name or f"held_out_inlier_{k}", title, compute, _reference_people)
+    """`inlier` against held-out data."""
+    return _verdict(
+        name or f"held_out_inlier_{k}",
+        "inlier, held-out" if k == 20 else f"inlier, held-out, {k} neighbours",
+        lambda c: 1.0 - faithfulness.outlier(c.answers, _needed(c.held_out), k, c.found),
+        _reference_people,
+    )
 
 
 def connected(quantile: float, min_samples: int = 2) -> Measure:
@@ -146,48 +177,34 @@ def largest_component(quantile: float = LARGEST_AT, name: str | None = None) -> 
 
 def valid_after_retraining(models: Iterable[Any]) -> Measure:
     """The share of retrained models, such as `metrics.retrained` yields, that still decide as asked for."""
-    return Measure(
-        "valid_after_retraining",
-        lambda c: robustness.valid_after_retraining(
-            c.answers, models, c.train, c.goal.target, probability=c.goal.probability, found=c.found
-        ),
-        "valid after retraining",
-        "higher",
-        0.0,
-    )
+    compute = from_context(validity.valid_after_retraining, models=models)
+    return Measure("valid_after_retraining", compute, "valid after retraining", "higher", 0.0)
 
 
 def valid_after_inexact_execution(points: float = 5.0, draws: int = 20) -> Measure:
     """The share of inexact executions that still bring what was asked for."""
-    return Measure(
-        "valid_after_inexact_execution",
-        lambda c: robustness.valid_after_inexact_execution(
-            c.answers, c.region, c.goal, c.percentiles,
-            points=points, draws=draws, found=c.found, random_state=c.random_state,
-        ),
-        "valid, done inexactly",
-        "higher",
-        0.0,
-    )  # fmt: skip
+    compute = from_context(validity.valid_after_inexact_execution, points=points, draws=draws)
+    return Measure("valid_after_inexact_execution", compute, "valid, done inexactly", "higher", 0.0)
 
 
 def log_density(autoencoder: Autoencoder) -> Measure:
     """A lower bound of the log-density of each answer, by a fitted autoencoder."""
-    return Measure(
-        "log_density",
-        lambda c: density.log_density(c.answers, autoencoder, c.found),
-        "log density",
-        "higher",
-    )
+    compute = from_context(distances.log_density, autoencoder=autoencoder)
+    return Measure("log_density", compute, "log density", "higher")
 
 
 def latent_distance(autoencoder: Autoencoder) -> Measure:
     """The distance between the latent codes of each answer and its factual, under a fitted autoencoder."""
     return Measure(
-        "latent_distance",
-        lambda c: distances.latent_distance(c.answers, c.factuals, autoencoder, c.found),
-        "latent distance",
+        "latent_distance", from_context(distances.latent_distance, autoencoder=autoencoder), "latent distance"
     )
+
+
+def _needed(part: Any) -> Any:
+    """What the context knows from held-out data; raises if there are none."""
+    if part is None:
+        raise Unavailable("needs held-out data; pass X_test")
+    return part
 
 
 def _violations(c: EvaluationContext) -> FloatArray:
@@ -197,116 +214,71 @@ def _violations(c: EvaluationContext) -> FloatArray:
 
 
 def _possible(c: EvaluationContext) -> FloatArray:
-    if not c.laws:
-        why = "needs held-out data; pass X_test" if c.laws is None else "needs laws, and none were found in X_test"
-        raise Unavailable(f"possible {why}")
-    return laws.possible(c.answers, c.laws, c.schema, c.found)
+    if not _needed(c.laws):
+        raise Unavailable("needs laws, and none were found in X_test")
+    return laws.possible(c.answers, c.laws or (), c.schema, c.found)
 
 
-def _breaks(name: str, title: str, limits: float) -> Measure:
-    """A measure of 1 for answers that break a relation by so many limits."""
+def _breaks(limits: float) -> Compute:
+    """1 for answers that break a relation by so many limits."""
 
     def compute(c: EvaluationContext) -> FloatArray:
-        if c.relations is None or not len(c.relations.columns):
-            why = "needs held-out data; pass X_test" if c.relations is None else "needs columns that others tell"
-            raise Unavailable(f"{name} {why}")
+        relations: laws.Relations = _needed(c.relations)
+        if not len(relations.columns):
+            raise Unavailable("needs columns that others tell")
         result = np.zeros(len(c.found))
-        result[c.found] = c.relations.broken(c.answers[c.found], c.factuals[c.found], limits).any(axis=1)
+        result[c.found] = relations.broken(c.answers[c.found], c.factuals[c.found], limits).any(axis=1)
         return result
 
-    return Measure(name, compute, title, share=True, real=_training)
+    return compute
 
 
 def _diversity(c: EvaluationContext) -> FloatArray:
     rows, owners = getattr(c.result, "rows", None), getattr(c.result, "owners", None)
     if rows is None or owners is None or len(owners) <= c.found.sum():
-        raise Unavailable("diversity needs several options per row; call explain with n of 2 or more")
+        raise Unavailable("needs several options per row; call explain with n of 2 or more")
     return mean_pairwise_distance(rows, owners, len(c.found), c.reference.space)
 
 
 def _cost(name: str) -> Compute:
     def compute(c: EvaluationContext) -> FloatArray:
-        known = getattr(c.result, "person_figures", {})
-        if name not in known:
-            raise Unavailable(f"{name} is not part of the result")
-        return np.asarray(known[name], dtype=np.float64)
+        figures = getattr(c.result, "person_figures", {})
+        if name not in figures:
+            raise Unavailable("is not part of the result")
+        return np.asarray(figures[name], dtype=np.float64)
 
     return compute
 
 
-def _norm(norm: distances.Norm) -> Compute:
-    return lambda c: distances.distance(c.answers, c.factuals, c.reference.space, norm, c.found)
-
-
-def _shift(measure: Callable[..., FloatArray]) -> Compute:
-    return lambda c: measure(c.answers, c.factuals, c.percentiles, c.found)
-
-
-def _cellwise(measure: Callable[..., FloatArray]) -> Compute:
-    return lambda c: measure(c.answers, c.factuals, c.schema, c.train.values, c.found)
-
-
-def _reference(measure: Callable[..., FloatArray]) -> Compute:
-    return lambda c: measure(c.answers, c.reference, found=c.found)
-
-
-def _valid(c: EvaluationContext) -> FloatArray:
-    return validity.valid(c.answers, c.goal, c.found)
-
-
-def _type_valid(c: EvaluationContext) -> FloatArray:
-    return validity.type_valid(c.answers, c.region, c.goal, c.found)
-
-
-def _changed(c: EvaluationContext) -> FloatArray:
-    return difficulty.changed(c.answers, c.factuals, c.schema, c.found)
-
-
-def _redundant(c: EvaluationContext) -> FloatArray:
-    return validity.redundant(c.answers, c.factuals, c.goal, c.region, c.found)
-
-
-def _y_nearest(c: EvaluationContext) -> FloatArray:
-    return training_rows.y_nearest(c.answers, c.train.values, c.met, c.reference.space, found=c.found)
-
-
-def _training_distance(c: EvaluationContext) -> FloatArray:
-    return training_rows.closest_training_distance(c.answers, c.train.values, c.reference.space, c.found)
-
-
-def _copied(c: EvaluationContext) -> training_rows.Copied:
-    return training_rows.copies(c.answers, c.train.values, c.schema, c.found)
-
-
 _DEFAULT: Final = (
     _verdict("found", "has an answer", lambda c: c.found.astype(np.float64)),
-    _verdict("valid", "decided as asked for", _valid),
-    _verdict("type_valid", "valid and may exist", _type_valid),
+    _verdict("valid", "decided as asked for", from_context(validity.valid)),
+    _verdict("type_valid", "valid and may exist", from_context(validity.type_valid)),
     Measure("violations", _violations, "rules broken"),
-    Measure("total_shift", _shift(difficulty.total_shift), "total shift (TS)", worst="free"),
-    Measure("max_shift", _shift(difficulty.max_shift), "largest shift (MS)", worst=1.0),
-    Measure("changed", _changed, "features changed (L0)"),
-    Measure("l1", _norm("l1"), "L1 distance"),
-    Measure("l2", _norm("l2"), "L2 distance"),
-    Measure("linf", _norm("linf"), "L∞ distance"),
-    Measure("mad_distance", _cellwise(distances.mad_distance), "MAD distance"),
-    Measure("gower_distance", _cellwise(distances.gower_distance), "Gower distance", worst=1.0),
-    Measure("redundant", _redundant, "changes not needed"),
-    Measure("proximity", _reference(faithfulness.proximity), "proximity (P)"),
-    Measure("local_outlier_factor", _reference(faithfulness.local_outlier_factor), "local outlier factor"),
+    Measure("total_shift", from_context(difficulty.total_shift), "total shift (TS)", worst="free"),
+    Measure("max_shift", from_context(difficulty.max_shift), "largest shift (MS)", worst=1.0),
+    Measure("changed", from_context(difficulty.changed), "features changed (L0)"),
+    Measure("l1", from_context(distances.distance, norm="l1"), "L1 distance"),
+    Measure("l2", from_context(distances.distance, norm="l2"), "L2 distance"),
+    Measure("linf", from_context(distances.distance, norm="linf"), "L∞ distance"),
+    Measure("mad_distance", from_context(distances.mad_distance), "MAD distance"),
+    Measure("gower_distance", from_context(distances.gower_distance), "Gower distance", worst=1.0),
+    Measure("redundant", from_context(validity.redundant), "changes not needed"),
+    Measure("proximity", from_context(faithfulness.proximity), "proximity (P)"),
+    Measure("local_outlier_factor", from_context(faithfulness.local_outlier_factor), "local outlier factor"),
     inlier(20, "inlier"),
     *(inlier(k) for k in NEIGHBOURS),
     held_out_inlier(20, "held_out_inlier"),
-    Measure("nearest_distance", _reference(faithfulness.nearest_distance), "nearest real row"),
+    Measure("nearest_distance", from_context(faithfulness.nearest_distance), "nearest real row"),
     *(connected(quantile) for quantile in QUANTILES),
     largest_component(LARGEST_AT, "largest_component"),
     _verdict("possible", "breaks no law", _possible, _training),
-    _breaks("relations_broken", "breaks a relation", 1.0),
-    _breaks("relations_broken_by_far", "breaks a relation by far", FAR),
-    Measure("y_nearest", _y_nearest, "alike neighbours (yNN)", "higher", 0.0),
-    Measure("training_distance", _training_distance, "nearest training row", "higher"),
-    Measure("copied", lambda c: _copied(c).whole, "copies a training row", share=True),
-    Measure("copied_free", lambda c: _copied(c).free, "copies free cells", share=True),
+    Measure("relations_broken", _breaks(1.0), "breaks a relation", share=True, real=_training),
+    Measure("relations_broken_by_far", _breaks(laws.FAR), "breaks a relation by far", share=True, real=_training),
+    Measure("y_nearest", from_context(distances.y_nearest), "alike neighbours (yNN)", "higher", 0.0),
+    Measure("training_distance", from_context(distances.closest_training_distance), "nearest training row", "higher"),
+    Measure("copied", from_context(distances.copies), "copies a training row", share=True),
+    Measure("copied_free", from_context(distances.copies, free=True), "copies free cells", share=True),
     Measure("diversity", _diversity, "distance of options", "higher"),
     Measure("rows_scored", _cost("rows_scored"), "rows scored", known=True),
     Measure("seconds", _cost("seconds"), "seconds", known=True),

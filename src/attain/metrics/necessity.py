@@ -31,7 +31,7 @@ from attain.methods.outcomes import Decided
 from attain.methods.ranges import spread
 from attain.methods.search.problem import Ledger, Problem
 from attain.methods.session import Session
-from attain.metrics.groups import group_members
+from attain.metrics.differences import group_members
 from attain.results.status import Status
 from attain.schema import Constraints
 from attain.tables import Region, Table, unchanged
