@@ -46,7 +46,7 @@ BUDGETS = {
     "density": 2_398,
     "results": 2_532,
     "methods": 6_524,
-    "metrics": 1_885,
+    "metrics": 1_638,
     "letters": 903,
     "audit": 455,
     "scale": 666,
