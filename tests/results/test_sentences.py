@@ -12,9 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
+from attain.core.numbers import ENGLISH
 from attain.results.importance import Importances
 from attain.results.ranges import Ranges
-from attain.results.sentences import _inward, arrow, readable
+from attain.results.sentences import arrow
 from attain.results.text import overview
 from tests.results.handmade import result_of
 
@@ -212,7 +213,7 @@ def test_what_only_keeps_a_record_typical_comes_after_what_the_decision_needs() 
 @given(end=st.floats(-1e12, 1e12), other=st.floats(-1e12, 1e12))
 def test_an_end_is_rounded_towards_the_other(end: float, other: float) -> None:
     assume(end != other)
-    shown = float(_inward(end, other, None).replace(",", ""))
+    shown = float(ENGLISH.inward(end, other, None).replace(",", ""))
     assert min(end, other) <= shown <= max(end, other)
     assert abs(shown - end) <= max(1e-3 * abs(end), 1e-6)
 
@@ -279,7 +280,7 @@ def parsed(text: str) -> float:
 
 @given(NUMBERS, NUMBERS)
 def test_numbers_are_close_differ_and_are_rounded_away_from_the_old_one(before: float, after: float) -> None:
-    old, new = readable(before, after, None)
+    old, new = ENGLISH.pair(before, after, None)
     size, change = max(abs(before), abs(after)), abs(after - before)
     if change > 1e-11 * max(size, 1):
         assert old.removeprefix("about ") != new.removeprefix("about ")
@@ -294,7 +295,7 @@ def test_numbers_are_close_differ_and_are_rounded_away_from_the_old_one(before: 
 def test_values_on_a_step_are_shown_exactly(first: int, second: int, step: float) -> None:
     scale = round(1 / step)
     before, after = first / scale, second / scale
-    assert tuple(map(parsed, readable(before, after, step))) == (before, after)
+    assert tuple(map(parsed, ENGLISH.pair(before, after, step))) == (before, after)
 
 
 @pytest.mark.parametrize(
@@ -314,7 +315,7 @@ def test_values_on_a_step_are_shown_exactly(first: int, second: int, step: float
     ],
 )
 def test_numbers_by_example(before: float, after: float, step: float | None, shown: tuple[str, str]) -> None:
-    assert readable(before, after, step) == shown
+    assert ENGLISH.pair(before, after, step) == shown
 
 
 TIMED = Schema(

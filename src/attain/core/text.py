@@ -6,7 +6,6 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from rich import box
 from rich.cells import cell_len
@@ -17,9 +16,6 @@ from rich.text import Text
 
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]")
 """Control characters but tabs and line breaks, and those that change the direction of text."""
-MONEY: Final = ("$", "€", "£", "¥", "₹")
-"""Units that English writes before the number."""
-_GROUPED, _GROUPED_WITH_UNIT = 10_000, 1_000
 _READABLE = 10
 """Cells of several words are wrapped, but a column does not get narrower than this."""
 
@@ -55,31 +51,6 @@ def wrapped(text: str, width: int | None = None, indent: str = "") -> str:
 def folded(text: str, width: int | None = None, indent: int = 0) -> str:
     """A paragraph of at most `width` columns, measured in the terminal; words that are longer are broken."""
     return _rendered(width or window(), Padding(Text(plain(text)), (0, 0, 0, indent)))
-
-
-def number(value: float | int | None, grouped: bool = False) -> str:
-    """Six significant digits, or from 10,000 to 1e15 two decimals, without trailing zeros; a dash for None and NaN."""
-    comma = "," if grouped else ""
-    if value is None or value != value:
-        return "–"
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):{comma}d}"
-    return f"{value:{comma}.2f}".rstrip("0").rstrip(".") if 1e4 <= abs(value) < 1e15 else f"{value:{comma}.6g}"
-
-
-def is_grouped(value: float, unit: bool) -> bool:
-    """Whether digits are written in groups of three: a number without a unit may be a year."""
-    return abs(value) >= (_GROUPED_WITH_UNIT if unit else _GROUPED)
-
-
-def with_unit(shown: str, unit: str, *, money_first: bool = True, percent: str = "") -> str:
-    """A number that is written out, with its unit, which may be empty: `$1,200`, `5%`, `12 months`.
-
-    `money_first` says whether signs of currencies stand before the number, `percent` what stands before the sign `%`.
-    """
-    if money_first and unit in MONEY:
-        return f"-{unit}{shown[1:]}" if shown.startswith("-") else f"{unit}{shown}"
-    return f"{shown}{percent}%" if unit == "%" else f"{shown} {unit}".rstrip()
 
 
 def table(

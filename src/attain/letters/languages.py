@@ -6,16 +6,13 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from importlib import resources
 from typing import Any, Final
 
 from attain.core.checks import check_choice
-from attain.core.text import MONEY, is_grouped, with_unit
+from attain.core.numbers import ENGLISH, GERMAN, Numbers
 
-_MOST_DECIMALS, _LARGEST = 12, 1e15
-"""Numbers with more decimals, or as large as this, are not printed."""
 _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?%?")
 _CUT_OFF: Final = re.compile(r" and (\d+) more$")
 _LEAST: Final = 12
@@ -25,21 +22,8 @@ _LONGEST: Final = 2_000
 
 
 @dataclass(frozen=True)
-class Language:
-    """How a language writes numbers, and what it calls what the schema has no word for."""
-
-    code: str
-    decimal: str
-    thousands: str
-    percent: str
-    """What stands before the sign `%`."""
-    money_first: bool
-    """Whether signs of currencies stand before the number."""
-    missing: str
-    month: str
-    months: str
-    yes: str
-    no: str
+class Language(Numbers):
+    """How a language writes numbers, and what it says instead of the package's English sentences."""
 
     def said(self, template: str, *given: str) -> str:
         """A template of the package, filled in."""
@@ -78,39 +62,11 @@ class Language:
             if len(one.replace("{}", "")) >= _LEAST
         ]
 
-    def number(self, value: float, unit: bool = False) -> str:
-        """All digits of a number: `1.234,5` in German. `unit` says whether a unit follows."""
-        text = format(Decimal(repr(float(value))) + 0, ",f" if is_grouped(value, unit) else "f")
-        text = text.rstrip("0").rstrip(".") if "." in text else text
-        return text.translate({ord(","): self.thousands, ord("."): self.decimal})
 
-    def quantity(self, value: float, unit: str) -> str:
-        """A number with its unit, which may be empty: `$1,200` in English, `1.200 $` in German."""
-        shown = self.number(value, bool(unit))
-        return with_unit(shown, unit, money_first=self.money_first, percent=self.percent)
-
-    def leads(self, unit: str) -> bool:
-        """Whether a unit stands before its number."""
-        return self.money_first and unit in MONEY
-
-    def duration(self, months: float) -> str:
-        """`1 month`, `6 months`."""
-        return f"{self.number(months)} {self.month if months == 1 else self.months}"
-
-
-LANGUAGES: Final = {
-    "en": Language("en", ".", ",", "", True, "no entry", "month", "months", "yes", "no"),
-    "de": Language("de", ",", ".", " ", False, "keine Angabe", "Monat", "Monate", "ja", "nein"),
-}
+LANGUAGES: Final = {numbers.code: Language(**vars(numbers)) for numbers in (ENGLISH, GERMAN)}
 
 
 def language_of(code: Any) -> Language:
     """The language with this code."""
     check_choice("language", code, LANGUAGES)
     return LANGUAGES[code]
-
-
-def printable(value: float) -> bool:
-    """Whether a letter can show every digit of a number."""
-    exponent = Decimal(repr(float(value))).normalize().as_tuple().exponent
-    return abs(value) < _LARGEST and isinstance(exponent, int) and -exponent <= _MOST_DECIMALS

@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from attain.letters.languages import printable
+from attain.core.numbers import own_number, printable
 from attain.methods.ranges import spread
 from attain.methods.records import Recheck
-from attain.results.sentences import own_number
 from attain.schema import Feature, Schema
 from attain.tables import is_on_grid, on_grid, ordinary, spacing, unchanged
 

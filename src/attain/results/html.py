@@ -9,10 +9,11 @@ from typing import Final
 
 from attain.core.drawing import detached, written
 from attain.core.errors import MissingExtraError
+from attain.core.numbers import points
 from attain.core.text import plain
 from attain.results.pictures import Plots
 from attain.results.record import Record
-from attain.results.text import CHANGE_HEADER, points, shown_change, yes_no
+from attain.results.text import CHANGE_HEADER, shown_change, yes_no
 
 _MOST: Final = 20
 """How many people are shown."""

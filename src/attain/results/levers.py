@@ -12,11 +12,12 @@ from attain.core.drawing import label
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
 from attain.core.groups import MISSING, in_reading_order
-from attain.core.text import number, plain
+from attain.core.numbers import ENGLISH, number
+from attain.core.text import plain
 from attain.results.importance import WAITING
 from attain.results.plots.people import Group, Lever, Moves
 from attain.results.record import Record
-from attain.schema.text import described, months
+from attain.schema.text import described
 from attain.tables import unchanged
 from attain.tables.labels import column_groups
 
@@ -82,8 +83,8 @@ def _waits(result: Record, chosen: np.ndarray, people: int) -> Moves:
 def time_waited(waits: np.ndarray) -> str:
     """`1 to 18 months, median 6`, for some numbers of months (w,)."""
     if not len(waits) or waits.min() == waits.max():
-        return months(float(waits[0])) if len(waits) else ""
-    return f"{number(waits.min())} to {months(float(waits.max()))}, median {number(float(np.median(waits)))}"
+        return ENGLISH.duration(float(waits[0])) if len(waits) else ""
+    return f"{number(waits.min())} to {ENGLISH.duration(float(waits.max()))}, median {number(float(np.median(waits)))}"
 
 
 def _gain(result: Record, j: int) -> float | None:

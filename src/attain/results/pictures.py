@@ -12,17 +12,16 @@ import numpy as np
 from attain.core.drawing import LOOKS, TONES, finished, label, shown
 from attain.core.errors import AttainError, DataError
 from attain.core.names import free_name
+from attain.core.numbers import ENGLISH, points
 from attain.core.text import plain
 from attain.results.importance import WAITING
 from attain.results.levers import population
 from attain.results.options import Change, Option
-from attain.results.plots import dumbbells, people, planes, points
+from attain.results.plots import dumbbells, people, planes, scatter
 from attain.results.record import Record
 from attain.results.sentences import now_and_then, worded
 from attain.results.status import Typicality
 from attain.results.text import how_long
-from attain.results.text import points as percentile_points
-from attain.schema.text import months
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,10 @@ class Plots:
         total, largest, level = (
             result.of_best(name)[result.found] for name in ("total_shift", "max_shift", "typicality")
         )
-        kinds = [points.Kind(str(kind), level == kind, *TONES[kind.tone]) for kind in Typicality]
-        kinds.append(points.Kind("answers", np.isnan(level), *LOOKS[0][:2]))
+        kinds = [scatter.Kind(str(kind), level == kind, *TONES[kind.tone]) for kind in Typicality]
+        kinds.append(scatter.Kind("answers", np.isnan(level), *LOOKS[0][:2]))
         ax = ax if ax is not None else self.new_axes(6.4, 4.4)
-        points.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
+        scatter.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
         return finished(ax)
 
     def _session(self, explainer: Any, model: Any) -> Any:
@@ -194,7 +193,7 @@ class Plots:
     def _changes(self, option: Option) -> dict[str, dumbbells.Change]:
         changes = {change.feature.name: _dumbbell(change) for change in option.changes}
         if option.waits:
-            changes[self._waiting] = dumbbells.Change("", months(option.months), math.nan, math.nan)
+            changes[self._waiting] = dumbbells.Change("", ENGLISH.duration(option.months), math.nan, math.nan)
         return changes
 
 
@@ -216,5 +215,5 @@ def _name(person: Any) -> str:
 def _facts(option: Option) -> str:
     """How typical an option is, how far it is, and how long it takes."""
     facts = [] if option.level is None else [option.level]
-    facts += [] if option.total_shift is None else [f"total shift {percentile_points(option.total_shift)} points"]
+    facts += [] if option.total_shift is None else [f"total shift {points(option.total_shift)} points"]
     return " · ".join([*facts, *how_long(option)])

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import DataError, listed
-from attain.core.text import number, plain
+from attain.core.numbers import number
+from attain.core.text import plain
 from attain.results.importance import Attributions, Importances
 from attain.results.options import Option, entries, option_at
 from attain.results.ranges import Ranges

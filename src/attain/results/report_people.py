@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
+from attain.core.numbers import ENGLISH, points
 from attain.core.page import Block, Cell, Data, Heading, Paragraph, TableBlock, Tone, asset
 from attain.core.text import plain
 from attain.results.importance import WAITING
@@ -13,8 +14,8 @@ from attain.results.options import Change, Option
 from attain.results.record import Record
 from attain.results.sentences import has_room, interval, now_and_then, worded
 from attain.results.status import Status, Typicality
-from attain.results.text import how_long, points
-from attain.schema.text import described, months
+from attain.results.text import how_long
+from attain.schema.text import described
 
 _WITHOUT_SCRIPT: Final = 20
 """How many people are shown where scripts do not run."""
@@ -143,7 +144,7 @@ def _change(result: Record, change: Change) -> list[Any]:
 
 def _wait(result: Record, option: Option) -> list[Any]:
     """How long an option waits, in the form of `_change`."""
-    return [len(result.table.schema), "", months(option.months), None, None, None, None, "", None, 0]
+    return [len(result.table.schema), "", ENGLISH.duration(option.months), None, None, None, None, "", None, 0]
 
 
 def _facts(option: Option) -> str:

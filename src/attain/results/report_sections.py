@@ -15,6 +15,7 @@ import numpy as np
 
 from attain.core.drawing import detached, written
 from attain.core.intervals import mean_intervals, share_interval
+from attain.core.numbers import ENGLISH, number
 from attain.core.page import (
     Block,
     Bullets,
@@ -32,7 +33,7 @@ from attain.core.page import (
     Tiles,
     Whole,
 )
-from attain.core.text import number, plain
+from attain.core.text import plain
 from attain.results.exports import flattened
 from attain.results.importance import WAITING
 from attain.results.levers import changed_columns, time_waited
@@ -42,7 +43,7 @@ from attain.results.record import Record
 from attain.results.report_people import counted_outcomes, outcome_words
 from attain.results.sentences import joined
 from attain.results.status import Status, Typicality
-from attain.schema.text import FEATURE_HEADER, feature_lines, months
+from attain.schema.text import FEATURE_HEADER, feature_lines
 from attain.tables import RuleBook
 
 _INTERVALS: Final = (
@@ -287,7 +288,7 @@ def rules(result: Record) -> list[Block]:
     if fixed:
         blocks.append(Paragraph(f"Held fixed for everybody: {', '.join(fixed)}."))
     if schema.max_months is not None:
-        blocks.append(Paragraph(f"Answers take at most {months(schema.max_months)}."))
+        blocks.append(Paragraph(f"Answers take at most {ENGLISH.duration(schema.max_months)}."))
     book = RuleBook(schema, result.laws)
     if not book.rules:
         blocks.append(Paragraph("There are no rules or laws between columns."))

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.core.text import MONEY, is_grouped, plain, with_unit
+from attain.core.numbers import ENGLISH
+from attain.core.text import plain
 from attain.results.status import Status, Typicality
 from attain.schema.feature import Feature
-from attain.schema.text import described, months
+from attain.schema.text import described
 
 if TYPE_CHECKING:
     from attain.results.options import Change, Option
     from attain.results.record import Record
 
-_DIGITS = 4
-"""Significant digits of a number without a step."""
-_ABOUT = "about "
-"""Before a new value that is rounded."""
-_USUAL_DECIMALS = 6
-_MOST_DECIMALS, _LARGEST = 12, 1e15
-"""Numbers that need more decimals, or are this large, are shown with an exponent."""
 _TYPICALITY = {
     str(Typicality.TYPICAL): "The new record is typical of people with this decision.",
     str(Typicality.UNUSUAL): "The new record would be unusual among people with this decision.",
@@ -54,7 +47,7 @@ def option_sentence(option: Option) -> str:
     if not leading and not option.waits:  # nothing is left for them to follow
         leading, followers = followers, []
     led = [plain(change.feature.title) for change in followers]
-    needed = actions(leading) + ([f"wait {months(option.months)}"] if option.waits else [])
+    needed = actions(leading) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
     going = f"; {joined(led)} {'goes' if len(led) == 1 else 'go'} with {'it' if len(chosen) == 1 else 'these'}"
     parts = [f"For {option.request}, {joined(needed, ', and ')}{going if led else ''}."] if needed else []
     also = actions(change for change in chosen if change.only_typical)
@@ -63,7 +56,7 @@ def option_sentence(option: Option) -> str:
         if also
         else []
     )
-    parts += [f"This takes about {months(option.months)}."] if option.months and not option.waits else []
+    parts += [f"This takes about {ENGLISH.duration(option.months)}."] if option.months and not option.waits else []
     parts += [f"This brings {joined([_change(change) for change in derived])}."] if derived else []
     parts += leeway(option)
     parts += [_TYPICALITY[option.level]] if option.level is not None else []
@@ -128,17 +121,17 @@ def _cell(change: Change, value: Any) -> float:
 def interval(change: Change) -> str:
     """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it."""
     feature = change.feature
+    unit = plain(feature.unit or "")
     (least, most), low, high = _limits(feature), _cell(change, change.low), _cell(change, change.high)
     if feature.levels:
         lower, upper = _quoted(change.low), _quoted(change.high)
     else:
-        unit = bool(feature.unit)
-        lower, upper = _inward(low, high, feature.step, unit), _inward(high, low, feature.step, unit)
+        lower, upper = (ENGLISH.inward(*ends, feature.step, unit) for ends in ((low, high), (high, low)))
     if low <= least:
-        return "" if high >= most else f" up to {_with_unit(upper, feature)}"
+        return "" if high >= most else f" up to {ENGLISH.with_unit(upper, unit)}"
     if high >= most:
-        return f" from {_with_unit(lower, feature)} upwards"
-    return f" from {_first(lower, feature)} to {_with_unit(upper, feature)}"
+        return f" from {ENGLISH.with_unit(lower, unit)} upwards"
+    return f" from {ENGLISH.first(lower, unit)} to {ENGLISH.with_unit(upper, unit)}"
 
 
 def _limits(feature: Feature) -> tuple[float, float]:
@@ -150,17 +143,6 @@ def _limits(feature: Feature) -> tuple[float, float]:
         max((float(low) for low in lows if low is not None), default=-np.inf),
         min((float(high) for high in highs if high is not None), default=np.inf),
     )
-
-
-def _inward(end: float, other: float, step: float | None, unit: bool = False) -> str:
-    """An end of a range for reading, rounded towards the other one: what is said to do, does."""
-    least = _decimals(abs(end - other), 2)
-    if least > _MOST_DECIMALS or abs(end) >= _LARGEST:
-        return repr(end)
-    place = Decimal(1).scaleb(-max(least, min(_decimals(abs(end), _DIGITS), _USUAL_DECIMALS)))
-    exact = Decimal(repr(end))
-    rounded = exact.quantize(place, ROUND_FLOOR if end > other else ROUND_CEILING)
-    return _written(exact if step is not None else rounded, is_grouped(end, unit))
 
 
 def actions(changes: Iterable[Change]) -> list[str]:
@@ -199,8 +181,7 @@ def now_and_then(change: Change, quoted: Callable[[Any], str] = worded) -> tuple
     feature, before, after = change.feature, change.current, change.suggested
     if not (_ordinary(before, feature) and _ordinary(after, feature)):
         return _alone(before, feature, quoted), _alone(after, feature, quoted)
-    shown, new = readable(before, after, feature.step, bool(feature.unit))
-    return _first(shown, feature), _with_unit(new, feature)
+    return ENGLISH.pair(before, after, feature.step, plain(feature.unit or ""))
 
 
 def arrow(change: Change) -> str:
@@ -213,17 +194,7 @@ def _alone(value: Any, feature: Feature, quoted: Callable[[Any], str]) -> str:
         return "missing"
     if not _ordinary(value, feature):
         return quoted(described(value, feature) if feature.numeric else value)
-    return _with_unit(readable(value, value, feature.step, bool(feature.unit))[1], feature)
-
-
-def _with_unit(text: str, feature: Feature) -> str:
-    bare = text.removeprefix(_ABOUT)
-    return text[: len(text) - len(bare)] + with_unit(bare, plain(feature.unit or ""))
-
-
-def _first(text: str, feature: Feature) -> str:
-    """The first of two numbers: without its unit, which stands behind the second, unless units stand in front."""
-    return _with_unit(text, feature) if feature.unit in MONEY else text
+    return ENGLISH.pair(value, value, feature.step, plain(feature.unit or ""))[1]
 
 
 def _ordinary(value: Any, feature: Feature) -> bool:
@@ -238,49 +209,3 @@ def _quoted(value: Any) -> str:
 
 def joined(parts: Sequence[str], last: str = " and ") -> str:
     return last.join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def readable(before: float, after: float, step: float | None, unit: bool = False) -> tuple[str, str]:
-    """Two numbers with the digits that it takes to read them and tell them apart.
-
-    Each has the digits of `own_number`, but as many as it takes to show two digits of the difference. A new value
-    without a step is rounded away from the old one, so that no less than the change is asked for, and is called `about`
-    where that alters it. `unit` says whether a unit follows.
-    """
-    least = _decimals(abs(after - before), 2)
-    if least > _MOST_DECIMALS or max(abs(before), abs(after)) >= _LARGEST:
-        return f"{before:.12g}", f"{after:.12g}"
-    exact = Decimal(repr(after))
-    outward = ROUND_CEILING if after > before else ROUND_FLOOR if after < before else ROUND_HALF_EVEN
-    new = exact if step is not None else exact.quantize(_place(after, step, least), outward)
-    grouped = is_grouped(max(abs(before), abs(after)), unit)
-    about = "" if new == exact else _ABOUT
-    return _written(own_number(before, step, least), grouped), about + _written(new, grouped)
-
-
-def own_number(value: float, step: float | None, least: int = 0) -> Decimal:
-    """A person's own number for reading, here and in letters.
-
-    It has four significant digits, but at most six decimals, and at least those of the step and `least`.
-    """
-    return Decimal(repr(float(value))).quantize(_place(value, step, least))
-
-
-def _place(value: float, step: float | None, least: int) -> Decimal:
-    """The last digit that is shown."""
-    usual = min(_decimals(abs(value), _DIGITS), _USUAL_DECIMALS)
-    return Decimal(1).scaleb(-max(least, usual, 0 if step is None else _decimals_of(step)))
-
-
-def _decimals(size: float, digits: int) -> int:
-    """How many decimals a number has if it is shown with some significant digits; integers are not rounded."""
-    return max(0, digits - 1 - Decimal(size).adjusted()) if size else 0
-
-
-def _decimals_of(step: float) -> int:
-    return max(0, -int(Decimal(repr(step)).normalize().as_tuple().exponent))
-
-
-def _written(value: Decimal, grouped: bool) -> str:
-    text = f"{value + 0:,f}" if grouped else f"{value + 0:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -8,12 +8,13 @@ from typing import Final
 
 import numpy as np
 
-from attain.core.text import folded, number, plain, table, wrapped
+from attain.core.numbers import ENGLISH, number, points
+from attain.core.text import folded, plain, table, wrapped
 from attain.results.options import Change, Option
 from attain.results.record import Record
 from attain.results.sentences import arrow, leeway, only_typical
 from attain.results.status import Status, Typicality
-from attain.schema.text import described, months
+from attain.schema.text import described
 
 CHANGE_HEADER: Final = ("feature", "now", "suggested", "percentile", "shift")
 _SHOWN = 10
@@ -137,7 +138,7 @@ def _changes(option: Option) -> list[str]:
 
 def how_long(option: Option) -> list[str]:
     """`wait 6 months`, or `takes 6 months` where that is what the changes need; nothing where there is no time."""
-    return [f"{'wait' if option.waits else 'takes'} {months(option.months)}"] if option.months else []
+    return [f"{'wait' if option.waits else 'takes'} {ENGLISH.duration(option.months)}"] if option.months else []
 
 
 def paragraphs(result: Record, width: int | None = None) -> str:
@@ -184,13 +185,6 @@ def shown_change(change: Change) -> Sequence[str]:
         "–" if before is None and after is None else f"{points(before)} → {points(after)}",
         points(change.shift),
     )
-
-
-def points(value: float | None) -> str:
-    """Percentile points, rounded to integers; below one, to a tenth."""
-    if value is None or value != value:
-        return "–"
-    return f"{value:.0f}" if value >= 1 or value == 0 else f"{value:.1f}"
 
 
 def yes_no(value: bool | None) -> str:

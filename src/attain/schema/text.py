@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from attain.core.text import is_grouped, number, plain, table, with_unit, wrapped
+from attain.core.numbers import ENGLISH, is_grouped, number
+from attain.core.text import plain, table, wrapped
 
 if TYPE_CHECKING:
     from attain.schema.advice import Advice
@@ -29,7 +30,7 @@ _LONGEST = 200
 def schema_table(schema: Schema, width: int | None = None) -> str:
     """One line for each feature, then the rules and the first laws."""
     body = table(FEATURE_HEADER, feature_lines(schema), width=width)
-    longest = [] if schema.max_months is None else [f"answers take at most {months(schema.max_months)}"]
+    longest = [] if schema.max_months is None else [f"answers take at most {ENGLISH.duration(schema.max_months)}"]
     rules = [f"rule: {plain(rule)}" for rule in schema.rules]
     return "\n".join([body, *longest, *rules, *_laws(schema.laws or (), width)])
 
@@ -37,11 +38,6 @@ def schema_table(schema: Schema, width: int | None = None) -> str:
 def feature_lines(schema: Schema) -> list[tuple[str, ...]]:
     """The cells under `FEATURE_HEADER` for each feature."""
     return [(f.name, f.kind, _freedom(f), _values(f), "" if f.step is None else number(f.step)) for f in schema]
-
-
-def months(count: float) -> str:
-    """`1 month`, `6 months`."""
-    return f"{number(count)} {'month' if count == 1 else 'months'}"
 
 
 def _laws(laws: Sequence[Law], width: int | None) -> Iterator[str]:
@@ -78,7 +74,7 @@ def described(value: object, feature: Feature) -> str:
         return str(value)
     if float(value) in feature.special:
         return feature.special[float(value)] or f"code {number(value)}"
-    return with_unit(number(value, is_grouped(value, bool(feature.unit))), feature.unit or "")
+    return ENGLISH.with_unit(number(value, is_grouped(value, bool(feature.unit))), feature.unit or "")
 
 
 def _freedom(feature: Feature) -> str:
@@ -105,7 +101,7 @@ def _freedom(feature: Feature) -> str:
         parts.append(f"not if {feature.immutable_if}")
     if feature.pace is not None:
         if feature.pace < 1 and not feature.numeric:
-            parts.append(f"at most 1 in {months(math.ceil(1 / feature.pace - _ROUNDING))}")
+            parts.append(f"at most 1 in {ENGLISH.duration(math.ceil(1 / feature.pace - _ROUNDING))}")
         else:
             parts.append(f"at most {_a_month(feature.pace, feature.unit or '', False)}")
     return ", ".join(parts)
@@ -113,7 +109,9 @@ def _freedom(feature: Feature) -> str:
 
 def _a_month(rate: float, unit: str, slow: bool) -> str:
     """`€200 a month`, or if that is slow `1 in 12 months`."""
-    return f"1 in {months(round(1 / rate, 1))}" if slow else f"{with_unit(number(rate), unit)} a month"
+    return (
+        f"1 in {ENGLISH.duration(round(1 / rate, 1))}" if slow else f"{ENGLISH.with_unit(number(rate), unit)} a month"
+    )
 
 
 def _values(feature: Feature) -> str:
