@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from pebble import ProcessExpired, ProcessPool
 
-from attain.core import interrupts
 from attain.core.errors import AttainError
+from attain.core.progress import interrupts_kept
 
 _ONE_THREAD: Final = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 _LOOK: Final = 0.25
@@ -71,7 +71,7 @@ def perform_all(
             for task in [task for task in waiting if (task.needs & known) <= finished]:
                 running[pool.schedule(_perform, args=[task.name], timeout=task.limit)] = task
                 waiting.remove(task)
-            with interrupts.kept():  # `wait` locks futures: interrupted, it would leave the pool waiting for them
+            with interrupts_kept():  # `wait` locks futures: interrupted, it would leave the pool waiting for them
                 ended = wait(running, _LOOK, FIRST_COMPLETED).done
             for future in ended:
                 task = running.pop(future)

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
-from attain.core.limits import TIMEOUT
+from attain.core.checks import TIMEOUT
 
 _EQUAL = 1e-9
 """Costs closer than this are equal to the search."""

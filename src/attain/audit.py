@@ -34,9 +34,8 @@ import numpy as np
 
 from attain.core.checks import check_choice
 from attain.core.errors import AttainError, DataError, FileError, unread
-from attain.core.files import check_writable, write_atomically, write_private
+from attain.core.files import check_writable, locked, write_atomically, write_private
 from attain.core.frames import Frame, one_row
-from attain.core.locks import locked
 from attain.methods.base import Explainer
 from attain.methods.provenance import as_json
 from attain.models import Model

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from attain.core.numbers import number
-from attain.core.text import plain, table, wrapped
+from attain.core.text import number, plain, table, wrapped
 
 HEADER = ("one", "two", "three")
 

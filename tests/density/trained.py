@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.base import clone
 
 import attain
-from attain.core.locks import locked
+from attain.core.files import locked
 from attain.datasets import make_blobs
 from attain.density import CHVAE
 from attain.density.estimator import MixtureEstimator

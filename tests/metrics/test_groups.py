@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from attain.core.errors import DataError
-from attain.core.groups import bands
+from attain.core.intervals import bands
 from attain.metrics.differences import recourse_gap
 
 NAN = float("nan")

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
-from attain.core.numbers import ENGLISH
+from attain.core.text import ENGLISH
 from attain.results.importance import Importances
 from attain.results.ranges import Ranges
 from attain.results.sentences import arrow

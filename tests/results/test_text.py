@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
 from attain.core.errors import DataError
-from attain.core.numbers import points
+from attain.core.text import points
 from attain.results.text import comparison, description, overview, paragraphs, people_table, summary
 from tests.results.handmade import result_of
 

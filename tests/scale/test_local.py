@@ -14,8 +14,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from attain.core import files, interrupts
+from attain.core import files
 from attain.core.errors import AttainError, Interrupted
+from attain.core.progress import interrupts_kept
 from attain.scale import ExplainBatch, explain
 from attain.testing import people
 
@@ -342,12 +343,12 @@ def test_ctrl_c_while_a_process_is_started_is_kept_for_later() -> None:
     blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
     try:
         with pytest.raises(KeyboardInterrupt):  # noqa: PT012
-            with interrupts.kept():
+            with interrupts_kept():
                 os.kill(os.getpid(), signal.SIGINT)
                 done = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=True)
             raise AssertionError("the signal is lost")
         assert done.stdout == "True\n"
-        with interrupts.kept():
+        with interrupts_kept():
             pass
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from attain.core.checks import free_name
 from attain.core.errors import AttainError, FileError, listed
-from attain.core.files import write_atomically
-from attain.core.names import free_name
-from attain.core.reading import read_text
+from attain.core.files import read_text, write_atomically
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import heading, made
 from attain.results.status import Status

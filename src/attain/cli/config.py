@@ -11,7 +11,7 @@ import tomlkit
 
 from attain.cli.terminal import note
 from attain.core.errors import FileError
-from attain.core.reading import read_toml
+from attain.core.files import read_toml
 
 POSITIONALS: Final[dict[str, tuple[str, ...]]] = {"fit": ("data",), "explain": ("explainer", "people")}
 """The commands that can run from a file, and their positional arguments."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from attain.core.errors import FileError, listed
-from attain.core.reading import read_toml
+from attain.core.files import read_toml
 
 _SIDES: Final = {"range": ("down", "up"), "bounds": ("lower", "upper")}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attain.cli.arguments import add_command, add_config, add_json, add_model, add_reading, add_target
 from attain.cli.audit import add_audit, open_log
 from attain.cli.exits import EXIT_CODES, INTERRUPTED, NOBODY
-from attain.core.limits import TIMEOUT
+from attain.core.checks import TIMEOUT
 
 if TYPE_CHECKING:
     from attain.models import Model

@@ -14,8 +14,8 @@ from types import FrameType
 from typing import Final
 
 from attain.cli.exits import INTERRUPTED, MISUSE
-from attain.core import interrupts
 from attain.core.errors import AttainError
+from attain.core.progress import interrupt_answered, interrupt_arrived, wait_until_answered
 
 SENTENCE: Final = "attain: interrupted before it was done; every file is complete, as it was before or as it should be"
 CODES: Final = (128 + signal.SIGINT, 128 + signal.SIGTERM)
@@ -30,7 +30,7 @@ class Stop:
     """Raises KeyboardInterrupt at a signal, and remembers which it was.
 
     Python looks at signals between two of its instructions. A call into compiled code may take minutes, and a library
-    may catch KeyboardInterrupt and go on, so a thread ends the process if nobody has answered soon (`core.interrupts`).
+    may catch KeyboardInterrupt and go on, so a thread ends the process if nobody has answered soon (`core.progress`).
     No file can be half written then (`core.files`).
     """
 
@@ -40,7 +40,7 @@ class Stop:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self.number = number
-        interrupts.arrived()
+        interrupt_arrived()
         self._seen.set()
         raise KeyboardInterrupt
 
@@ -85,7 +85,7 @@ class Stop:
             while numbers := arrived.recv(1):
                 ours = signal.getsignal(numbers[0]) is self  # a server takes over with handlers of its own
                 latest = time.monotonic() + _PATIENCE
-                if ours and not (self._seen.wait(_PATIENCE) and interrupts.wait(latest - time.monotonic())):
+                if ours and not (self._seen.wait(_PATIENCE) and wait_until_answered(latest - time.monotonic())):
                     os.write(2, f"{SENTENCE}\n".encode())
                     os._exit(128 + numbers[0])
 
@@ -108,7 +108,7 @@ def stoppable() -> Iterator[Stop]:
         try:
             yield stop
         finally:
-            interrupts.answered()
+            interrupt_answered()
             sys.unraisablehook = hook
             for number, handler in handlers.items():
                 signal.signal(number, handler)

@@ -1,15 +1,22 @@
-"""Checks of parameters; their messages name the parameter, what it must be and what it is."""
+"""Checks of parameters and of names of columns.
+
+Messages name the parameter, what it must be and what it is.
+"""
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Final
 
 import numpy as np
 
 from attain.core.errors import AttainError
 
+TIMEOUT: Final = 60.0
+"""The seconds that each person has by default: many times what a search takes, so that answers do not depend on it."""
 _LARGEST = 2**63 - 1
 
 
@@ -45,3 +52,15 @@ def check_choice(name: str, value: object, choices: Iterable[object]) -> None:
     known = list(choices)
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in known):
         raise AttainError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, with as many underscores behind it as it takes to be unused."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that occur more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from attain.core import reading
+from attain.core import files
 from attain.core.errors import FileError, unread
 from attain.core.files import write_atomically
 
@@ -140,7 +140,7 @@ def _check_members(path: str | os.PathLike[str], facts: dict[str, Any], data: Ma
 def parse_json(path: str | os.PathLike[str], name: str, content: bytes | str) -> dict[str, Any]:
     """A member as a JSON object."""
     try:
-        value = reading.parse_json(content)
+        value = files.parse_json(content)
     except ValueError:
         raise refused(path, f"its member {name!r} is not JSON as `save` writes it") from None
     if not isinstance(value, dict):

@@ -1,17 +1,118 @@
-"""Writing files completely or not at all, and what identifies a file."""
+"""Files: read whole or refused with a `FileError`, written completely or not at all, by one writer at a time."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import secrets
+import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Final, TypeVar
 
-from attain.core.errors import FileError
-from attain.core.locks import lock
+import msgspec
+
+from attain.core.errors import FileError, unread
+
+_LONGEST_KEY: Final = 200
+"""Parsing `a.b.c` takes memory that grows with the square of its parts."""
+_PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""The code of a character that only a pair can stand for."""
+Kind = TypeVar("Kind")
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock(descriptor: int, wait: bool = True) -> None:
+        while True:
+            try:
+                return msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            except OSError:  # it gives up after ten seconds
+                if not wait:
+                    raise
+
+    def unlock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def lock(descriptor: int, wait: bool = True) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def read_text(path: str | os.PathLike[str], what: str = "") -> str:
+    """The text of a file in UTF-8, with or without a byte order mark; `what` precedes the name in messages."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise unread(path, error, what) from None
+    except UnicodeDecodeError:
+        raise FileError(f"{what} {str(path)!r} is not UTF-8 text".lstrip()) from None
+
+
+def read_toml(path: str | os.PathLike[str], what: str = "") -> dict[str, Any]:
+    """The content of a TOML file."""
+    text = read_text(path, what)
+    try:
+        return parse_toml(text)
+    except ValueError as error:
+        raise FileError(f"{what} {str(path)!r} is not valid TOML: {error}".lstrip()) from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The content of a TOML text, or a `ValueError`."""
+    if any(part.count(".") > _LONGEST_KEY for part in re.split(r"[\n={,]", text)):
+        raise ValueError(f"a key has more than {_LONGEST_KEY} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def parse_json(content: str | bytes) -> Any:
+    """The value of a JSON text, or a `ValueError`: without NaN, keys that occur twice, and halves of characters."""
+    try:
+        value = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_distinct_keys)
+        if _SURROGATE.search(content if isinstance(content, str) else content.decode()):
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return dict(pairs)
+
+
+def as_kind(value: Any, kind: type[Kind]) -> Kind:
+    """Parsed JSON or TOML as a `msgspec.Struct`, a dataclass or another annotated type.
+
+    A `ValueError` says where it does not fit, and what was expected there: `rows[0]: expected int, got str`.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        place, text = _PLACE.search(str(error)), _PLACE.sub("", str(error)).replace("`", "")
+        text = text.replace("Object contains unknown field", "unknown key").replace(
+            "Object missing required field", "missing key"
+        )
+        text = text[:1].lower() + text[1:]
+        raise ValueError(f"{place[1]}: {text}" if place else text) from None
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -132,3 +233,24 @@ def write_private(path: str | os.PathLike[str], content: bytes) -> None:
         raise FileError(f"{str(path)!r} already exists; name a new file") from None
     except OSError as error:
         raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def locked(path: Path, busy: str | None = None) -> Iterator[None]:
+    """Waits until no other process or thread holds the lock file `PATH.lock`; one that ends lets go of it.
+
+    With `busy`, a `FileError` with this sentence is raised instead of waiting.
+    """
+    try:
+        file = open(f"{path}.lock", "ab")  # noqa: SIM115
+    except OSError as error:
+        raise FileError(f"the lock file of {str(path)!r} could not be opened: {error.strerror or error}") from None
+    with file:
+        try:
+            lock(file.fileno(), busy is None)
+        except OSError:
+            raise FileError(busy or f"the lock file of {str(path)!r} cannot be locked") from None
+        try:
+            yield
+        finally:
+            unlock(file.fileno())

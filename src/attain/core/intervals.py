@@ -1,4 +1,4 @@
-"""Intervals of averages over rows: bootstrap intervals of means, Wilson intervals of shares.
+"""Groups of people as bands of numbers; intervals of averages over rows: of means by bootstrap, of shares by Wilson.
 
 Rows are resampled, not answers: a row without an answer stays among those drawn, with NaN for a value. So both the mean
 over answered rows and the mean charged over all rows vary as they would with other rows.
@@ -6,6 +6,8 @@ over answered rows and the mean charged over all rows vary as they would with ot
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -16,6 +18,8 @@ from attain.core.arrays import FloatArray, IndexArray
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError, DataError
 
+MISSING: Final = "missing"
+"""The group of people whose group is not known."""
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 1000
 
@@ -122,3 +126,25 @@ def checked_confidence(confidence: float) -> float:
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise AttainError(f"confidence must be a number between 0 and 1, such as 0.95, got {confidence!r}")
     return float(confidence)
+
+
+def bands(values: ArrayLike, number: int = 4) -> list[str | None]:
+    """Numbers as bands of about equal size, such as `18 to 29`; None for missing ones."""
+    column = np.asarray(values, dtype=np.float64)
+    present = column[~np.isnan(column)]
+    if not len(present):
+        return [None] * len(column)
+    edges = np.unique(np.quantile(present, np.linspace(0, 1, number + 1)[1:-1], method="inverted_cdf"))
+    place = np.searchsorted(edges, column, side="left")
+    names = {}
+    for band in set(place[~np.isnan(column)].tolist()):
+        inside = column[place == band]
+        low, high = np.nanmin(inside), np.nanmax(inside)
+        names[band] = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return [None if np.isnan(value) else names[band] for value, band in zip(column, place.tolist(), strict=True)]
+
+
+def in_reading_order(label: object) -> list[tuple[float, str]]:
+    """So that `9 to 17` comes before `18 to 30`, and `-2 to -1` before both."""
+    parts = re.split(r"((?:(?<!\w)-)?\d+(?:\.\d+)?)", str(label))
+    return [(float(part), "") if place % 2 else (math.inf, part) for place, part in enumerate(parts) if part]

@@ -1,12 +1,19 @@
-"""A progress bar on standard error for work that takes longer than two seconds; none without a terminal.
+"""How far long work is, and how it is stopped.
 
-Whoever calls the work can listen instead, and stop it.
+A progress bar is drawn on standard error for work that takes longer than two seconds; none without a terminal. Whoever
+calls the work can listen instead, and stop it.
+
+Python makes a KeyboardInterrupt of a signal, wherever it is at that moment. In a callback, or in a library that catches
+everything, that exception is lost. So code that handles the interrupt calls `interrupt_answered`, and long loops raise
+it again until then (`check_interrupt`).
 """
 
 from __future__ import annotations
 
 import math
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +24,6 @@ from functools import cache
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from attain.core import interrupts
-
 DELAY = 2.0
 _FIGURES = 70
 """The most characters that a label and figures take; what a terminal has beyond them is for the bar."""
@@ -28,6 +33,8 @@ PEOPLE = "people"
 Told = Callable[[int, int, int], None]
 """Called with the steps done, all steps, and how many had an answer; may raise KeyboardInterrupt to stop the work."""
 _listener: ContextVar[tuple[Told, int] | None] = ContextVar("listener", default=None)
+_answered = threading.Event()
+_answered.set()
 
 
 @contextmanager
@@ -61,7 +68,7 @@ class Tracker:
 
         Raises KeyboardInterrupt if a signal has arrived that nobody has answered.
         """
-        interrupts.check()
+        check_interrupt()
         self._done, self._found = done, found or 0
         if self._told is not None:
             self._told(self._done, self._total, self._found)
@@ -117,3 +124,46 @@ def _bar() -> Progress:
         redirect_stdout=False,
         redirect_stderr=False,
     )
+
+
+def interrupt_arrived() -> None:
+    """Says that a signal has arrived."""
+    _answered.clear()
+
+
+def interrupt_answered() -> None:
+    """Says that the KeyboardInterrupt was caught, and that the work is ending."""
+    _answered.set()
+
+
+def wait_until_answered(seconds: float) -> bool:
+    """Whether the signal is answered within so many seconds."""
+    return _answered.wait(seconds)
+
+
+def check_interrupt() -> None:
+    """Raises KeyboardInterrupt if a signal has arrived and is not answered."""
+    if not _answered.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def interrupts_kept() -> Iterator[None]:
+    """Keeps Ctrl-C until the block ends, and from the processes that are started in it for good: this one ends them.
+
+    A signal that is blocked stays pending, and processes inherit that it is blocked. Threads of libraries may take it
+    all the same: then its handler remembers it.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    remembered: list[bool] = []
+    before = signal.signal(signal.SIGINT, lambda *_: remembered.append(True))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, before)
+    if remembered and callable(before):
+        before(signal.SIGINT, None)

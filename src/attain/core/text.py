@@ -1,4 +1,4 @@
-"""Text for terminals: tables that fit the window, whatever their cells contain."""
+"""Texts for reading: tables and paragraphs that fit the terminal, and numbers in English and German."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import Final
 
 from rich import box
 from rich.cells import cell_len
@@ -18,6 +21,16 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 """Control characters but tabs and line breaks, and those that change the direction of text."""
 _READABLE = 10
 """Cells of several words are wrapped, but a column does not get narrower than this."""
+NONE: Final = "–"
+"""For a number that is not there."""
+_MONEY: Final = ("$", "€", "£", "¥", "₹")
+"""Units that English writes before the number."""
+_GROUPED, _GROUPED_WITH_UNIT = 10_000, 1_000
+_DIGITS: Final = 4
+"""Significant digits of a number without a step."""
+_USUAL_DECIMALS: Final = 6
+_MOST_DECIMALS, _LARGEST = 12, 1e15
+"""Numbers that need more decimals, or are this large, are shown with an exponent, and not printed in letters."""
 
 
 def window() -> int:
@@ -96,3 +109,135 @@ def _rendered(width: int, *parts: RenderableType) -> str:
         for part in parts:
             console.print(part)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """How a language writes numbers, and the few words that stand for values or beside them."""
+
+    code: str
+    decimal: str
+    thousands: str
+    percent: str
+    """What stands before the sign `%`."""
+    money_first: bool
+    """Whether signs of currencies stand before the number."""
+    about: str
+    """What stands before a new value that is rounded."""
+    missing: str
+    month: str
+    months: str
+    yes: str
+    no: str
+
+    def number(self, value: float, unit: bool = False) -> str:
+        """All digits of a number: `1.234,5` in German. `unit` says whether a unit follows."""
+        return self._written(Decimal(repr(float(value))), is_grouped(value, unit))
+
+    def quantity(self, value: float, unit: str) -> str:
+        """All digits of a number with its unit, which may be empty: `$1,200` in English, `1.200 $` in German."""
+        return self.with_unit(self.number(value, bool(unit)), unit)
+
+    def duration(self, months: float) -> str:
+        """`1 month`, `6 months`."""
+        return f"{self.number(months)} {self.month if months == 1 else self.months}"
+
+    def with_unit(self, shown: str, unit: str) -> str:
+        """A number that is written out, with its unit, which may be empty: `$1,200`, `5%`, `about 12 months`."""
+        bare = shown.removeprefix(self.about)
+        about = shown[: len(shown) - len(bare)]
+        if self.leads(unit):
+            return f"{about}-{unit}{bare[1:]}" if bare.startswith("-") else f"{about}{unit}{bare}"
+        return f"{shown}{self.percent}%" if unit == "%" else f"{shown} {unit}".rstrip()
+
+    def leads(self, unit: str) -> bool:
+        """Whether a unit stands before its number."""
+        return self.money_first and unit in _MONEY
+
+    def first(self, shown: str, unit: str) -> str:
+        """The first of two numbers: without its unit, which stands behind the second, unless units stand in front."""
+        return self.with_unit(shown, unit) if self.leads(unit) else shown
+
+    def pair(self, before: float, after: float, step: float | None, unit: str = "") -> tuple[str, str]:
+        """Two numbers with the digits that it takes to read them and tell them apart; the unit stands once.
+
+        Each has the digits of `own_number`, but as many as it takes to show two digits of the difference. A new value
+        without a step is rounded away from the old one, so that no less than the change is asked for, and is called
+        `about` where that alters it.
+        """
+        least = _decimals(abs(after - before), 2)
+        if least > _MOST_DECIMALS or max(abs(before), abs(after)) >= _LARGEST:
+            return self.first(f"{before:.12g}", unit), self.with_unit(f"{after:.12g}", unit)
+        exact = Decimal(repr(after))
+        outward = ROUND_CEILING if after > before else ROUND_FLOOR if after < before else ROUND_HALF_EVEN
+        new = exact if step is not None else exact.quantize(_place(after, step, least), outward)
+        grouped = is_grouped(max(abs(before), abs(after)), bool(unit))
+        shown = f"{'' if new == exact else self.about}{self._written(new, grouped)}"
+        return self.first(self._written(own_number(before, step, least), grouped), unit), self.with_unit(shown, unit)
+
+    def inward(self, end: float, other: float, step: float | None, unit: str = "") -> str:
+        """An end of a range without its unit, rounded towards the other one: what is said to do, does."""
+        least = _decimals(abs(end - other), 2)
+        if least > _MOST_DECIMALS or abs(end) >= _LARGEST:
+            return repr(end)
+        exact = Decimal(repr(end))
+        place = Decimal(1).scaleb(-max(least, min(_decimals(abs(end), _DIGITS), _USUAL_DECIMALS)))
+        rounded = exact.quantize(place, ROUND_FLOOR if end > other else ROUND_CEILING)
+        return self._written(exact if step is not None else rounded, is_grouped(end, bool(unit)))
+
+    def _written(self, value: Decimal, grouped: bool) -> str:
+        text = f"{value + 0:,f}" if grouped else f"{value + 0:f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        return text.translate({ord(","): self.thousands, ord("."): self.decimal})
+
+
+ENGLISH: Final = Numbers("en", ".", ",", "", True, "about ", "no entry", "month", "months", "yes", "no")
+GERMAN: Final = Numbers("de", ",", ".", " ", False, "etwa ", "keine Angabe", "Monat", "Monate", "ja", "nein")
+
+
+def number(value: float | int | None, grouped: bool = False) -> str:
+    """Six significant digits, or from 10,000 to 1e15 two decimals, without trailing zeros; a dash for None and NaN."""
+    comma = "," if grouped else ""
+    if value is None or value != value:
+        return NONE
+    if float(value).is_integer() and abs(value) < _LARGEST:
+        return f"{int(value):{comma}d}"
+    return f"{value:{comma}.2f}".rstrip("0").rstrip(".") if 1e4 <= abs(value) < _LARGEST else f"{value:{comma}.6g}"
+
+
+def points(value: float | None) -> str:
+    """Percentile points, rounded to integers; below one, to a tenth."""
+    if value is None or value != value:
+        return NONE
+    return f"{value:.0f}" if value >= 1 or value == 0 else f"{value:.1f}"
+
+
+def is_grouped(value: float, unit: bool) -> bool:
+    """Whether digits are written in groups of three: a number without a unit may be a year."""
+    return abs(value) >= (_GROUPED_WITH_UNIT if unit else _GROUPED)
+
+
+def printable(value: float) -> bool:
+    """Whether every digit of a number can be shown."""
+    exponent = Decimal(repr(float(value))).normalize().as_tuple().exponent
+    return abs(value) < _LARGEST and isinstance(exponent, int) and -exponent <= _MOST_DECIMALS
+
+
+def own_number(value: float, step: float | None, least: int = 0) -> Decimal:
+    """A person's own number for reading, here and in letters.
+
+    It has four significant digits, but at most six decimals, and at least those of the step and `least`.
+    """
+    return Decimal(repr(float(value))).quantize(_place(value, step, least))
+
+
+def _place(value: float, step: float | None, least: int) -> Decimal:
+    """The last digit that is shown."""
+    usual = min(_decimals(abs(value), _DIGITS), _USUAL_DECIMALS)
+    of_step = 0 if step is None else max(0, -int(Decimal(repr(step)).normalize().as_tuple().exponent))
+    return Decimal(1).scaleb(-max(least, usual, of_step))
+
+
+def _decimals(size: float, digits: int) -> int:
+    """How many decimals a number has if it is shown with some significant digits; integers are not rounded."""
+    return max(0, digits - 1 - Decimal(size).adjusted()) if size else 0

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any, Final
 
 from attain.core.checks import check_choice
-from attain.core.numbers import ENGLISH, GERMAN, Numbers
+from attain.core.text import ENGLISH, GERMAN, Numbers
 
 _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?%?")
 _CUT_OFF: Final = re.compile(r" and (\d+) more$")

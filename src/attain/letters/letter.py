@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError, DataError, FileError, MissingExtraError, listed
-from attain.core.files import write_atomically
-from attain.core.reading import read_text
+from attain.core.files import read_text, write_atomically
 from attain.core.text import plain
 from attain.letters.content import Content, contents
 from attain.letters.languages import LANGUAGES, language_of

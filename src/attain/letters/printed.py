@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from attain.core.numbers import own_number, printable
+from attain.core.text import own_number, printable
 from attain.methods.ranges import spread
 from attain.methods.records import Recheck
 from attain.schema import Feature, Schema

@@ -36,9 +36,8 @@ import tomlkit
 
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, FileError, listed
-from attain.core.numbers import number
-from attain.core.reading import read_text, read_toml
-from attain.core.text import plain
+from attain.core.files import read_text, read_toml
+from attain.core.text import number, plain
 from attain.letters.languages import LANGUAGES, Language
 from attain.schema import Feature, Schema
 

@@ -22,10 +22,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from attain.core.checks import check_choice, check_integer, check_number
+from attain.core.checks import TIMEOUT, check_choice, check_integer, check_number
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import Frame
-from attain.core.limits import TIMEOUT
 from attain.methods.plane import plane_of
 from attain.methods.provenance import LearnedDigests
 from attain.methods.result import doubtful_rules

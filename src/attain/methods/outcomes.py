@@ -10,8 +10,7 @@ from typing import Final, NamedTuple, Self
 
 import numpy as np
 
-from attain.core import interrupts
-from attain.core.progress import track
+from attain.core.progress import interrupt_answered, track
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Judgement
 from attain.results.status import Status
@@ -141,7 +140,7 @@ class Batches:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
         self._bar.close()
         if isinstance(error, KeyboardInterrupt):
-            interrupts.answered()
+            interrupt_answered()
             self.interrupted = True
         for i in self._waiting:
             self._outcome[i] = self._outcome[i] or (Status.INTERRUPTED if self.interrupted else Status.TIME_SPENT)

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 import numpy as np
 
-from attain.core.checks import check_boolean, check_integer, check_number
+from attain.core.checks import TIMEOUT, check_boolean, check_integer, check_number
 from attain.core.errors import AttainError, Interrupted
 from attain.core.frames import Frame, one_row
-from attain.core.limits import TIMEOUT
 from attain.methods.importance import compared_with, find_contributions, find_importances
 from attain.methods.outcomes import Batches, Decided, fixed_cells, known_before, last_check
 from attain.methods.plane import MOST_SHOWN, spaced

@@ -4,7 +4,7 @@ A function takes the answers as a matrix in original units and gives one number 
 answer is measured by itself. `found` marks the rows that have one; by default those that are not entirely missing.
 """
 
-from attain.core.groups import bands
+from attain.core.intervals import bands
 from attain.metrics import measures
 from attain.metrics.comparison import MethodComparison, compare_methods
 from attain.metrics.context import AnswerMatrix, EvaluationContext

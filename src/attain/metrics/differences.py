@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError, listed
 from attain.core.frames import is_missing
-from attain.core.groups import MISSING, in_reading_order
 from attain.core.intervals import (
     CONFIDENCE,
-    NOTHING,
+    MISSING,
     RESAMPLES,
     checked_confidence,
+    in_reading_order,
     mean_interval,
     quantile_interval,
     resampled,
@@ -241,7 +241,7 @@ def _gap(
 ) -> tuple[Any, ...]:
     """The groups with the highest and the lowest mean, their gap, the ends of its interval, and its p-value."""
     if len(groups) < 2:
-        return None, None, np.nan, *NOTHING, np.nan
+        return None, None, np.nan, np.nan, np.nan, np.nan
     names, members = list(groups), np.array(list(groups.values()))
     sizes = members.sum(axis=1)
     means = members @ values / sizes

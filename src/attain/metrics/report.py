@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from attain.core.drawing import COLOURS, panels
+from attain.core.files import as_kind, parse_toml
 from attain.core.page import Block, Cell, Paragraph, TableBlock
-from attain.core.reading import as_kind, parse_toml
 from attain.core.text import table
 
 Line: TypeAlias = Mapping[Any, Any]

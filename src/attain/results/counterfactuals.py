@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from attain.core.checks import free_name
 from attain.core.frames import Frame
-from attain.core.names import free_name
 from attain.core.text import plain
 from attain.results import exports, report
 from attain.results.html import notebook

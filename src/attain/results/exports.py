@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 import numpy as np
 import pandas as pd
 
-from attain.core.checks import check_boolean, check_choice
+from attain.core.checks import check_boolean, check_choice, free_name
 from attain.core.errors import AttainError
 from attain.core.files import check_ending, write_atomically
 from attain.core.frames import Frame, library_named
-from attain.core.names import free_name
 from attain.core.spreadsheets import csv_bytes, excel_bytes
 from attain.results.options import Option
 from attain.results.record import Record

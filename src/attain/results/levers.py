@@ -11,9 +11,8 @@ import numpy as np
 from attain.core.drawing import label
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
-from attain.core.groups import MISSING, in_reading_order
-from attain.core.numbers import ENGLISH, number
-from attain.core.text import plain
+from attain.core.intervals import MISSING, in_reading_order
+from attain.core.text import ENGLISH, number, plain
 from attain.results.importance import WAITING
 from attain.results.plots.people import Group, Lever, Moves
 from attain.results.record import Record

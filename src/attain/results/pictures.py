@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from attain.core.checks import free_name
 from attain.core.drawing import LOOKS, TONES, finished, label, shown
 from attain.core.errors import AttainError, DataError
-from attain.core.names import free_name
-from attain.core.numbers import ENGLISH, points
-from attain.core.text import plain
+from attain.core.text import ENGLISH, plain, points
 from attain.results.importance import WAITING
 from attain.results.levers import population
 from attain.results.options import Change, Option

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from attain.core.errors import FileError
+from attain.core.files import parse_json
 from attain.core.frames import library_named
-from attain.core.reading import parse_json
 from attain.results.importance import Attributions, Importances
 from attain.results.ranges import Ranges
 from attain.results.relations import Related

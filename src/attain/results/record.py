@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from attain.core.errors import DataError, listed
-from attain.core.numbers import number
-from attain.core.text import plain
+from attain.core.text import number, plain
 from attain.results.importance import Attributions, Importances
 from attain.results.options import Option, entries, option_at
 from attain.results.ranges import Ranges

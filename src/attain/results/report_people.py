@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from attain.core.numbers import ENGLISH, points
 from attain.core.page import Block, Cell, Data, Heading, Paragraph, TableBlock, Tone, asset
-from attain.core.text import plain
+from attain.core.text import ENGLISH, plain, points
 from attain.results.importance import WAITING
 from attain.results.options import Change, Option
 from attain.results.record import Record

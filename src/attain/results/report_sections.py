@@ -15,7 +15,6 @@ import numpy as np
 
 from attain.core.drawing import detached, written
 from attain.core.intervals import mean_intervals, share_interval
-from attain.core.numbers import ENGLISH, number
 from attain.core.page import (
     Block,
     Bullets,
@@ -33,7 +32,7 @@ from attain.core.page import (
     Tiles,
     Whole,
 )
-from attain.core.text import plain
+from attain.core.text import ENGLISH, number, plain
 from attain.results.exports import flattened
 from attain.results.importance import WAITING
 from attain.results.levers import changed_columns, time_waited

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.core.numbers import ENGLISH
-from attain.core.text import plain
+from attain.core.text import ENGLISH, plain
 from attain.results.status import Status, Typicality
 from attain.schema.feature import Feature
 from attain.schema.text import described

@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from attain.core.numbers import ENGLISH, number, points
-from attain.core.text import folded, plain, table, wrapped
+from attain.core.text import ENGLISH, folded, number, plain, points, table, wrapped
 from attain.results.options import Change, Option
 from attain.results.record import Record
 from attain.results.sentences import arrow, leeway, only_typical

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from attain.core.checks import free_name
 from attain.core.errors import DataError, FileError
-from attain.core.names import free_name
+from attain.core.files import parse_json, read_text
 from attain.core.progress import track
-from attain.core.reading import parse_json, read_text
 from attain.metrics import AnswerMatrix
 from attain.results.status import Status
 from attain.scale.shards import RUN, Shards

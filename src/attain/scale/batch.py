@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from attain.core.checks import free_name
 from attain.core.errors import AttainError, DataError, MissingExtraError, listed
-from attain.core.names import free_name
 from attain.methods.base import Explainer
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals

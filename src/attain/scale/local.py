@@ -9,10 +9,9 @@ from typing import Final
 
 import joblib  # type: ignore[import-untyped]
 
-from attain.core import interrupts
 from attain.core.checks import check_integer
 from attain.core.errors import FileError, Interrupted
-from attain.core.progress import track
+from attain.core.progress import interrupt_answered, track
 from attain.scale.batch import PEOPLE_AT_ONCE, ExplainBatch
 from attain.scale.shards import Shards, Summary
 from attain.scale.workers import Counts, Slices, answered
@@ -95,7 +94,7 @@ def explain(
                 new.add(summary)
                 tell(Counts())
         except KeyboardInterrupt:
-            interrupts.answered()
+            interrupt_answered()
             before.add(new)
             raise Interrupted(before) from None
         except FileError as error:

@@ -22,9 +22,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.errors import FileError
-from attain.core.files import make_folder, write_atomically
-from attain.core.locks import locked
-from attain.core.reading import parse_json, read_text
+from attain.core.files import locked, make_folder, parse_json, read_text, write_atomically
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import flattened
 from attain.results.status import Status

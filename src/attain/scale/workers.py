@@ -22,10 +22,9 @@ from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-unt
 from joblib.externals.loky.backend import resource_tracker  # type: ignore[import-untyped]
 from joblib.externals.loky.backend.reduction import dumps  # type: ignore[import-untyped]
 
-from attain.core import interrupts
 from attain.core.errors import AttainError
 from attain.core.files import write_private
-from attain.core.progress import listening
+from attain.core.progress import interrupts_kept, listening
 from attain.scale.batch import ExplainBatch
 from attain.scale.shards import Shards, Summary
 
@@ -96,7 +95,7 @@ def _by_processes(slices: Slices, batch: ExplainBatch, shards: Shards, workers: 
             board[task.slot] = 0
             for tracker in (resource_tracker._resource_tracker, standard_tracker._resource_tracker):
                 tracker.ensure_running()  # starting it unblocks the signal
-            with interrupts.kept():
+            with interrupts_kept():
                 waiting[pool.submit(_work, task.slot, task.number, task.people)] = task
 
         try:
@@ -112,7 +111,7 @@ def _by_processes(slices: Slices, batch: ExplainBatch, shards: Shards, workers: 
                     else:
                         submit(_Task(number, people, slots.pop()))
                 lost = []
-                with interrupts.kept():  # `wait` locks futures: interrupted, it would leave the pool waiting for them
+                with interrupts_kept():  # `wait` locks futures: interrupted, it would leave the pool waiting for them
                     done = wait(waiting, _LOOK, FIRST_COMPLETED).done
                 for future in done:
                     task = waiting.pop(future)

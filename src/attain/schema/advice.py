@@ -20,7 +20,7 @@ import numpy as np
 
 from attain.core.checks import check_choice
 from attain.core.frames import Frame
-from attain.core.numbers import number
+from attain.core.text import number
 from attain.schema.feature import Feature
 from attain.schema.reading import read_frame
 from attain.schema.schema import Schema

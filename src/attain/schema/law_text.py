@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attain.core.numbers import number
+from attain.core.text import number
 from attain.schema.finding.statements import Excludes, Relation, Statement, States, Table
 from attain.schema.finding.states import Atom, Column, Feature
 from attain.schema.language import quoted_level, quoted_name

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attain.core.checks import repeated
 from attain.core.errors import AttainError, SchemaError, listed
-from attain.core.names import repeated
 from attain.schema.expressions import Expression
 from attain.schema.feature import Feature, Kind
 from attain.schema.formulas import Comparison, Formula, View

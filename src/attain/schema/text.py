@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from attain.core.numbers import ENGLISH, is_grouped, number
-from attain.core.text import plain, table, wrapped
+from attain.core.text import ENGLISH, is_grouped, number, plain, table, wrapped
 
 if TYPE_CHECKING:
     from attain.schema.advice import Advice

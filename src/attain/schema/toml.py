@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 
 from attain.core.errors import FileError, SchemaError, did_you_mean, listed
-from attain.core.files import write_atomically
-from attain.core.reading import parse_toml, read_text
+from attain.core.files import parse_toml, read_text, write_atomically
 from attain.core.text import plain, wrapped
 from attain.schema.feature import Feature
 from attain.schema.law import Law

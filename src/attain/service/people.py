@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from attain.core.checks import repeated
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
-from attain.core.names import repeated
 from attain.methods.records import Assessed
 from attain.methods.session import Session
 from attain.service.errors import Refused

@@ -9,7 +9,7 @@ import numpy as np
 
 from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
-from attain.core.groups import bands
+from attain.core.intervals import bands
 from attain.core.text import plain
 from attain.schema.text import described
 from attain.tables.cells import ordinary

@@ -13,11 +13,10 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from attain.core.checks import repeated
 from attain.core.errors import DataError, listed
-from attain.core.frames.arrow import Arrow
-from attain.core.frames.base import Domain, Library
+from attain.core.frames.base import Arrow, Domain, Library
 from attain.core.frames.pandas import Pandas
-from attain.core.names import repeated
 
 __all__ = [
     "Arrow",

@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 
 from attain.core.errors import DataError
-from attain.core.frames.arrow import Arrow
-from attain.core.frames.base import Cells, Domain, Edit, Library, codes
-from attain.core.reading import parse_json
+from attain.core.files import parse_json
+from attain.core.frames.base import Arrow, Cells, Domain, Edit, Library, codes
 
 _OBJECT = np.dtype(object)
 _NUMBER = r"(bool|u?int(8|16|32|64)|float(16|32|64|96|128))"

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from attain.core.checks import TIMEOUT
 from attain.core.frames import Frame
-from attain.core.limits import TIMEOUT
 from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.guarded.easiest import Easiest
 from attain.methods.guarded.guard_context import (
