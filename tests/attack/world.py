@@ -16,8 +16,7 @@ from attain.cli.answers import read_table, read_whole
 from attain.cli.config import expanded
 from attain.cli.constraints import read_constraints
 from attain.core.errors import AttainError
-from attain.letters.languages import LANGUAGES
-from attain.letters.texts import Texts, texts_template
+from attain.letters.texts import LANGUAGES, Texts, texts_template
 from attain.methods import NearestUnlike
 from attain.methods.persistence import inspect
 from attain.results.exports import TABLES, made

@@ -9,7 +9,7 @@ from string import Formatter
 import pytest
 
 import attain
-from attain.letters.languages import LANGUAGES
+from attain.letters.texts import LANGUAGES
 from attain.methods.guarded import guard_context
 from attain.results.status import Status
 

@@ -13,9 +13,8 @@ import attain
 from attain import Feature, Schema, Status
 from attain.core.errors import AttainError, DataError, FileError, MissingExtraError
 from attain.letters import Letter, save, save_each, save_templates, texts_template, write
-from attain.letters.languages import LANGUAGES
-from attain.letters.markup import as_html, as_text
-from attain.letters.texts import Texts
+from attain.letters.letter import as_html, as_text
+from attain.letters.texts import LANGUAGES, Texts
 from tests.letters import world
 from tests.letters.readability import amstad, english_syllables, flesch, german_syllables
 

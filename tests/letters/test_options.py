@@ -16,7 +16,7 @@ from attain.core.errors import AttainError
 from attain.letters import Letter, Option, write
 from attain.letters.content import call_constraints
 from attain.letters.printed import candidates, inward, shown
-from attain.results.ranges import Ranges
+from attain.results.details import Ranges
 from attain.tables import on_grid
 from tests.letters import world
 

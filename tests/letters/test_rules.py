@@ -3,9 +3,8 @@
 import pytest
 
 from attain import Feature, Schema
-from attain.letters.languages import LANGUAGES
 from attain.letters.rules import rule_sentence
-from attain.letters.texts import Texts
+from attain.letters.texts import LANGUAGES, Texts
 
 SCHEMA = Schema(
     (

@@ -10,7 +10,7 @@ import pandas as pd
 import attain
 from attain import Feature, Schema
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.importance import Attributions
+from attain.results.details import Attributions
 from tests.results.handmade import result_of
 
 SCHEMA = Schema(

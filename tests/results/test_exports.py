@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from attain import Counterfactuals, Feature, Schema, Status
 from attain.cli.answers import read_table
 from attain.core.errors import AttainError, FileError
+from attain.results.details import Ranges
 from attain.results.exports import flattened
-from attain.results.ranges import Ranges
 from attain.tables import Table
 from tests.results.handmade import result_of
 

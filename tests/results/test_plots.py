@@ -18,10 +18,9 @@ from sklearn.decomposition import PCA
 from attain import CCHVAE, Counterfactuals, Feature, Guarded, Schema, Status
 from attain.core.drawing import TONES, detached, label, save
 from attain.core.errors import AttainError, DataError, MissingExtraError
-from attain.results.importance import Importances
-from attain.results.levers import time_waited
-from attain.results.pictures import Plots
-from attain.results.ranges import Ranges
+from attain.results.details import Importances, Ranges
+from attain.results.plot_people import time_waited
+from attain.results.plots import Plots
 from tests.density.outside import ProbabilisticPCA
 from tests.results.handmade import result_of
 

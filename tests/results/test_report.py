@@ -27,8 +27,7 @@ from attain.core.drawing import TONES
 from attain.core.errors import MissingExtraError
 from attain.core.page import asset
 from attain.models import Model
-from attain.results.importance import Attributions, Importances
-from attain.results.ranges import Ranges
+from attain.results.details import Attributions, Importances, Ranges
 from attain.results.report_people import outcome_words
 from attain.results.status import Typicality
 from attain.schema.laws import Law

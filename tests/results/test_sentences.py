@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
 from attain.core.text import ENGLISH
-from attain.results.importance import Importances
-from attain.results.ranges import Ranges
+from attain.results.details import Importances, Ranges
 from attain.results.sentences import arrow
 from attain.results.text import overview
 from tests.results.handmade import result_of

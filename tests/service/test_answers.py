@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import attain
 from attain import Constraints, Feature, GrowingSpheres, Guarded, Schema
-from attain.letters.languages import LANGUAGES
+from attain.letters.texts import LANGUAGES
 from attain.service import documents
 from attain.service.questions import Explain
 from attain.tables import Table

@@ -35,7 +35,7 @@ from attain.population.percentiles import Percentiles, total_shift
 from attain.population.relations import RATE, Relations
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.plots.planes import Plane
+from attain.results.details import Plane
 from attain.schema import Constraints, Schema
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, Layout, RuleBook, Table, read_labels

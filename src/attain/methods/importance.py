@@ -13,7 +13,7 @@ from attain.methods.search.draws import streams
 from attain.methods.search.problem import Problem
 from attain.models import Goal
 from attain.models.structure.additive import AdditiveScore
-from attain.results.importance import Attributions, Importances
+from attain.results.details import Attributions, Importances
 from attain.tables import unchanged
 
 

@@ -18,7 +18,7 @@ from attain.methods.search.draws import norm_of
 from attain.methods.search.moves import Scale, fewest_changes
 from attain.methods.search.problem import Problem
 from attain.models import Goal
-from attain.results.plots.planes import Plane
+from attain.results.details import Plane
 from attain.schema import Schema
 from attain.tables import Region, without_unseen
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from attain.population.neighbours import Neighbours
-from attain.results.plots.planes import Plane
+from attain.results.details import Plane
 
 MOST_SHOWN: Final = 2_000
 """How many training rows are shown; more would hide one another."""

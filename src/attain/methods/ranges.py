@@ -17,7 +17,7 @@ import numpy as np
 
 from attain.methods.search.problem import Problem
 from attain.population.percentiles import Percentiles
-from attain.results.ranges import Ranges
+from attain.results.details import Ranges
 from attain.tables import Region, ordinary, snapped, unchanged
 
 _ACROSS: Final = 33

@@ -15,7 +15,7 @@ from attain.population.faithfulness import local_outlier_factor, nearest_distanc
 from attain.population.percentiles import max_shift, total_shift
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.results.importance import Attributions
+from attain.results.details import Attributions
 from attain.schema import Schema
 from attain.schema.advice import columns_to_decide
 from attain.schema.laws import Law

@@ -36,9 +36,7 @@ from attain.models.structure.compiled import compile_score
 from attain.models.structure.encoding import StructureError
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.importance import Attributions
-from attain.results.plots.planes import Plane
-from attain.results.relations import Related
+from attain.results.details import Attributions, Plane, Related
 from attain.results.status import Status
 from attain.schema import Constraints
 from attain.tables import Errors, Region, Table, desired_labels, unchanged

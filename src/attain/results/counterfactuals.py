@@ -15,7 +15,7 @@ from attain.core.frames import Frame
 from attain.core.text import plain
 from attain.results import exports, report
 from attain.results.html import notebook
-from attain.results.pictures import Plots
+from attain.results.plots import Plots
 from attain.results.reading import read_fields
 from attain.results.record import Record
 from attain.results.sentences import person_sentences

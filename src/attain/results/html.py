@@ -10,7 +10,7 @@ from typing import Final
 from attain.core.drawing import detached, written
 from attain.core.errors import MissingExtraError
 from attain.core.text import plain, points
-from attain.results.pictures import Plots
+from attain.results.plots import Plots
 from attain.results.record import Record
 from attain.results.text import CHANGE_HEADER, shown_change, yes_no
 

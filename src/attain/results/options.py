@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from attain.tables import unchanged
 
 if TYPE_CHECKING:
     from attain.results.record import Record
+
+WAITING: Final = "waiting"
+"""What plots and reports call the time that an option takes beyond what its changes need."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,9 +13,7 @@ import pandas as pd
 from attain.core.errors import FileError
 from attain.core.files import parse_json
 from attain.core.frames import library_named
-from attain.results.importance import Attributions, Importances
-from attain.results.ranges import Ranges
-from attain.results.relations import Related
+from attain.results.details import Attributions, Importances, Ranges, Related
 from attain.results.serialise import FORMAT
 from attain.results.status import Status, Typicality
 from attain.schema import toml

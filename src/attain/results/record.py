@@ -12,10 +12,8 @@ import numpy as np
 
 from attain.core.errors import DataError, listed
 from attain.core.text import number, plain
-from attain.results.importance import Attributions, Importances
+from attain.results.details import Attributions, Importances, Ranges, Related
 from attain.results.options import Option, entries, option_at
-from attain.results.ranges import Ranges
-from attain.results.relations import Related
 from attain.results.status import Status, Typicality
 from attain.schema import Schema
 from attain.schema.laws import Law

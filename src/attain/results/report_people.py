@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from attain.core.page import Block, Cell, Data, Heading, Paragraph, TableBlock, Tone, asset
 from attain.core.text import ENGLISH, plain, points
-from attain.results.importance import WAITING
-from attain.results.options import Change, Option
+from attain.results.options import WAITING, Change, Option
 from attain.results.record import Record
 from attain.results.sentences import has_room, interval, now_and_then, worded
 from attain.results.status import Status, Typicality

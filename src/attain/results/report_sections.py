@@ -34,10 +34,9 @@ from attain.core.page import (
 )
 from attain.core.text import ENGLISH, number, plain
 from attain.results.exports import flattened
-from attain.results.importance import WAITING
-from attain.results.levers import changed_columns, time_waited
-from attain.results.options import Change
-from attain.results.pictures import Plots
+from attain.results.options import WAITING, Change
+from attain.results.plot_people import changed_columns, time_waited
+from attain.results.plots import Plots
 from attain.results.record import Record
 from attain.results.report_people import counted_outcomes, outcome_words
 from attain.results.sentences import joined

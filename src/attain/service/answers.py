@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from attain.results.counterfactuals import Counterfactuals
+from attain.results.details import Plane
 from attain.results.options import Change, Option
-from attain.results.plots.planes import Plane
 from attain.service.records import as_record
 from attain.service.wording import sentence_of, translations
 

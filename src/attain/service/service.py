@@ -15,7 +15,7 @@ import numpy as np
 
 from attain import letters
 from attain.core.frames import Frame
-from attain.letters.languages import LANGUAGES
+from attain.letters.texts import LANGUAGES
 from attain.methods import Explainer
 from attain.methods.session import Session
 from attain.models import Model

@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attain.letters.languages import LANGUAGES
 from attain.letters.rules import rule_sentence
-from attain.letters.texts import Texts, level_key
+from attain.letters.texts import LANGUAGES, Texts, level_key
 from attain.schema import Schema
 from attain.schema.schema import Rule
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from attain import Counterfactuals, Guarded
 from attain.methods import GrowingSpheres
-from attain.results.relations import Related
+from attain.results.details import Related
 from tests.population.test_relations import discs
 
 

@@ -13,7 +13,7 @@ from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Guarde
 from attain.methods.importance import find_importances
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal
-from attain.results.importance import Importances
+from attain.results.details import Importances
 from attain.schema import Constraints
 from attain.tables import Region, RuleBook, Table
 from attain.testing import people

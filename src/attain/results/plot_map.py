@@ -3,58 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from attain.core.drawing import COLOURS, FAINT, headline, label, legend_below, mark, style
+from attain.results.details import Plane
 
 _SHADES: Final = ("#f9d9c6", "#fdefe6", "#e6f1f8", "#c9e1f0")
 """From no decision for the target to all, in steps of a quarter."""
 _CLOSE: Final = 0.03
 """Options nearer than this share of both sides would hide each other."""
-
-
-class Plane(NamedTuple):
-    """A plane through real people, as an explainer gives it.
-
-    Attributes
-    ----------
-    people, accepted
-        Real people's places (n, 2), and whether the model decides for the target (n,).
-    factuals, options
-        The places of the explained rows (p, 2) and of the options (m, 2).
-    grid, share
-        The sides of a grid (2, g), and at each of its points, (g, g) with one row for each place on the second side,
-        the share of decisions for the target: from 0 to 1; NaN where nobody is near.
-    decoded
-        Whether these are decisions about decoded rows; otherwise they are those about real people nearby.
-    variance
-        The share of the codes' variance along each axis, (2,); None where the plane is the whole latent space.
-    latent
-        Whether it is a plane of a latent space; otherwise it is one of the measuring space.
-    """
-
-    people: np.ndarray
-    accepted: np.ndarray
-    factuals: np.ndarray
-    options: np.ndarray
-    grid: np.ndarray
-    share: np.ndarray
-    decoded: bool
-    variance: np.ndarray | None
-    latent: bool
-
-    @property
-    def axes(self) -> list[str]:
-        """The names of both axes."""
-        if self.variance is None:
-            return ["latent dimension 1", "latent dimension 2"]
-        of = "the codes" if self.latent else "the columns"
-        return [
-            f"{name} principal component of {of} ({100 * share:.0f} % of variance)"
-            for name, share in zip(("first", "second"), self.variance.tolist(), strict=True)
-        ]
 
 
 def people_map(

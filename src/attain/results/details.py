@@ -1,20 +1,63 @@
-"""Which changes matter, and which inputs the decision rests on, as a result stores and shows them."""
+"""What a result may know besides its options: ranges, importance, contributions, relations, a plane of people."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from attain.results.record import Record
 
-WAITING: Final = "waiting"
-"""What plots and reports call the time that an option takes beyond what its changes need."""
 _WEIGHTY: Final = 0.1
 """What counts against a person has at least this share of the weight of the first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """One entry for each changed feature of each option.
+
+    Attributes
+    ----------
+    option, column
+        The position of the option among all, and of the feature, (r,).
+    low, high
+        The ends of the widest run of checked numbers, or positions of ordered levels, for which the answer holds, (r,);
+        NaN where the feature has no order.
+    low_percentile, high_percentile
+        Their percentiles, from 0 to 1, (r,).
+    levels
+        The positions of the other levels for which it holds, for a feature without an order.
+    checked
+        How many values were checked and hold, the suggestion among them: from `low` to `high`, or of the levels, (r,).
+    """
+
+    option: np.ndarray
+    column: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    low_percentile: np.ndarray
+    high_percentile: np.ndarray
+    levels: tuple[tuple[int, ...], ...]
+    checked: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ranges]) -> Ranges:
+        """One after the other."""
+        arrays = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0]) if name != "levels"
+        }
+        return cls(levels=tuple(level for part in parts for level in part.levels), **arrays)
+
+    def state(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            name: [[*level] for level in value] if name == "levels" else [_plain(cell) for cell in value.tolist()]
+            for name, value in vars(self).items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +155,70 @@ class Attributions:
             "rank": rank,
             "free": bool(self.free[p, c]),
         }
+
+
+class Related(NamedTuple):
+    """What relations say of m options.
+
+    Attributes
+    ----------
+    follows
+        Which changes are there to keep a relation with others, (m, d).
+    contradictions
+        What contradicts itself, in words: “mean area does not go with mean radius”; empty where nothing does, (m,).
+    """
+
+    follows: np.ndarray
+    contradictions: tuple[str, ...]
+
+    def state(self) -> dict[str, Any]:
+        """For JSON: the positions of the columns that follow, and the words, for each option."""
+        return {
+            "follows": [np.flatnonzero(row).tolist() for row in self.follows],
+            "contradictions": list(self.contradictions),
+        }
+
+
+class Plane(NamedTuple):
+    """A plane through real people, as an explainer gives it.
+
+    Attributes
+    ----------
+    people, accepted
+        Real people's places (n, 2), and whether the model decides for the target (n,).
+    factuals, options
+        The places of the explained rows (p, 2) and of the options (m, 2).
+    grid, share
+        The sides of a grid (2, g), and at each of its points, (g, g) with one row for each place on the second side,
+        the share of decisions for the target: from 0 to 1; NaN where nobody is near.
+    decoded
+        Whether these are decisions about decoded rows; otherwise they are those about real people nearby.
+    variance
+        The share of the codes' variance along each axis, (2,); None where the plane is the whole latent space.
+    latent
+        Whether it is a plane of a latent space; otherwise it is one of the measuring space.
+    """
+
+    people: np.ndarray
+    accepted: np.ndarray
+    factuals: np.ndarray
+    options: np.ndarray
+    grid: np.ndarray
+    share: np.ndarray
+    decoded: bool
+    variance: np.ndarray | None
+    latent: bool
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of both axes."""
+        if self.variance is None:
+            return ["latent dimension 1", "latent dimension 2"]
+        of = "the codes" if self.latent else "the columns"
+        return [
+            f"{name} principal component of {of} ({100 * share:.0f} % of variance)"
+            for name, share in zip(("first", "second"), self.variance.tolist(), strict=True)
+        ]
 
 
 def _plain(cell: float) -> float | None:

@@ -1,4 +1,4 @@
-"""`result.plot`: what a result shows, as numbers and texts for the drawing in `attain.results.plots`."""
+"""`result.plot`: what a result shows, as Matplotlib axes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from attain.core.checks import free_name
 from attain.core.drawing import LOOKS, TONES, finished, label, shown
 from attain.core.errors import AttainError, DataError
 from attain.core.text import ENGLISH, plain, points
-from attain.results.importance import WAITING
-from attain.results.levers import population
-from attain.results.options import Change, Option
-from attain.results.plots import dumbbells, people, planes, scatter
+from attain.results import plot_changes as dumbbells
+from attain.results import plot_map as planes
+from attain.results import plot_people as people
+from attain.results.options import WAITING, Change, Option
 from attain.results.record import Record
 from attain.results.sentences import now_and_then, worded
 from attain.results.status import Typicality
@@ -72,10 +72,10 @@ class Plots:
         total, largest, level = (
             result.of_best(name)[result.found] for name in ("total_shift", "max_shift", "typicality")
         )
-        kinds = [scatter.Kind(str(kind), level == kind, *TONES[kind.tone]) for kind in Typicality]
-        kinds.append(scatter.Kind("answers", np.isnan(level), *LOOKS[0][:2]))
+        kinds = [people.Kind(str(kind), level == kind, *TONES[kind.tone]) for kind in Typicality]
+        kinds.append(people.Kind("answers", np.isnan(level), *LOOKS[0][:2]))
         ax = ax if ax is not None else self.new_axes(6.4, 4.4)
-        scatter.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
+        people.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
         return finished(ax)
 
     def _session(self, explainer: Any, model: Any) -> Any:
@@ -131,7 +131,7 @@ class Plots:
         ax
             Axes to draw in.
         """
-        groups, levers, about = population(self.result, by)
+        groups, levers, about = people.population(self.result, by)
         ax = ax if ax is not None else self.new_axes(*people.size(len(levers), len(groups), len(groups)))
         people.shift_lanes(ax, "What answers change, and how far", about, groups, levers)
         return finished(ax)
@@ -142,7 +142,7 @@ class Plots:
         With `explain(..., importance=True)`, also how much score its changes gain on average. Parameters as in
         `overview`.
         """
-        groups, levers, about = population(self.result, by)
+        groups, levers, about = people.population(self.result, by)
         ax = ax if ax is not None else self.new_axes(*people.size(len(levers), len(groups), 1))
         people.share_dots(ax, "Which changes help the most people", about, groups, levers)
         return finished(ax)

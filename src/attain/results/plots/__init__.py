@@ -1,1 +1,0 @@
-"""The drawing of results: plain numbers and texts in, Matplotlib axes out."""
