@@ -34,7 +34,7 @@ LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz kill chromium coverage docs rooms schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz kill chromium coverage docs schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -133,9 +133,6 @@ coverage: $(DEV) ## which lines the fast tests do not reach, into htmlcov/
 
 docs: $(DEV) ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
-
-rooms: $(DEV) ## the table and the picture of rooms in docs/contribute/architecture.md, from the imports
-	$(BIN)/python -m tests.test_architecture --write
 
 schema-page: $(DEV) ## the tables of docs/use/schema.md and rules.md, from the code
 	$(BIN)/python -m tests.test_schema_page --write

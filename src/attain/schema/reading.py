@@ -1,6 +1,6 @@
 """Columns of a frame as columns of the float64 matrix, each cell checked against its feature.
 
-See `docs/contribute/architecture.md` for what a cell of the matrix stands for.
+See `docs/contribute/decisions.md` for what a cell of the matrix stands for.
 """
 
 from __future__ import annotations

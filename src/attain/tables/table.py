@@ -2,7 +2,7 @@
 
 `Table.read` checks a frame against a schema and holds it as a matrix. A `Layout` remembers how the frame looked
 (library, column order, dtypes), so that rows of the matrix can be written the same way, for the model and for the
-result. See `docs/contribute/architecture.md` for what a cell of the matrix stands for.
+result. See `docs/contribute/decisions.md` for what a cell of the matrix stands for.
 """
 
 from __future__ import annotations
