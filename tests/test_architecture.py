@@ -34,7 +34,7 @@ BUDGETS = {
     "engine": 2_663,
     "schema": 3_676,
     "tables": 1_340,
-    "models": 2_360,
+    "models": 2_483,
     "population": 1_169,
     "density": 2_398,
     "results": 2_493,
@@ -46,7 +46,7 @@ BUDGETS = {
     "service": 1_738,
     "datasets": 120,
     "testing": 725,
-    "cli": 2_479,
+    "cli": 2_328,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""
 

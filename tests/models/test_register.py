@@ -6,11 +6,11 @@ import textwrap
 import numpy as np
 import pytest
 
-from attain.cli.classifiers import load_classifier
 from attain.core.errors import ModelError
 from attain.methods import GrowingSpheres, Wachter
 from attain.metrics import evaluate
 from attain.models import Adapter, Goal, Model, detection, library_name, register
+from attain.models.files import load_model
 from attain.schema import Feature, Schema
 
 WEIGHTS = np.array([1.0, -0.2])
@@ -97,5 +97,5 @@ def test_the_command_line_takes_an_object_of_a_module_that_registers_its_adapter
         )
     )
     monkeypatch.setitem(sys.modules, "tests_models_abacus", sys.modules[__name__])
-    assert load_classifier("counting_frame:model").adapter.title == "the abacus"
+    assert load_model("counting_frame:model").adapter.title == "the abacus"
     monkeypatch.delitem(sys.modules, "counting_frame")

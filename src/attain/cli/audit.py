@@ -179,7 +179,7 @@ def _repair(given: argparse.Namespace) -> None:
 
 def _regenerate(given: argparse.Namespace) -> int:
     from attain.audit import read_key, regenerate
-    from attain.cli.classifiers import read_model
+    from attain.cli.inputs import read_model
     from attain.cli.terminal import say, say_json, width
     from attain.methods.persistence import load
     from attain.results.text import paragraphs

@@ -120,9 +120,10 @@ def _demo(given: argparse.Namespace) -> dict[str, Any]:
 
 def _data(given: argparse.Namespace) -> dict[str, Any]:
     """The files and the model that the flags name."""
-    from attain.cli.classifiers import find_target, known_classes, read_model
     from attain.cli.constraints import read_constraints
+    from attain.cli.inputs import read_model
     from attain.core.errors import AttainError
+    from attain.models.files import find_target, known_classes
     from attain.tables import Table
     from attain.tables.files import columns_of, read_people
 

@@ -78,8 +78,8 @@ class _Result(NamedTuple):
 def run(given: argparse.Namespace) -> int:
     """Measures, writes and reports; returns the exit code."""
     from attain.cli.answers import is_json, read_whole
-    from attain.cli.classifiers import read_model
     from attain.cli.evaluation_report import Report, write
+    from attain.cli.inputs import read_model
     from attain.core.errors import AttainError
     from attain.metrics import paired_comparison
     from attain.tables.files import check_ending
@@ -145,7 +145,7 @@ def _whole(result: Counterfactuals) -> _Result:
 
 
 def _folder(given: argparse.Namespace, schema: Schema, model: Model, train: Any) -> _Result:
-    from attain.cli.classifiers import find_target, known_classes
+    from attain.models.files import find_target, known_classes
     from attain.scale.answers import AnswersFolder
     from attain.tables import Table
 
@@ -173,8 +173,8 @@ def _data(given: argparse.Namespace, path: str, schema: Schema) -> People:
 
 def _table(given: argparse.Namespace, path: str, schema: Schema, model: Model, train: Any) -> _Result:
     from attain.cli.answers import read_table
-    from attain.cli.classifiers import find_target, known_classes
     from attain.core.errors import AttainError
+    from attain.models.files import find_target, known_classes
     from attain.tables import Table
     from attain.tables.files import read_people
 

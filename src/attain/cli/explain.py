@@ -121,10 +121,10 @@ def _seconds(text: str) -> float | None:
 def run(given: argparse.Namespace) -> int:
     """Explains, writes and reports; returns the exit code."""
     from attain.cli.answers import write_answers, write_table
-    from attain.cli.classifiers import read_model, read_target
     from attain.cli.config import write_config
     from attain.cli.constraints import read_constraints
     from attain.cli.explain_many import explain_many, is_folder
+    from attain.cli.inputs import read_model, read_target
     from attain.cli.terminal import counted, note
     from attain.core.errors import Interrupted
     from attain.methods.persistence import load

@@ -26,9 +26,9 @@ def is_folder(out: str) -> bool:
 
 def explain_many(given: argparse.Namespace) -> int:
     """Explains, writes and reports; returns the exit code."""
-    from attain.cli.classifiers import read_model, read_target
     from attain.cli.config import write_config
     from attain.cli.constraints import read_constraints
+    from attain.cli.inputs import read_model, read_target
     from attain.cli.terminal import note
     from attain.core.errors import AttainError, Interrupted
     from attain.methods.persistence import load

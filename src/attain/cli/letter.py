@@ -97,7 +97,7 @@ def _texts_to_fill_in(path: str, result: Counterfactuals) -> str:
 
 
 def _letters(given: argparse.Namespace, result: Counterfactuals) -> list[Letter]:
-    from attain.cli.classifiers import read_model
+    from attain.cli.inputs import read_model
     from attain.core.errors import AttainError, listed
     from attain.core.files import check_writable
     from attain.letters import write

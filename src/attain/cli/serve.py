@@ -100,7 +100,7 @@ def _open(address: str) -> None:
 
 def _given(given: argparse.Namespace) -> dict[str, Any]:
     """The arguments of `create_app`, from the files that the flags name."""
-    from attain.cli.classifiers import read_model, read_target
+    from attain.cli.inputs import read_model, read_target
     from attain.cli.terminal import note
     from attain.core.errors import AttainError
     from attain.methods.persistence import load

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 from attain import GrowingSpheres, Schema
 from attain.cli import main
-from attain.cli.classifiers import find_target, load_classifier
 from attain.core.errors import AttainError, FileError, ModelError
+from attain.models.files import find_target, load_model
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame({"a": RANDOM.normal(size=300), "b": RANDOM.normal(size=300)})
@@ -134,14 +134,14 @@ def test_a_model_that_cannot_be_loaded_is_refused_with_the_reason(name: str, fol
     (folder / "broken_of_mine.py").write_text("1 / 0\n")
     (folder / "needy_of_mine.py").write_text("import no_such_library\n")
     with pytest.raises(AttainError, match=WRONG[name]):
-        load_classifier(name)
+        load_model(name)
 
 
 def test_a_missing_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "m.json").write_text("{}")
     monkeypatch.setitem(__import__("sys").modules, "xgboost", None)
     with pytest.raises(FileError.__mro__[1], match=r"attain\[xgboost\]"):
-        load_classifier("m.json")
+        load_model("m.json")
 
 
 @pytest.mark.parametrize(
