@@ -9,7 +9,7 @@ import re
 import secrets
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
@@ -99,13 +99,14 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def as_kind(value: Any, kind: type[Kind]) -> Kind:
+def as_kind(value: Any, kind: type[Kind], make: Callable[[type, Any], Any] | None = None) -> Kind:
     """Parsed JSON or TOML as a `msgspec.Struct`, a dataclass or another annotated type.
 
+    `make` gets a type that JSON does not have, such as an array, and the value, and returns one of that type.
     A `ValueError` says where it does not fit, and what was expected there: `rows[0]: expected int, got str`.
     """
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(value, kind, dec_hook=make)
     except msgspec.ValidationError as error:
         place, text = _PLACE.search(str(error)), _PLACE.sub("", str(error)).replace("`", "")
         text = text.replace("Object contains unknown field", "unknown key").replace(

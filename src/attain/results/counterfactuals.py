@@ -15,11 +15,10 @@ from attain.core.frames import Frame
 from attain.core.text import plain
 from attain.results import exports, report
 from attain.results.html import notebook
+from attain.results.json_text import read_fields, to_json
 from attain.results.plots import Plots
-from attain.results.reading import read_fields
 from attain.results.record import Record
 from attain.results.sentences import person_sentences
-from attain.results.serialise import to_json
 from attain.results.text import description, overview
 
 

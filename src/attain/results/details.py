@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
 
 if TYPE_CHECKING:
     from attain.results.record import Record
@@ -35,14 +36,14 @@ class Ranges:
         How many values were checked and hold, the suggestion among them: from `low` to `high`, or of the levels, (r,).
     """
 
-    option: np.ndarray
-    column: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    low_percentile: np.ndarray
-    high_percentile: np.ndarray
+    option: IndexArray
+    column: IndexArray
+    low: FloatArray
+    high: FloatArray
+    low_percentile: FloatArray
+    high_percentile: FloatArray
     levels: tuple[tuple[int, ...], ...]
-    checked: np.ndarray
+    checked: FloatArray
 
     @classmethod
     def joined(cls, parts: Sequence[Ranges]) -> Ranges:
@@ -51,13 +52,6 @@ class Ranges:
             name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0]) if name != "levels"
         }
         return cls(levels=tuple(level for part in parts for level in part.levels), **arrays)
-
-    def state(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            name: [[*level] for level in value] if name == "levels" else [_plain(cell) for cell in value.tolist()]
-            for name, value in vars(self).items()
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +73,12 @@ class Importances:
         Whether that holds, and the decision flips without all such changes of the option together, (r,): 0 or 1.
     """
 
-    option: np.ndarray
-    column: np.ndarray
-    gain: np.ndarray
-    for_decision: np.ndarray
-    to_stay_typical: np.ndarray
-    only_typical: np.ndarray
-
-    def state(self) -> dict[str, Any]:
-        """For JSON."""
-        return {name: [_plain(cell) for cell in value.tolist()] for name, value in vars(self).items()}
+    option: IndexArray
+    column: IndexArray
+    gain: FloatArray
+    for_decision: FloatArray
+    to_stay_typical: FloatArray
+    only_typical: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,17 +105,11 @@ class Attributions:
 
     scale: str
     people: int
-    person: np.ndarray
-    column: np.ndarray
-    contribution: np.ndarray
-    error: np.ndarray
-    free: np.ndarray
-
-    def state(self) -> dict[str, Any]:
-        """For JSON."""
-        listed = {name: getattr(self, name).tolist() for name in ("person", "column", "contribution", "free")}
-        error = [[_plain(cell) for cell in row] for row in self.error.tolist()]
-        return {"scale": self.scale, "people": self.people, **listed, "error": error}
+    person: IndexArray
+    column: IndexArray
+    contribution: FloatArray
+    error: FloatArray
+    free: BoolArray
 
     def against(self, p: int) -> list[int]:
         """The inputs, as places in `column`, that count most against the person at place p, the weightiest first.
@@ -151,13 +135,14 @@ class Attributions:
             "label": feature.title,
             "value": record.table.layout.value(feature.name, float(record.table.values[position, self.column[c]])),
             "contribution": float(self.contribution[p, c]),
-            "error": _plain(float(self.error[p, c])),
+            "error": None if np.isnan(self.error[p, c]) else float(self.error[p, c]),
             "rank": rank,
             "free": bool(self.free[p, c]),
         }
 
 
-class Related(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Related:
     """What relations say of m options.
 
     Attributes
@@ -168,15 +153,8 @@ class Related(NamedTuple):
         What contradicts itself, in words: “mean area does not go with mean radius”; empty where nothing does, (m,).
     """
 
-    follows: np.ndarray
+    follows: BoolArray
     contradictions: tuple[str, ...]
-
-    def state(self) -> dict[str, Any]:
-        """For JSON: the positions of the columns that follow, and the words, for each option."""
-        return {
-            "follows": [np.flatnonzero(row).tolist() for row in self.follows],
-            "contradictions": list(self.contradictions),
-        }
 
 
 class Plane(NamedTuple):
@@ -199,12 +177,12 @@ class Plane(NamedTuple):
         Whether it is a plane of a latent space; otherwise it is one of the measuring space.
     """
 
-    people: np.ndarray
-    accepted: np.ndarray
-    factuals: np.ndarray
-    options: np.ndarray
-    grid: np.ndarray
-    share: np.ndarray
+    people: FloatArray
+    accepted: BoolArray
+    factuals: FloatArray
+    options: FloatArray
+    grid: FloatArray
+    share: FloatArray
     decoded: bool
     variance: np.ndarray | None
     latent: bool
@@ -219,7 +197,3 @@ class Plane(NamedTuple):
             f"{name} principal component of {of} ({100 * share:.0f} % of variance)"
             for name, share in zip(("first", "second"), self.variance.tolist(), strict=True)
         ]
-
-
-def _plain(cell: float) -> float | None:
-    return None if math.isnan(cell) else cell
