@@ -134,7 +134,7 @@ coverage: $(DEV) ## which lines the fast tests do not reach, into htmlcov/
 docs: $(DEV) ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-schema-page: $(DEV) ## the tables of docs/use/schema.md and rules.md, from the code
+schema-page: $(DEV) ## the table of properties in docs/use/schema.md, from the code
 	$(BIN)/python -m tests.test_schema_page --write
 
 # It is tried with what users get: the newest versions of everything, pinned or not.

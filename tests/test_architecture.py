@@ -32,7 +32,7 @@ BUDGETS = {
     "": 64,
     "core": 1_659,
     "engine": 2_663,
-    "schema": 3_676,
+    "schema": 3_491,
     "tables": 1_340,
     "models": 2_483,
     "population": 1_169,

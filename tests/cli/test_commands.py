@@ -73,10 +73,6 @@ def test_schema_infer_writes_advice_as_comments_and_check_repeats_it_until_it_is
     (files / "s.toml").write_text(decided)
     assert main(check) == 0
     assert "To decide" not in capsys.readouterr().out
-    assert main([*arguments, "--force", "--preset", "lending"]) == 0
-    out = capsys.readouterr().out
-    assert "Decided by the preset:" in out
-    assert "\nage\n  People do not choose" in out
     assert attain.Schema.from_toml(files / "s.toml").immutable == ("age", "sex", "months_late")
 
 

@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 
 import attain
-from attain.core.errors import AttainError, DataError
+from attain.core.errors import DataError
 from attain.datasets import load_german
 from attain.schema import Feature, Schema
-from attain.schema.advice import advise, columns_to_decide
+from attain.schema.advice import advise, columns_to_decide, words_of
 from attain.schema.text import advice_text
-from attain.schema.vocabulary import words_of
 from attain.testing import people
 
 RANDOM = np.random.default_rng(0)
@@ -100,7 +99,6 @@ def test_what_the_schema_decides_is_not_repeated(properties: dict[str, Any]) -> 
     schema = Schema((Feature("age", "count"), Feature("past_due", "count"))).change("age", **properties)
     frame = pd.DataFrame({"age": AMOUNTS, "past_due": AMOUNTS})
     assert [item.column for item in schema.advise(frame)] == ["past_due"]
-    assert [item.decided for item in schema.advise(frame, decided=True)] == [True, False]
     assert columns_to_decide(schema) == {"past_due": "It is about the past, which nobody can change."}
 
 
@@ -167,49 +165,11 @@ def test_a_level_that_says_nothing_is_known_is_avoided() -> None:
     assert schema.change("job", transitions={"a": ["b"], "b": ["a"]}).advise(frame) == ()
 
 
-@pytest.mark.parametrize(
-    "order",
-    [
-        ("low", "medium", "high"),
-        ("Very Low", "Low", "High", "Very High"),
-        ("gering", "mittel", "hoch"),
-        ("very_bad", "bad", "fair", "good"),
-        ("under 1 year", "1 to 4 years", "4 to 7 years", "7 years or more"),
-        ("<1 year", "1-4 years", "4-7 years", ">=7 years"),
-        ("unemployed", "< 1 year", "1 year", "2 years", "10+ years"),
-        ("below 0 DM", "0 to 200 DM", "200 DM or more"),
-        ("less than 1,000", "1,000 - 5,000", "more than 10,000"),
-        ("unter 18", "18 bis 25", "26 bis 65", "über 65"),
-        ("Less than 25", "25 - 45", "Greater than 45"),
-        ("never", "sometimes", "always"),
-        ("unter 500", "500 bis 1.000", "über 1.000"),
-    ],
-)
-def test_texts_in_an_order_are_recognised(order: tuple[str, ...]) -> None:
-    assert topics(list(order) * 9) == {"order": {"kind": "ordinal", "levels": order}}
-    assert topics(list(order) * 9, kind="ordinal", levels=order) == {}
-
-
-@pytest.mark.parametrize(
-    "levels",
-    [
-        ("A11", "A12", "A13"),
-        ("red", "green", "blue"),
-        ("low", "high"),
-        ("no phone", "below 0 DM", "0 to 200 DM"),
-        ("12345", "23456", "34567"),
-        ("1 year", "1 year old", "2 years"),
-    ],
-)
-def test_other_texts_are_not_put_into_an_order(levels: tuple[str, ...]) -> None:
-    assert topics(list(levels) * 9) == {}
-
-
-def test_a_clock_in_words_gets_its_order_and_its_direction() -> None:
+def test_a_clock_in_words_does_not_change_unless_its_levels_are_ordered() -> None:
     levels = ("under 1 year", "1 to 4 years", "4 years or more")
-    ordered = {"kind": "ordinal", "levels": levels, "direction": "increase"}
-    assert topics(list(levels) * 9, "employed_since") == {"clock": ordered}
-    assert topics(["A71", "A72", "A73"] * 9, "employed_since") == {"clock": {"immutable": True}}
+    assert topics(list(levels) * 9, "employed_since") == {"clock": {"immutable": True}}
+    ordered = topics(list(levels) * 9, "employed_since", kind="ordinal", levels=levels)
+    assert ordered == {"clock": {"direction": "increase"}}
 
 
 def test_fractions_get_a_step_that_a_person_can_aim_at() -> None:
@@ -220,7 +180,7 @@ def test_fractions_get_a_step_that_a_person_can_aim_at() -> None:
     assert topics(AMOUNTS) == {}
 
 
-def test_a_column_that_another_doubles_is_named_and_orders_its_levels() -> None:
+def test_a_column_that_another_doubles_is_named() -> None:
     levels = RANDOM.integers(0, 4, 900)
     names = np.array(["one", "two", "three", "four"])
     frame = pd.DataFrame({"tier": names[levels], "years": np.array([1, 9, 13, 16])[levels]})
@@ -230,14 +190,9 @@ def test_a_column_that_another_doubles_is_named_and_orders_its_levels() -> None:
     there = "tier = table(years, {1: one, 9: two, 13: three, 16: four})"
     back = "years = table(tier, {one: 1, two: 9, three: 13, four: 16})"
     found = schema.with_laws([there, back, "again = years"]).advise(frame)
-    assert [(item.column, item.about) for item in found] == [
-        ("tier", "order"),
-        ("years", "double"),
-        ("again", "double"),
-    ]
-    assert found[0].changes["levels"] == tuple(names)
-    assert "tier" in found[1].reason
-    assert "years" in found[2].reason
+    assert [(item.column, item.about) for item in found] == [("years", "double"), ("again", "double")]
+    assert "tier" in found[0].reason
+    assert "years" in found[1].reason
     assert schema.with_laws([there]).advise(frame) == ()
 
 
@@ -256,7 +211,7 @@ FRAME = pd.DataFrame(
 def test_the_lines_do_what_they_say() -> None:
     schema = Schema.infer(FRAME)
     advice = schema.advise(FRAME)
-    assert [item.about for item in advice] == ["choice", "step", "clock", "past", "code", "unknown", "order"]
+    assert [item.about for item in advice] == ["choice", "step", "clock", "past", "code", "unknown"]
     for item in advice:
         decided = eval(item.python, {"schema": schema})
         assert item not in decided.advise(FRAME)
@@ -264,7 +219,6 @@ def test_the_lines_do_what_they_say() -> None:
         assert item.reason in str(item)
         schema = decided
     assert schema.advise(FRAME) == ()
-    assert all(item.decided for item in schema.advise(FRAME, decided=True))
 
 
 def test_uncommenting_the_lines_of_a_file_decides() -> None:
@@ -279,20 +233,6 @@ def test_uncommenting_the_lines_of_a_file_decides() -> None:
         decided.append("\n".join({line.partition(" = ")[0]: line for line in lines}.values()) + "\n")
     assert '# avoid = ["?"]' in text
     assert Schema.from_toml("[[feature]]\n".join(decided)).advise(FRAME) == ()
-
-
-def test_a_preset_follows_what_is_obvious() -> None:
-    schema = Schema.infer(FRAME, preset="lending")
-    assert schema.immutable == ("age", "late")
-    assert schema["tenure"].direction == "increase"
-    assert {item.about for item in schema.advise(FRAME)} == {"step", "order"}
-    done = [item for item in schema.advise(FRAME, decided=True) if item.decided]
-    assert {item.about for item in done} == {"choice", "clock", "past", "code", "unknown"}
-    text = schema.to_toml(advice=done)
-    assert "# People do not choose their age" in text
-    assert "# immutable" not in text
-    with pytest.raises(AttainError, match="preset must be one of 'lending', got 'health'"):
-        Schema.infer(FRAME, preset="health")
 
 
 def test_hand_made_schemas_need_no_advice_about_people() -> None:
@@ -334,37 +274,3 @@ def test_results_say_how_many_answers_change_what_people_cannot() -> None:
     decided = people.schema().change("months_late", immutable=True)
     result = attain.GrowingSpheres(decided, budget=500).fit(X, y).explain(model, refused, target=people.DESIRED)
     assert not any("people may not be able to change" in note for note in result.notes)
-
-
-def test_a_preset_makes_clocks_of_columns_whose_names_say_their_unit_and_limits_how_long_answers_take() -> None:
-    frame = pd.DataFrame({"months_since": AMOUNTS, "tenure": AMOUNTS[::-1], "income": AMOUNTS * 100})
-    schema = Schema.infer(frame, preset="lending", laws=False)
-    assert (schema["months_since"].clock, schema.max_months) == (1, 24)
-    assert (schema["tenure"].clock, schema["tenure"].direction) == (None, "increase")
-    assert Schema.infer(frame[["tenure"]], preset="lending", laws=False).max_months is None
-    assert Schema.infer(frame, laws=False).max_months is None
-
-
-def test_a_number_that_identifies_people_is_no_clock() -> None:
-    frame = pd.DataFrame({"days_since": np.arange(500)})
-    feature = Schema.infer(frame, preset="lending", laws=False)["days_since"]
-    assert (feature.immutable, feature.clock) == (True, None)
-
-
-def test_an_age_advances_where_answers_take_months() -> None:
-    frame = pd.DataFrame({"age": RANDOM.integers(18, 80, 400), "months_since": AMOUNTS[:400]})
-    for schema in (
-        Schema.infer(frame, laws=False, preset="lending"),
-        Schema.infer(frame, laws=False, kinds={"age": "real"}, preset="lending"),
-        Schema.infer(frame.assign(age=12 * frame["age"]).rename(columns={"age": "age_months"}), preset="lending"),
-    ):
-        months = 1 if "age_months" in schema else 12
-        age = schema[schema.names[0]]
-        assert (age.immutable, age.clock) == (True, 1 / months)
-    (item,) = (item for item in Schema.infer(frame, laws=False).advise(frame) if item.column == "age")
-    assert item.changes == {"immutable": True, "clock": 0.0833}
-    assert "should hold at the age then" in item.reason
-    alone = Schema.infer(frame[["age"]], laws=False, preset="lending")
-    assert (alone["age"].immutable, alone["age"].clock, alone.max_months) == (True, None, None)
-    groups = frame.assign(age=frame["age"].map(lambda age: "young" if age < 30 else "old"))
-    assert Schema.infer(groups, laws=False, preset="lending")["age"].clock is None

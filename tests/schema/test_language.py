@@ -1,7 +1,9 @@
 """The language of rules: what can be written, what is refused and how, and how long that takes."""
 
 import contextlib
+import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from attain.core.errors import SchemaError
 from attain.schema import Feature
 from attain.schema.formulas import Among, Comparison, Formula, Implication, View
-from attain.schema.language import CONSTRUCTS, parse_expression, parse_rule, quoted_level, quoted_name
+from attain.schema.language import parse_expression, parse_rule, quoted_level, quoted_name
 
 NUMBERS = ("income", "debt", "savings", "mortgage", "age", "score", "education-num", "days past due", "90days")
 FEATURES = (
@@ -31,12 +33,20 @@ def parsed(text: str) -> Formula:
     return parse_rule(text, COLUMNS)
 
 
-@pytest.mark.parametrize(("form", "meaning", "example"), CONSTRUCTS, ids=[form for form, _, _ in CONSTRUCTS])
-def test_every_construct_of_the_language_has_an_example_that_parses(form: str, meaning: str, example: str) -> None:
+PAGE = (Path(__file__).parents[2] / "docs" / "use" / "rules.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(
+    r"^\|.*\| (`+) ?([^|]+?) ?\1 \|$", PAGE.partition("| form | meaning | example |")[2], re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("example", [example for _, example in EXAMPLES])
+def test_the_examples_on_the_page_are_rules(example: str) -> None:
     formula = parsed(example)
-    assert form
-    assert meaning
     assert parsed(formula.text) == formula
+
+
+def test_the_page_has_an_example_of_every_construct() -> None:
+    assert len(EXAMPLES) == 17
 
 
 @pytest.mark.parametrize(

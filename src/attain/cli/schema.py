@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attain.cli.arguments import add_command, add_json, add_reading, names
@@ -40,7 +40,6 @@ def register(commands: Any) -> None:
     infer.add_argument("data", metavar="DATA", help="a CSV or Parquet file")
     infer.add_argument("--immutable", action="append", metavar="A,B", help="columns that never change")
     infer.add_argument("--drop", action="append", metavar="A,B", help="columns to drop")
-    infer.add_argument("--preset", choices=["lending"], help="follow the advice that is obvious in this field")
     infer.add_argument("--out", metavar="S.toml", help="the file to write the schema to")
     infer.add_argument("--force", action="store_true", help="replace an existing schema")
     infer.add_argument("--no-laws", action="store_true", help="do not look for laws")
@@ -71,7 +70,6 @@ def _infer(given: argparse.Namespace) -> None:
     from attain.core.errors import FileError
     from attain.core.files import check_writable
     from attain.schema import Schema
-    from attain.schema.advice import PRESETS
     from attain.tables.files import read_any
 
     if given.out is not None:
@@ -83,12 +81,8 @@ def _infer(given: argparse.Namespace) -> None:
     frame, remarks = read_any(given.data, index=given.index, separator=given.separator)
     frame = frame.drop(columns=names(given.drop, frame.columns, "--drop"))
     immutable = names(given.immutable, frame.columns, "--immutable")
-    schema = Schema.infer(frame, immutable=immutable, laws=not given.no_laws, preset=given.preset)
-    advice = [
-        item
-        for item in schema.advise(frame, decided=given.preset is not None)
-        if not item.decided or item.about in PRESETS[given.preset]
-    ]
+    schema = Schema.infer(frame, immutable=immutable, laws=not given.no_laws)
+    advice = schema.advise(frame)
     for remark in remarks:
         note(remark)
     if given.out is not None:
@@ -142,27 +136,19 @@ def _check(given: argparse.Namespace) -> None:
     _say_advice(advice)
 
 
-def _say_advice(advice: Iterable[Advice]) -> None:
+def _say_advice(advice: Sequence[Advice]) -> None:
     from attain.cli.terminal import say, width
     from attain.schema.text import advice_text
 
-    for title, items in (
-        ("Decided by the preset:", [item for item in advice if item.decided]),
-        ("To decide; each with the line for the schema:", [item for item in advice if not item.decided]),
-    ):
-        if items:
-            say("")
-            say(title)
-            print(advice_text(items, width()))
+    if advice:
+        say("\nTo decide; each with the line for the schema:")
+        print(advice_text(advice, width()))
 
 
 def _say_json(schema: Schema, advice: Iterable[Advice], **facts: Any) -> None:
     from attain.cli.terminal import say_json
 
-    items = [
-        {name: getattr(item, name) for name in ("column", "about", "reason", "toml", "python", "decided")}
-        for item in advice
-    ]
+    items = [{name: getattr(item, name) for name in ("column", "about", "reason", "toml", "python")} for item in advice]
     say_json({**facts, **as_dictionary(schema), "advice": items})
 
 

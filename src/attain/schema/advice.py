@@ -4,73 +4,81 @@
         print(item)
 
 Columns that people do not choose, columns about the past, clocks and scores that others compute are recognised by the
-words of their names, in English and German; identifiers, codes, unknown levels, orders, steps and doubled columns by
-what they hold. An item is open until the schema decides it: a column that is immutable, or may only increase, needs no
-advice.
+words of their names, in English and German; identifiers, codes, unknown levels, steps and doubled columns by what they
+hold. What the schema decides already needs no advice: a column that is immutable, or may only increase.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from attain.core.checks import check_choice
 from attain.core.frames import Frame
 from attain.core.text import number
 from attain.schema.feature import Feature
 from attain.schema.reading import read_frame
 from attain.schema.schema import Schema
-from attain.schema.vocabulary import (
-    in_order,
-    is_an_age,
-    means_unknown,
-    names_an_identifier,
-    topic_of,
-    units_a_month,
+
+Topic: TypeAlias = Literal["choice", "clock", "past", "score", "identifier", "code", "unknown", "step", "double"]
+
+_PERSONAL: Final = {
+    "age": r"age|ages|dob|yob|born|birth\w*|alter|altersgruppe|lebensalter|geburt\w*",
+    "sex": r"sex|gender|gndr|male|female|geschlecht|m[äa]nnlich|weiblich",
+    "origin": r"race|ethnic\w*|ethnie|tribe|caste|skin colou?r|hautfarbe|nationality|nationalit[äa]t|citizen\w*"
+    r"|immigra\w*|migration\w*|foreign\w*|native (country|language|tongue)|country of (birth|origin)|mother tongue"
+    r"|staatsangeh\w+|staatsb[üu]rger\w*|herkunft\w*|ausl[äa]nder\w*|muttersprache",
+    "family status": r"marital|marstat|mar stat|married|marriage|civil status|personal status|spouse|husband|wife"
+    r"|divorced|widow\w*|^relationship( status)?$|familienstand|zivilstand|personenstand|verheiratet|geschieden|ledig",
+    "number of dependants": r"depend[ae]nts?|children|kids|people liable|(household|family) size|kinder\w*"
+    r"|unterhaltsberechtigte?|haushaltsgr[öo](ß|ss)e",
+    "gains and losses": r"capital (gains?|loss(es)?)|inheritance|windfalls?|erbschaft\w*|kapitalertr[äa]ge?",
+    "religion": r"religion|religious|faith|denomination|konfession\w*|kirchen?\w*",
+    "disability": r"disab\w*|handicap\w*|pregnan\w*|(schwer)?behinder\w*|schwanger\w*",
+}
+"""What people do not choose, by the words of a column's name."""
+_THINGS: Final = re.compile(
+    r"\b(account|car|vehicle|file|trade|loan|line|card|credit|contract|property|house|firm)s?\b"
 )
-
-Topic: TypeAlias = Literal[
-    "choice", "clock", "past", "score", "identifier", "code", "unknown", "order", "step", "double"
-]
-
-TOPICS: Final[Mapping[Topic, tuple[str, str]]] = {
-    "choice": (
-        "people do not choose it: age, sex, origin, family status, dependants, religion, disability, capital gains",
-        "`immutable = true`; an age advances all the same, `clock = 0.0833`, where answers take months",
-    ),
-    "clock": (
-        "it advances with time: months since, tenure, years at",
-        '`clock = 1`, its units a month, if the name says what they are; else `direction = "increase"`',
-    ),
-    "past": ("it is about the past: ever, past due, history, delinquencies, convictions", "`immutable = true`"),
-    "score": ("others compute it: credit score, risk estimate, rating", "`immutable = true`"),
-    "identifier": ("integers that differ in every row, by no accident", "`immutable = true`, or leave the column out"),
-    "code": (
-        "a number such as 98, 999 or −1 that several rows have, beyond a gap as wide as the range of all others",
-        "`special = […]`",
-    ),
-    "unknown": ("a level such as `?`, `unknown`, `n/a` or `no account`", '`avoid = ["?"]`, or empty cells'),
-    "order": (
-        "levels in an order: low, medium, high; under 1 year, 1 to 4 years; or a column of numbers says the same",
-        '`kind = "ordinal"`, with the levels in order',
-    ),
-    "step": ("numbers with more digits than anybody can aim at", "`step = 0.01`, or another power of ten"),
-    "double": ("a column that says the same as another, by the laws", "leave one of the two out"),
-}
-"""What advice is about: when it is given, and what decides it."""
-
-PRESETS: Final[Mapping[str, tuple[Topic, ...]]] = {
-    "lending": ("choice", "clock", "past", "score", "identifier", "code", "unknown")
-}
-"""The topics of the advice that each preset of `Schema.infer` follows."""
-
-MAX_MONTHS: Final[Mapping[str, int]] = {"lending": 24}
-"""The longest that answers take by each preset, where columns are clocks."""
-
+"""The age of one of these is not a person's."""
+_CLOCK: Final = re.compile(
+    r"\b(age|since|seit|tenure|seniority|(years?|months?|days?|time) (at|in|with|on)|m in file|experience"
+    r"|length of (employment|service|residence|credit|history)|(emp|employment|job|service) (length|duration|years)"
+    r"|(years?|months?) (employed|of service)|working years|betriebszugeh\w+|dienstjahre|berufserfahrung)\b"
+)
+_UNITS: Final = (
+    (re.compile(r"\b(years?|yrs?|jahren?|jahre)\b"), 1 / 12),
+    (re.compile(r"\b(months?|mths?|m|monaten?|monate)\b"), 1.0),
+    (re.compile(r"\b(weeks?|wochen?)\b"), 52 / 12),
+    (re.compile(r"\b(days?|tagen?|tage)\b"), 365 / 12),
+)
+"""Units of time, and how many of them a month has."""
+_PAST: Final = re.compile(
+    r"\b(ever|never|past due|overdue|late|missed|histor(y|ies|ical)|delin?q\w*|dlq\w*|derog\w*|default(s|ed)?"
+    r"|bankrupt\w*|insolven\w*|convict\w*|arrest\w*|criminal\w*|felon\w*|misd\w*|juv\w*|priors?|previous\w*"
+    r"|charged? offs?|write offs?|pub(lic)? rec\w*|repossess\w*|foreclos\w*|historie|vorstraf\w*|vorherig\w*"
+    r"|mahn(ung|verfahren|stufe)\w*|zahlungs(verzug|ausf[äa]ll|st[öo]r)\w*|inkasso\w*|pf[äa]ndung\w*)\b"
+)
+_SCORE: Final = re.compile(
+    r"\b((risk|credit) (estimate|score|rating|grade|marker|class)|scorecard|fico|schufa|bonit[äa]t\w*"
+    r"|(external|bureau|decile|behaviou?ral) (score|risk|rating)\w*|score text|rating)\b"
+)
+_TOPICS: Final[tuple[tuple[Topic, re.Pattern[str], str], ...]] = (
+    ("clock", _CLOCK, "It advances with time, and never goes back."),
+    ("past", _PAST, "It is about the past, which nobody can change."),
+    ("score", _SCORE, "Others compute it from the rest of the record: nobody can change it by itself."),
+)
+_WORD: Final = re.compile(r"[A-ZÄÖÜ]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|\d+")
+_IDENTIFIER: Final = re.compile(r"\b(id|ids|uuid|guid|key|index|rownum|ssn|iban|serial|\w*nummer|\w+nr)\b")
+_UNKNOWN: Final = re.compile(
+    r"^(|\?+|-+|\.+|n[/.]?a\.?|nan|null|unk|missing|k\.?\s?a\.?|no (\w+ )?account|kein \w*konto)$"
+    r"|\b(unknown|not (known|available|applicable|stated|given)|undisclosed|unbekannt|keine angabe)\b"
+)
 _FEWEST: Final = 30
 """The number of rows above which values that all differ say something."""
 _COINCIDENCES: Final = 10
@@ -80,8 +88,6 @@ _REPEATED: Final = tuple(float(digit * length) for length in range(2, 7) for dig
 _BELOW: Final = (-1.0, *(-float(str(digit) * length) for length in range(1, 6) for digit in (7, 8, 9)))
 _PILE: Final = 5
 """So many rows must have a code."""
-_LEVELS: Final = 3
-"""Two levels need no order."""
 _DIGITS: Final = 100
 """A step divides the middle half of the values into about so many parts."""
 
@@ -95,20 +101,17 @@ class Advice:
     column
         The name of the column.
     about
-        The topic, one of `TOPICS`.
+        The topic: `choice`, `clock`, `past`, `score`, `identifier`, `code`, `unknown`, `step` or `double`.
     reason
         Why, in a sentence.
     changes
         The properties of the feature that decide it: `{"immutable": True}`.
-    decided
-        Whether the schema decides it already.
     """
 
     column: str
     about: Topic
     reason: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    decided: bool = False
 
     @property
     def toml(self) -> str:
@@ -127,122 +130,99 @@ class Advice:
         return f"{self.column}: {self.reason}" + (f"\n  schema = {self.python}" if self.python else "")
 
 
-def advise(schema: Schema, frame: Frame, *, decided: bool = False) -> tuple[Advice, ...]:
-    """What is to be decided about the columns of a frame, in the schema's order; with `decided`, what has been too."""
-    values = read_frame(frame, schema.features)
-    twins = _twins(schema)
-    items = [item for j, name in enumerate(schema.names) for item in _items(schema, values, j, twins.get(name))]
-    if schema.clocks or schema.paced or any(not item.decided and "clock" in item.changes for item in items):
-        items = [_aged(item, schema, values) for item in items]
-    return tuple(item for item in items if decided or not item.decided)
-
-
-def _aged(item: Advice, schema: Schema, values: np.ndarray) -> Advice:
-    """Advice about an age where answers take months: nobody is asked to change it, but it advances."""
-    feature, cells = schema[item.column], values[:, schema.position(item.column)]
-    if item.about != "choice" or not (feature.numeric and is_an_age(feature.name)):
-        return item
-    in_years = not np.isnan(cells).all() and 18 < np.nanmedian(cells) < 100
-    rate = units_a_month(feature.name, feature.unit) or (1 / 12 if in_years else None)
-    if rate is None or feature.transitions or feature.fillable:
-        return item
-    reason = f"{item.reason} But it advances while others change, and an answer should hold at the age then."
-    return replace(item, reason=reason, changes={**item.changes, "clock": _plain(round(rate, 4))})
+def advise(schema: Schema, frame: Frame) -> tuple[Advice, ...]:
+    """What is to be decided about the columns of a frame, in the schema's order."""
+    columns, doubles = read_frame(frame, schema.features).T, _doubles(schema)
+    items: list[Advice] = []
+    for feature, cells in zip(schema, columns, strict=True):
+        known = cells[~np.isnan(cells)]
+        items += _named(feature)
+        items += _identifier_code_or_step(feature, known) if feature.numeric else _unknown(feature, known)
+        twin = doubles.get(feature.name)
+        if twin is not None and feature.searched and schema[twin].searched:
+            reason = f"It says the same as {twin}: leave one of the two out, if the model can do without it."
+            items.append(Advice(feature.name, "double", reason))
+    return tuple(items)
 
 
 def columns_to_decide(schema: Schema) -> dict[str, str]:
     """The columns that a search may change though, by their names, nobody can; each with the reason."""
-    named = ((feature, topic_of(feature.name)) for feature in schema)
-    return {feature.name: found[1] for feature, found in named if found is not None and not _restricted(feature)}
+    return {item.column: item.reason for feature in schema for item in _named(feature)}
 
 
-def followed(schema: Schema, frame: Frame, preset: str) -> Schema:
-    """The schema with the advice of a preset followed."""
-    check_choice("preset", preset, PRESETS)
-    for item in advise(schema, frame):
-        if item.about in PRESETS[preset]:
-            # a number that identifies people is no clock, whatever its name says
-            schema = schema.change(item.column, **{"clock": None} if item.about == "identifier" else {}, **item.changes)
-    return schema.with_max_months(MAX_MONTHS[preset]) if schema.clocks else schema
+def _named(feature: Feature) -> Iterator[Advice]:
+    """What the name says, where nobody has decided how the column may change."""
+    limits = ("clock", "pace", "direction", "range", "reach", "cost")
+    limited = any(getattr(feature, name) != getattr(Feature, name) for name in limits)
+    limited |= bool(feature.transitions and not feature.numeric)
+    found = topic_of(feature.name)
+    if found is None or limited or not feature.searched:
+        return
+    changes: dict[str, Any] = {"immutable": True}
+    if found[0] == "clock":
+        rate = _units_a_month(feature)
+        if feature.numeric and rate is not None and not (feature.transitions or feature.fillable):
+            changes = {"clock": _plain(round(rate, 4))}
+        elif feature.ordered:
+            changes = {"direction": "increase"}
+    yield Advice(feature.name, *found, changes)
 
 
-def _items(schema: Schema, values: np.ndarray, j: int, twin: str | None) -> Iterator[Advice]:
-    feature, cells = schema.features[j], values[:, j]
-    present = cells[~np.isnan(cells)]
-    other = None if twin is None else schema[twin]
-    scale = None if other is None or not other.numeric else values[:, schema.position(other.name)]
-    restricted, order = _restricted(feature), _order(feature, cells, scale)
-    named = topic_of(feature.name)
-    if named is not None:
-        about, reason = named
-        changes = _clock(feature, order) if about == "clock" else {"immutable": True}
-        yield Advice(feature.name, about, reason, changes, decided=restricted)
-    if order and (named is None or named[0] != "clock"):
-        yield Advice(
-            feature.name,
-            "order",
-            "Its levels seem to be in an order, so that a step up or down means something.",
-            order,
-            decided=restricted or feature.kind == "ordinal",
-        )
-    yield from _numeric_items(feature, present) if feature.numeric else _unknown(feature, present)
-    if other is not None and schema.position(other.name) < j:
-        reason = f"It says the same as {other.name}: leave one of the two out, if the model can do without it."
-        yield Advice(feature.name, "double", reason, decided=not (feature.searched and other.searched))
+@lru_cache(4096)
+def topic_of(name: str) -> tuple[Topic, str] | None:
+    """The topic that the words of a column's name suggest, with the reason."""
+    words = words_of(name)
+    for what, names in _PERSONAL.items():
+        if re.search(rf"\b({names})\b", words) and not (what == "age" and _THINGS.search(words)):
+            return "choice", f"People do not choose their {what}: no answer should ask for a change of it."
+    for topic, pattern, reason in _TOPICS:
+        if pattern.search(words):
+            return topic, reason
+    return None
 
 
-def _clock(feature: Feature, order: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes a column a clock, or else lets it only increase, or else not change."""
-    rate = units_a_month(feature.name, feature.unit)
-    if feature.numeric and rate is not None and not (feature.transitions or feature.fillable):
-        return {"clock": _plain(round(rate, 4))}
-    return {**order, "direction": "increase"} if feature.ordered or order else {"immutable": True}
+def words_of(name: str) -> str:
+    """The words of a column's name, in lower case: `yearsAtCompany`, `years_at_company` are "years at company"."""
+    return " ".join(_WORD.findall(name)).lower()
 
 
-def _twins(schema: Schema) -> dict[str, str]:
-    """The columns that, by the laws, determine each other: the one by the other, both ways."""
-    found = [rule.determines for rule in schema.parsed_laws]
-    by = {(name, expression.names[0]) for name, expression in filter(None, found) if len(expression.names) == 1}
-    same = {(name, expression.column) for name, expression in filter(None, found) if expression.column is not None}
-    pairs = {pair for pair in by if pair[::-1] in by} | same
-    return {name: other for one, two in sorted(pairs) for name, other in ((one, two), (two, one))}
+def _units_a_month(feature: Feature) -> float | None:
+    """How many units a clock advances in a month, by its unit or the words of its name; None where neither says."""
+    texts = (words_of(feature.unit or ""), words_of(feature.name))
+    return next((rate for words in texts for pattern, rate in _UNITS if pattern.search(words)), None)
 
 
-def _restricted(feature: Feature) -> bool:
-    """Whether somebody has decided how the column may change."""
-    return (
-        not feature.searched
-        or feature.clock is not None
-        or feature.pace is not None
-        or feature.direction != "any"
-        or feature.range != (None, None)
-        or feature.reach != (None, None)
-        or bool(feature.transitions and not feature.numeric)
-        or feature.cost != 1
-    )
+def _doubles(schema: Schema) -> dict[str, str]:
+    """The columns that say the same as an earlier one: by the laws, each determines the other."""
+    found = list(filter(None, (rule.determines for rule in schema.parsed_laws)))
+    single = {(name, value.names[0]) for name, value in found if len(value.names) == 1}
+    pairs = {pair for pair in single if pair[::-1] in single}
+    pairs |= {(name, value.column) for name, value in found if value.column is not None}
+    return {later: earlier for earlier, later in (sorted(pair, key=schema.position) for pair in sorted(pairs))}
 
 
-def _numeric_items(feature: Feature, present: np.ndarray) -> Iterator[Advice]:
-    codes = _codes(present)
-    ordinary = present[~np.isin(present, [*codes, *feature.special])]
+def _identifier_code_or_step(feature: Feature, cells: np.ndarray) -> Iterator[Advice]:
+    codes = _codes(cells)
+    ordinary = cells[~np.isin(cells, [*codes, *feature.special])]
+    if not feature.searched:
+        return
     if _identifies(feature.name, ordinary):
         reason = "It is different in every row, so it seems to identify people: leave it out, or let nothing change it."
-        yield Advice(feature.name, "identifier", reason, {"immutable": True}, decided=not feature.searched)
+        yield Advice(feature.name, "identifier", reason, {"immutable": True})
         return
-    if codes:
-        counts = [f"{number(code)} ({int((present == code).sum()):,} rows)" for code in codes]
+    if not feature.special.keys() >= set(codes):
+        counts = [f"{number(code)} ({int((cells == code).sum()):,} rows)" for code in codes]
         reason = (
             f"{' and '.join(counts)} {'is' if len(codes) == 1 else 'are'} far from all other values, "
             f"{number(ordinary.min())} to {number(ordinary.max())}: a code for a state rather than a number."
         )
         meant = {**dict.fromkeys(codes, ""), **feature.special}
         special = {_plain(code): meant[code] or f"code {number(code)}" for code in sorted(meant)}
-        known = all(code in feature.special for code in codes) or not feature.searched
-        yield Advice(feature.name, "code", reason, {"special": special}, decided=known)
+        yield Advice(feature.name, "code", reason, {"special": special})
     step = _step(ordinary)
     if step is not None and feature.step is None:
         reason = "Without a step, a new value may have six digits: more than anybody can aim at."
-        yield Advice(feature.name, "step", reason, {"step": step}, decided=not feature.searched)
+        yield Advice(feature.name, "step", reason, {"step": step})
 
 
 def _plain(code: float) -> float | int:
@@ -257,7 +237,7 @@ def _identifies(name: str, values: np.ndarray) -> bool:
     n = len(values)
     if n <= _FEWEST or (values != np.floor(values)).any() or len(np.unique(values)) < n:
         return False
-    return names_an_identifier(name) or n * n / 2 >= _COINCIDENCES * (np.ptp(values) + 1)
+    return bool(_IDENTIFIER.search(words_of(name))) or n * n / 2 >= _COINCIDENCES * (np.ptp(values) + 1)
 
 
 def _codes(values: np.ndarray) -> list[float]:
@@ -265,9 +245,9 @@ def _codes(values: np.ndarray) -> list[float]:
     distinct, counts = np.unique(values, return_counts=True)
     codes: list[float] = []
     for known, inward in (((*_CODES, *_REPEATED), -1), (_BELOW, 1)):
-        some = np.isin(distinct, known) & (counts > 1)
+        repeated = np.isin(distinct, known) & (counts > 1)
         # codes stand at the very end
-        ends = np.logical_and.accumulate(some[::inward])[::inward]
+        ends = np.logical_and.accumulate(repeated[::inward])[::inward]
         others = distinct[~ends]
         if not ends.any() or len(others) < 2 or counts[ends].sum() < _PILE:
             continue
@@ -288,31 +268,14 @@ def _step(values: np.ndarray) -> float | None:
     return None
 
 
-def _unknown(feature: Feature, present: np.ndarray) -> Iterator[Advice]:
-    found = [level for level in feature.levels if isinstance(level, str) and means_unknown(level)]
-    if found and len(found) < len(feature.levels):
-        rows = int(np.isin(present, [feature.levels.index(level) for level in found]).sum())
+def _unknown(feature: Feature, cells: np.ndarray) -> Iterator[Advice]:
+    found = [level for level in feature.levels if isinstance(level, str) and _UNKNOWN.search(level.strip().lower())]
+    decided = set(found) <= set(feature.avoid) or not feature.searched or bool(feature.transitions)
+    if not decided and len(found) < len(feature.levels):
+        rows = int(np.isin(cells, [feature.levels.index(level) for level in found]).sum())
         shown = " and ".join(f"“{level}”" for level in found)
         reason = (
             f"{shown} ({rows:,} rows) {'seems' if len(found) == 1 else 'seem'} to mean that nothing is known: no "
             "answer should lead to it. Cells that say nothing else may as well be empty."
         )
-        known = set(found) <= set(feature.avoid) or not feature.searched or bool(feature.transitions)
-        yield Advice(
-            feature.name, "unknown", reason, {"avoid": tuple(dict.fromkeys((*feature.avoid, *found)))}, decided=known
-        )
-
-
-def _order(feature: Feature, cells: np.ndarray, scale: np.ndarray | None) -> dict[str, Any]:
-    """The kind and levels of a column of texts that have an order; empty where none is recognised.
-
-    `scale` has the numbers of a column that says the same, if there is one.
-    """
-    levels = [level for level in feature.levels if isinstance(level, str)]
-    if len(levels) < max(len(feature.levels), _LEVELS):
-        return {}
-    if scale is not None and np.isin(np.arange(len(levels)), cells).all():
-        places = [float(scale[cells == position][0]) for position in range(len(levels))]
-        return {"kind": "ordinal", "levels": tuple(levels[k] for k in np.argsort(places))}
-    ordered = in_order(levels)
-    return {} if ordered is None else {"kind": "ordinal", "levels": ordered}
+        yield Advice(feature.name, "unknown", reason, {"avoid": tuple(dict.fromkeys((*feature.avoid, *found)))})

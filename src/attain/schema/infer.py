@@ -17,7 +17,6 @@ import numpy as np
 from attain.core.arrays import as_python
 from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Library, is_missing, open_frame
-from attain.schema.advice import followed
 from attain.schema.feature import KINDS, Feature, Kind
 from attain.schema.laws import KEPT, find_laws
 from attain.schema.reading import read_columns
@@ -45,16 +44,13 @@ def infer(
     kinds: Mapping[str, Kind] | None = None,
     rules: Sequence[str] = (),
     laws: bool = True,
-    preset: str | None = None,
 ) -> Schema:
     """The schema that a frame seems to have.
 
     Booleans, strings and the integers 0 and 1 become categorical; a few consecutive integers ≥ 1 ordinal; integers ≥ 0
     counts, or positive if they are large; fractions from 0 to 1, and columns named percent, intervals; codes such as −9
     among numbers ≥ 0 special. `kinds` overrides the guess for single columns. `laws` looks for laws of the frame
-    (`attain.laws`), which the schema then holds. A `preset` follows some of the advice that `advise` gives: `"lending"`
-    makes immutable what people do not choose, what is about the past and what identifies them, lets clocks only
-    advance, and makes codes special.
+    (`attain.laws`), which the schema then holds.
     """
     native, library, columns = open_frame(frame, "frame")
     fixed = {immutable} if isinstance(immutable, str) else set(immutable)
@@ -63,8 +59,6 @@ def infer(
     opened = library.read(native)
     features = tuple(_feature(opened[name], name, kinds.get(name), name in fixed, library) for name in columns)
     schema = Schema(features, tuple(rules))
-    if preset is not None:
-        schema = followed(schema, frame, preset)
     if not laws:
         return schema
     values = read_columns(opened, schema.features, library.labels(native), library)

@@ -18,11 +18,10 @@ The grammar, where […] may be left out and * is any number of times::
                 table(column, {constant: constant, …})
     constant    a number or a level
 
-`CONSTRUCTS` lists the forms with their meaning. Column names that are not one word go in backticks, and levels that are
-not one word in quotes; inside, the backtick or quote itself is written twice. `quoted_name` and `quoted_level` write
-them so. A word that is compared with a column of levels is a level of that column, or else a column with the same
-levels. Text is split into tokens in one pass and each token is looked at once, so parsing takes linear time. Nothing
-is executed.
+Column names that are not one word go in backticks, and levels that are not one word in quotes; inside, the backtick or
+quote itself is written twice. `quoted_name` and `quoted_level` write them so. A word that is compared with a column of
+levels is a level of that column, or else a column with the same levels. Text is split into tokens in one pass and each
+token is looked at once, so parsing takes linear time. Nothing is executed.
 """
 
 from __future__ import annotations
@@ -39,43 +38,6 @@ from attain.core.errors import SchemaError, did_you_mean, listed
 from attain.schema.expressions import FUNCTIONS, OF_SEVERAL, Expression, Lookup, Step
 from attain.schema.feature import Feature, Level
 from attain.schema.formulas import All, Among, Any, Comparison, Formula, Implication, Missing, Not
-
-CONSTRUCTS: Final[tuple[tuple[str, str, str], ...]] = (
-    (
-        "a <= b",
-        "a comparison: `<=`, `>=`, `<`, `>`, `=` or `≠` (also `≤`, `≥`, `==`, `!=`, `<>`)",
-        "debt <= 10 * income",
-    ),
-    ("a <= b <= c", "a range: each comparison holds", "18 <= age <= 65"),
-    ("column = level", "the column has this level; ordered levels also have `<`, `<=`, `>`, `>=`", "grade >= mid"),
-    ("column in (x, y)", "one of some levels or numbers; also `not in`", 'job in (clerk, "self employed")'),
-    ("column is missing", "the cell is missing; also `is not missing`", "income is not missing"),
-    ("not A", "A does not hold", "not (owner = yes and age < 18)"),
-    ("A and B", "both hold", "savings >= 0 and debt >= 0"),
-    ("A or B", "at least one holds", "owner = yes or mortgage = 0"),
-    ("if A then B", "B holds wherever A does", "if owner = no then mortgage = 0"),
-    (
-        "(A)",
-        "parentheses group conditions and numbers",
-        "(owner = yes or age < 18) and 2 * (debt + mortgage) <= income",
-    ),
-    ("a + b, a - b, a * b, a / b, a ** b", "arithmetic", "debt - savings <= income / 2 + age ** 2"),
-    ("sum(a, b, c)", "the sum; `min` and `max` are written alike", "sum(debt, mortgage, savings) <= max(income, 1000)"),
-    ("abs(a)", "a function of one number; also `round`, `floor`, `ceil`, `sqrt`, `log`, `exp`", "abs(debt) <= 1e6"),
-    (
-        "table(column, {x: y})",
-        "the number that goes with a level, or with another number; unknown for those that are not listed",
-        "income >= table(job, {clerk: 1000, manager: 2000})",
-    ),
-    (
-        "column = table(other, {x: y})",
-        "the level that goes with a level or number of another column",
-        'education = table(`education-num`, {9: "HS-grad", 13: Bachelors})',
-    ),
-    ("`name`", "a column name that is not one word, in backticks", "`days past due` <= 90"),
-    ('"level"', "a level that is not one word, in double or single quotes", "job ≠ 'self employed'"),
-)
-"""(form, meaning, example) of each construct of the language."""
 
 _RESERVED: Final = ("if", "then", "and", "or", "not", "in", "is")
 """Words that cannot be a column or a level without backticks or quotes."""

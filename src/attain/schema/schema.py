@@ -117,7 +117,6 @@ class Schema:
         kinds: Mapping[str, Kind] | None = None,
         rules: Sequence[str] = (),
         laws: bool = True,
-        preset: str | None = None,
     ) -> Schema:
         """A first guess at the schema of a frame, to be reviewed and edited; see `attain.schema.infer`.
 
@@ -125,7 +124,7 @@ class Schema:
         """
         from attain.schema.infer import infer
 
-        return infer(frame, immutable=immutable, kinds=kinds, rules=rules, laws=laws, preset=preset)
+        return infer(frame, immutable=immutable, kinds=kinds, rules=rules, laws=laws)
 
     @classmethod
     def from_toml(cls, source: str | PathLike[str]) -> Schema:
@@ -145,14 +144,11 @@ class Schema:
 
         return write(self, path, advice)
 
-    def advise(self, frame: Frame, *, decided: bool = False) -> tuple[Advice, ...]:
-        """What a person should decide about the columns of a frame, each with the reason and the line that does it.
-
-        An item that the schema decides is left out, unless `decided` asks for those too.
-        """
+    def advise(self, frame: Frame) -> tuple[Advice, ...]:
+        """What a person should decide about the columns of a frame, each with the reason and the line that does it."""
         from attain.schema.advice import advise
 
-        return advise(self, frame, decided=decided)
+        return advise(self, frame)
 
     def __len__(self) -> int:
         return len(self.features)

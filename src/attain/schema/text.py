@@ -51,7 +51,7 @@ def advice_text(advice: Iterable[Advice], width: int | None = None) -> str:
     """The items in paragraphs, those that several columns share only once: columns, reason, and lines of TOML."""
     shared: dict[tuple[str, str], list[str]] = {}
     for item in advice:
-        shared.setdefault((item.reason, "" if item.decided else item.toml), []).append(item.column)
+        shared.setdefault((item.reason, item.toml), []).append(item.column)
     paragraphs = (
         [
             wrapped(plain(", ".join(columns)), width),

@@ -59,8 +59,8 @@ def _strings(key: str, items: Sequence[tuple[str, str]]) -> str:
 
 
 def _comment(item: Advice) -> str:
-    """An item of advice as comment lines; where it is not decided yet, with the lines that would."""
-    lines = wrapped(plain(item.reason), _WIDTH).splitlines() + ([] if item.decided else item.toml.splitlines())
+    """An item of advice as comment lines; with the lines that decide it."""
+    lines = wrapped(plain(item.reason), _WIDTH).splitlines() + item.toml.splitlines()
     return "\n".join(f"# {line}" for line in lines)
 
 
