@@ -32,7 +32,7 @@ from attain.datasets import Dataset, load_german
 from attain.density import CHVAE
 from attain.metrics import AnswerMatrix, Background
 from attain.metrics.measures import held_out_inlier, inlier
-from attain.population.neighbours import Neighbours
+from attain.population.space import Neighbours
 from attain.tables import Table, desired_labels
 from benchmarks.report import table, write
 from benchmarks.tasks import DATA

@@ -35,7 +35,7 @@ BUDGETS = {
     "schema": 3_491,
     "tables": 1_340,
     "models": 2_483,
-    "population": 1_169,
+    "population": 1_102,
     "density": 2_398,
     "results": 2_385,
     "methods": 6_524,

@@ -95,7 +95,7 @@ class Case:
             background.evaluate(
                 AnswerMatrix(table, table.values, np.ones(1, bool), data.desired), measures=MEASURES.values()
             )
-            background.reference = background.reference.compact()
+            background.reference.neighbours.clear()
         return cls(split, model, refused, float(np.mean(decided == split.y_test.to_numpy())), background)
 
 

@@ -16,8 +16,8 @@ from attain.core.arrays import BoolArray, FloatArray
 from attain.methods.search.draws import directions, streams, volume_uniform_radii
 from attain.population.connectedness import LINKS, components
 from attain.population.measuring import measured
-from attain.population.neighbours import Neighbours
 from attain.population.reference import Reference
+from attain.population.space import Neighbours
 from attain.tables import RuleBook, ordinary
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.structure.compiled import compile_score
-from attain.population.guard import Guard, GuardSettings
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace
+from attain.population.typical import Guard, GuardSettings
 from attain.schema import Constraints
 from attain.tables import Region, Table
 

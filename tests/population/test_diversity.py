@@ -57,7 +57,7 @@ def test_the_figure_of_a_result_is_the_mean_pairwise_distance() -> None:
 
 
 def test_misuse_is_told() -> None:
-    with pytest.raises(DataError, match=r"one position for each of the 2 options, got int64 of shape \(1,\)"):
+    with pytest.raises(DataError, match=r"0 to 0 for each of the 2 options, got int64 of shape \(1,\)"):
         mean_pairwise_distance(np.ones((2, 4)), [0], 1, SPACE)
-    with pytest.raises(DataError, match="owners must be between 0 and 1, got 0 to 3"):
+    with pytest.raises(DataError, match=r"owners must hold a position from 0 to 1 .*: 0, 3"):
         mean_pairwise_distance(np.ones((2, 4)), [0, 3], 2, SPACE)

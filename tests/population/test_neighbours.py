@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attain.population import neighbours
-from attain.population.neighbours import Neighbours
+from attain.population import space as neighbours
+from attain.population.space import Neighbours
 
 
 def brute_force(points: np.ndarray, asked: np.ndarray, k: int, states: int = 0) -> tuple[np.ndarray, np.ndarray]:

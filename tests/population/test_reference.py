@@ -6,9 +6,9 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import LocalOutlierFactor
 
 from attain.core.errors import DataError
-from attain.population.neighbours import Neighbours
-from attain.population.reference import CONTAMINATION, Reference, distinct
-from attain.population.space import MeasuringSpace
+from attain.population.reference import Reference, distinct
+from attain.population.space import MeasuringSpace, Neighbours
+from attain.population.typical import CONTAMINATION, local_density
 from attain.schema import Feature, Schema
 from tests.coordinates import coordinates
 
@@ -61,7 +61,7 @@ def test_local_density_is_that_of_scikit_learn(dimensions: int, k: int) -> None:
     reference = reference_of(rng.normal(size=(250, dimensions)))
     asked = rng.normal(size=(80, dimensions)) * 2
     judge = LocalOutlierFactor(n_neighbors=k, contamination=CONTAMINATION, novelty=True).fit(coordinates(reference))
-    density = reference.local_density(k)
+    density = local_density(reference, k)
     assert density is not None
     assert density.threshold == pytest.approx(-judge.offset_, rel=1e-9)
     factor = density.factor(*reference.nearest(asked, k))
@@ -72,9 +72,9 @@ def test_a_smaller_k_after_a_larger_one_gives_what_it_gives_alone() -> None:
     lattice = np.random.default_rng(0).integers(0, 40, size=(500, 2)).astype(float)
     reference = reference_of(lattice)
     for before in (45, 30, 1):
-        reference.local_density(before)
+        local_density(reference, before)
     for k in (1, 4, 30):
-        alone, after = reference_of(lattice).local_density(k), reference.local_density(k)
+        alone, after = local_density(reference_of(lattice), k), local_density(reference, k)
         assert alone is not None
         assert after is not None
         np.testing.assert_array_equal(after.density, alone.density)
@@ -109,7 +109,7 @@ def test_tiny_references_work(number: int, dimensions: int) -> None:
     reference = Reference.build(real_schema(dimensions), values, met=np.arange(5) < number)
     assert len(reference) == number
     assert np.isnan(reference.epsilon[0.5]) == (number < 2)
-    assert (reference.local_density(20) is None) == (number < 3)
+    assert (local_density(reference, 20) is None) == (number < 3)
     assert reference.nearest(values, k=4)[0].shape == (5, number if number < 4 else 4)
     assert reference.with_held_out(values).epsilon.keys() == reference.epsilon.keys()
 
@@ -123,7 +123,7 @@ def test_distinct_rows_are_each_row_once() -> None:
 
 @pytest.mark.parametrize("met", [np.ones(3, dtype=bool), np.ones(4)])
 def test_a_verdict_that_does_not_fit_is_refused(met: np.ndarray) -> None:
-    with pytest.raises(DataError, match="met must have one boolean"):
+    with pytest.raises(DataError, match="met must hold one boolean"):
         Reference.build(real_schema(1), np.zeros((4, 1)), met=met)
 
 

@@ -56,13 +56,6 @@ def test_unforeseen_missing_cells_are_as_far_from_real_people_as_an_indicator_ea
     assert np.linalg.norm(real - same_but_missing) == pytest.approx(np.sqrt(2))
 
 
-def test_a_space_comes_back_from_its_arrays() -> None:
-    space = MeasuringSpace.fit(SCHEMA, TRAIN)
-    again = MeasuringSpace.from_arrays(SCHEMA, {name: array.copy() for name, array in space.arrays.items()})
-    np.testing.assert_array_equal(again.transform(TRAIN), space.transform(TRAIN))
-    assert again.dimension == space.dimension == space.transform(TRAIN).shape[1]
-
-
 def test_columns_without_values_and_tables_without_rows_are_spaces_too() -> None:
     schema = Schema((Feature("x", "real"), Feature("y", "real")))
     points = MeasuringSpace.fit(schema, [[NAN, 1], [NAN, 2]]).transform([[7, 1], [NAN, 2]])

@@ -18,10 +18,9 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.options import diverse_order, ranked_hits, ranks_between
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Session
-from attain.population.copies import REAL_VALUES, Copies
-from attain.population.neighbours import Neighbours
+from attain.population.measuring import REAL_VALUES, Copies
 from attain.population.reference import distinct
-from attain.population.space import MeasuringSpace
+from attain.population.space import MeasuringSpace, Neighbours
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema
 from attain.tables import Region, ordinary

@@ -12,7 +12,7 @@ from attain.methods.base import Explainer, integer
 from attain.methods.search.options import diverse, ranked_hits
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Session
-from attain.population.copies import REAL_VALUES, Copies
+from attain.population.measuring import REAL_VALUES, Copies
 from attain.population.percentiles import Percentiles, total_shift
 from attain.population.reference import Reference
 

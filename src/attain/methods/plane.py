@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from attain.population.neighbours import Neighbours
+from attain.population.space import Neighbours
 from attain.results.details import Plane
 
 MOST_SHOWN: Final = 2_000

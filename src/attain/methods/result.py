@@ -9,12 +9,11 @@ import numpy as np
 
 from attain.methods.search.problem import Answers, Problem
 from attain.population.connectedness import connected
-from attain.population.difficulty import changed
-from attain.population.diversity import mean_pairwise_distance
-from attain.population.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
+from attain.population.measuring import changed, mean_pairwise_distance
 from attain.population.percentiles import max_shift, total_shift
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
+from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
 from attain.results.details import Attributions
 from attain.schema import Schema
 from attain.schema.advice import columns_to_decide
@@ -41,7 +40,7 @@ def difficulty(rows: np.ndarray, factuals: np.ndarray, shifts: np.ndarray, schem
 
 def faithfulness(rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
     """How much each answer looks like real people of the desired class."""
-    reference.local_density(NEIGHBOURS)  # the widest search for neighbours first
+    local_density(reference, NEIGHBOURS)  # the widest search for neighbours first
     epsilon, reference = reference.epsilon[EPSILON], reference.searched(rows, NEIGHBOURS)
     return {
         "proximity": proximity(rows, reference),

@@ -33,9 +33,8 @@ from attain.metrics.validity import (
     violations,
 )
 from attain.population.connectedness import connected, in_largest_component
-from attain.population.difficulty import changed, max_shift, total_shift
-from attain.population.diversity import mean_pairwise_distance
-from attain.population.faithfulness import local_outlier_factor, nearest_distance, outlier, proximity
+from attain.population.measuring import changed, max_shift, mean_pairwise_distance, total_shift
+from attain.population.typical import local_outlier_factor, nearest_distance, outlier, proximity
 
 __all__ = [
     "DEFAULT",

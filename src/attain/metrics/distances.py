@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
+from attain.core.checks import check_integer
 from attain.core.errors import AttainError
-from attain.population.copies import Copies
-from attain.population.difficulty import changed
-from attain.population.measuring import booleans, measured, own_rows, positive_integer
-from attain.population.neighbours import Neighbours
+from attain.population.measuring import Copies, booleans, changed, measured, own_rows
 from attain.population.percentiles import as_matrix
-from attain.population.space import MeasuringSpace
+from attain.population.space import MeasuringSpace, Neighbours
 from attain.schema import Schema
 from attain.tables import ordinary, unchanged, without_unseen
 
@@ -137,7 +135,7 @@ def y_nearest(
     k
         The number of neighbours, or all rows if there are fewer. NaN if there are none.
     """
-    positive_integer("k", k)
+    check_integer("k", k, 1)
     known = as_matrix(train_values, len(space.schema))
     wanted = booleans("met", met, len(known), "rows")
 

@@ -13,8 +13,8 @@ import numpy as np
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError
 from attain.metrics import distances, laws, validity
-from attain.population import connectedness, difficulty, faithfulness
-from attain.population.diversity import mean_pairwise_distance
+from attain.population import connectedness, measuring, typical
+from attain.population.measuring import mean_pairwise_distance
 from attain.population.reference import QUANTILES
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def inlier(k: int = 20, name: str | None = None) -> Measure:
     return _verdict(
         name or f"inlier_{k}",
         f"inlier, {k} neighbours" if name is None else name,
-        lambda c: 1.0 - faithfulness.outlier(c.answers, c.reference, k, c.found),
+        lambda c: 1.0 - typical.outlier(c.answers, c.reference, k, c.found),
         _held_out,
     )
 
@@ -147,7 +147,7 @@ def held_out_inlier(k: int = 20, name: str | None = None) -> Measure:
     return _verdict(
         name or f"held_out_inlier_{k}",
         "inlier, held-out" if k == 20 else f"inlier, held-out, {k} neighbours",
-        lambda c: 1.0 - faithfulness.outlier(c.answers, _needed(c.held_out), k, c.found),
+        lambda c: 1.0 - typical.outlier(c.answers, _needed(c.held_out), k, c.found),
         _reference_people,
     )
 
@@ -255,21 +255,21 @@ _DEFAULT: Final = (
     _verdict("valid", "decided as asked for", from_context(validity.valid)),
     _verdict("type_valid", "valid and may exist", from_context(validity.type_valid)),
     Measure("violations", _violations, "rules broken"),
-    Measure("total_shift", from_context(difficulty.total_shift), "total shift (TS)", worst="free"),
-    Measure("max_shift", from_context(difficulty.max_shift), "largest shift (MS)", worst=1.0),
-    Measure("changed", from_context(difficulty.changed), "features changed (L0)"),
+    Measure("total_shift", from_context(measuring.total_shift), "total shift (TS)", worst="free"),
+    Measure("max_shift", from_context(measuring.max_shift), "largest shift (MS)", worst=1.0),
+    Measure("changed", from_context(measuring.changed), "features changed (L0)"),
     Measure("l1", from_context(distances.distance, norm="l1"), "L1 distance"),
     Measure("l2", from_context(distances.distance, norm="l2"), "L2 distance"),
     Measure("linf", from_context(distances.distance, norm="linf"), "L∞ distance"),
     Measure("mad_distance", from_context(distances.mad_distance), "MAD distance"),
     Measure("gower_distance", from_context(distances.gower_distance), "Gower distance", worst=1.0),
     Measure("redundant", from_context(validity.redundant), "changes not needed"),
-    Measure("proximity", from_context(faithfulness.proximity), "proximity (P)"),
-    Measure("local_outlier_factor", from_context(faithfulness.local_outlier_factor), "local outlier factor"),
+    Measure("proximity", from_context(typical.proximity), "proximity (P)"),
+    Measure("local_outlier_factor", from_context(typical.local_outlier_factor), "local outlier factor"),
     inlier(20, "inlier"),
     *(inlier(k) for k in NEIGHBOURS),
     held_out_inlier(20, "held_out_inlier"),
-    Measure("nearest_distance", from_context(faithfulness.nearest_distance), "nearest real row"),
+    Measure("nearest_distance", from_context(typical.nearest_distance), "nearest real row"),
     *(connected(quantile) for quantile in QUANTILES),
     largest_component(LARGEST_AT, "largest_component"),
     _verdict("possible", "breaks no law", _possible, _training),

@@ -13,10 +13,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
+from attain.core.checks import check_integer
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_of
 from attain.methods.search.draws import streams, uniforms
-from attain.population.measuring import answered, measured, own_rows, positive_integer
+from attain.population.measuring import answered, measured, own_rows
 from attain.population.percentiles import Percentiles, as_matrix
 from attain.tables import Region, ordinary, read_labels, unchanged
 
@@ -125,7 +126,7 @@ def retrained(
         Whether each model gets rows drawn with replacement; a draw that misses a class is repeated. If False, all
         models get the same data, and only the seed differs.
     """
-    positive_integer("number", number)
+    check_integer("number", number, 1)
     library = None if isinstance(X, np.ndarray) else library_of(X)
     index = range(len(X)) if library is None else library.labels(X)
     labels = np.array(read_labels(y, index).tolist())
@@ -208,7 +209,7 @@ def valid_after_inexact_execution(
     """
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points <= 100:
         raise AttainError(f"points must be a number from 0 to 100, got {points!r}")
-    positive_integer("draws", draws)
+    check_integer("draws", draws, 1)
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
         owners = _owners(region, present)

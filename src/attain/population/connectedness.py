@@ -1,7 +1,7 @@
 """Whether answers can be reached from real rows of the desired class in steps of at most ε.
 
-The verdicts are those of DBSCAN, fitted to the reference and one answer at a time. Nothing is fitted: the least ε that
-connects an answer follows from its nearest reference rows and from theirs.
+The verdicts are those of DBSCAN, fitted to the reference and one answer at a time. Nothing is fitted: they follow from
+the answer's nearest reference rows and from theirs.
 """
 
 from __future__ import annotations
@@ -14,45 +14,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.core.checks import check_integer
 from attain.core.errors import AttainError
-from attain.population.measuring import measured, positive_integer
-from attain.population.neighbours import Neighbours
+from attain.population.measuring import measured
 from attain.population.reference import Reference
+from attain.population.space import Neighbours
 
 LINKS: Final = 40
 """Number of neighbours of each point that are linked first when looking for components."""
-
-
-def connecting_distance(
-    answers: ArrayLike, reference: Reference, min_samples: int = 2, found: ArrayLike | None = None
-) -> FloatArray:
-    """The least ε at which each answer is `connected`; infinite if the reference is too small for any.
-
-    With d_i(x̃) the distance to the i-th nearest reference row a_i, and m = `min_samples`:
-
-        ε(x̃) = min( d_{m−1}(x̃),  min_{i < m−1} max( d_i(x̃), d_{m−2}(a_i) ) )
-
-    The first term makes the answer itself a core point; the second makes a_i one, with the answer among its m. For
-    m = 2 it is the distance to the nearest reference row. NaN if the reference is empty.
-    """
-    others = positive_integer("min_samples", min_samples) - 1
-
-    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        if not len(reference):
-            return np.full(len(rows), np.nan)
-        if others == 0:
-            return np.zeros(len(rows))
-        if others > len(reference):
-            return np.full(len(rows), np.inf)
-        distances, nearest = reference.nearest(rows, others)
-        least = distances[:, -1]
-        if others > 1:
-            # Rows beyond the (m − 1)-th could only be reached at a larger ε.
-            helped = reference.own_neighbours(others - 1)[0][:, -1]
-            least = np.minimum(least, np.maximum(distances, helped[nearest]).min(axis=1))
-        return least
-
-    return measured(answers, found, len(reference.schema), measure)
 
 
 def connected(
@@ -65,28 +34,28 @@ def connected(
     """1 for each answer that DBSCAN, fitted to the reference and that answer alone, does not call noise, else 0.
 
     That is: at least m − 1 reference rows are within ε of the answer, or one within ε of it is a core point once the
-    answer is counted. For m = `min_samples` = 2: the nearest reference row is within ε. NaN if the reference is empty
-    or ε is NaN.
+    answer is counted. With d_i(x̃) the distance to the i-th nearest reference row a_i, and m = `min_samples`:
+
+        min( d_{m−1}(x̃),  min_{i < m−1} max( d_i(x̃), d_{m−2}(a_i) ) ) ≤ ε
+
+    For m = 2: the nearest reference row is within ε. NaN if the reference is empty or ε is NaN.
     """
-    _check(epsilon)
-    return connected_over(answers, reference, [epsilon], min_samples, found)[:, 0]
+    others = _check(epsilon, min_samples)
 
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray | float:
+        if not len(reference) or np.isnan(epsilon):
+            return np.nan
+        if not 0 < others <= len(reference):
+            return float(others == 0)
+        distances, nearest = reference.nearest(rows, others)
+        least = distances[:, -1]
+        if others > 1:
+            # Rows beyond the (m − 1)-th could only be reached at a larger ε.
+            helped = reference.own_neighbours(others - 1)[0][:, -1]
+            least = np.minimum(least, np.maximum(distances, helped[nearest]).min(axis=1))
+        return np.asarray(least <= epsilon, dtype=np.float64)
 
-def connected_over(
-    answers: ArrayLike,
-    reference: Reference,
-    epsilons: ArrayLike,
-    min_samples: int = 2,
-    found: ArrayLike | None = None,
-) -> FloatArray:
-    """`connected` for every ε of a grid, (n_rows, n_epsilons), from one neighbour search."""
-    grid = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
-    if grid.ndim != 1:
-        raise AttainError(f"epsilons must be a list of distances, got an array of shape {grid.shape}")
-    for epsilon in grid:
-        _check(float(epsilon))
-    least = connecting_distance(answers, reference, min_samples, found)[:, None]
-    return np.where(np.isnan(least) | np.isnan(grid), np.nan, least <= grid)
+    return measured(answers, found, len(reference.schema), measure)
 
 
 def in_largest_component(
@@ -108,15 +77,15 @@ def in_largest_component(
     outlier factors), and one nearest-neighbour search for each group of points that these leave unlinked. Pairs are
     never listed: memory is a few times that of the 40 neighbours (64 MB for 100,000 rows), whatever ε is.
     """
-    positive_integer("min_samples", min_samples)
-    _check(epsilon)
+    others = _check(epsilon, min_samples)
 
-    def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
+    def measure(rows: FloatArray, _: BoolArray) -> FloatArray | float:
         if not len(reference) or np.isnan(epsilon):
-            return np.full(len(rows), np.nan)
-        gate = _gate(reference, float(epsilon), int(min_samples))
+            return np.nan
+        key = ("largest cluster", float(epsilon), others)
+        gate = reference.learned(key, lambda: reference.index.subset(_gatekeepers(reference, epsilon, others)))
         if not len(gate.points):
-            return np.zeros(len(rows))
+            return 0.0
         return np.asarray(gate.query(reference.space.points(rows), 1)[0][:, 0] <= epsilon, dtype=np.float64)
 
     return measured(answers, found, len(reference.schema), measure)
@@ -152,16 +121,8 @@ def components(
     return result
 
 
-def _gate(reference: Reference, epsilon: float, min_samples: int) -> Neighbours:
+def _gatekeepers(reference: Reference, epsilon: float, others: int) -> BoolArray:
     """The reference rows that make an answer within ε of them part of the largest cluster."""
-    known = reference.clusters
-    if (epsilon, min_samples) not in known:
-        known[epsilon, min_samples] = reference.index.subset(_gatekeepers(reference, epsilon, min_samples))
-    return known[epsilon, min_samples]
-
-
-def _gatekeepers(reference: Reference, epsilon: float, min_samples: int) -> BoolArray:
-    others = min_samples - 1
     distances, indices = reference.own_neighbours(max(LINKS, others))
     near = distances <= epsilon
     number = near.sum(axis=1)  # all of those within ε, or at least m − 1 of them
@@ -180,6 +141,9 @@ def _gatekeepers(reference: Reference, epsilon: float, min_samples: int) -> Bool
     return gatekeepers
 
 
-def _check(epsilon: float) -> None:
+def _check(epsilon: float, min_samples: int) -> int:
+    """How many others a core point needs."""
+    check_integer("min_samples", min_samples, 1)
     if epsilon < 0:
         raise AttainError(f"epsilon must be a distance ≥ 0, got {epsilon!r}")
+    return min_samples - 1

@@ -1,77 +1,33 @@
 """The real rows of the desired class, H⁺ ∩ D⁺: those that meet the request by the model and are labelled so.
 
-A `Reference` is what faithfulness is measured against. It has the distinct rows in the measuring space, an index of
-neighbours, and what follows from it: local densities for outlier factors, and the grid of ε for connectedness.
+A `Reference` is what faithfulness is measured against: the distinct rows in the measuring space, an index of neighbours
+and the grid of ε for connectedness.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attain.core.arrays import BoolArray, FloatArray, IndexArray
-from attain.core.errors import DataError
-from attain.population.neighbours import Neighbours
+from attain.core.arrays import FloatArray, IndexArray
+from attain.population.measuring import booleans
 from attain.population.percentiles import as_matrix
-from attain.population.space import MeasuringSpace
+from attain.population.space import MeasuringSpace, Neighbours
 from attain.schema import Schema
 
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95)
 """The quantiles of real rows' nearest distances that make the ε grid."""
 
-CONTAMINATION: Final = 0.01
-"""The share of reference rows that are called outliers."""
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class LocalDensity:
-    """The reference's side of the local outlier factor for one k (Breunig et al. 2000).
-
-    Equal to `sklearn.neighbors.LocalOutlierFactor(n_neighbors=k, contamination=0.01, novelty=True)`. Computed
-    here so that every k shares one search for neighbours, and a factor does not depend on the rest of the batch.
-
-    Attributes
-    ----------
-    k
-        The neighbours used: those asked for, or all others where there are fewer.
-    reach
-        Each reference row's distance to its k-th neighbour.
-    density
-        Each reference row's local reachability density.
-    threshold
-        The factor above which a row is called an outlier: the 99 % quantile of the reference's own.
-    """
-
-    k: int
-    reach: FloatArray
-    density: FloatArray
-    threshold: float
-
-    @classmethod
-    def fit(cls, distances: FloatArray, indices: IndexArray) -> LocalDensity:
-        """The densities of rows, given their neighbours without themselves."""
-        reach = distances[:, -1]
-        density = _density(distances, reach[indices])
-        factors = density[indices].mean(axis=1) / density
-        return cls(distances.shape[1], reach, density, float(-np.percentile(-factors, 100 * CONTAMINATION)))
-
-    def factor(self, distances: FloatArray, indices: IndexArray) -> FloatArray:
-        """The local outlier factor of rows whose k nearest reference rows are given."""
-        result: FloatArray = self.density[indices].mean(axis=1) / _density(distances, self.reach[indices])
-        return result
-
-
-def _density(distances: FloatArray, reach: FloatArray) -> FloatArray:
-    # The small constant is scikit-learn's; without duplicates it never matters.
-    result: FloatArray = 1.0 / (np.maximum(distances, reach).mean(axis=1) + 1e-10)
-    return result
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Reference:
     """The distinct real rows of the desired class.
 
@@ -98,11 +54,9 @@ class Reference:
     rows: IndexArray
     labelled: bool
     held_out: FloatArray | None = None
-    _neighbours: dict[int, tuple[FloatArray, IndexArray]] = field(default_factory=dict, repr=False)
-    _densities: dict[int, LocalDensity] = field(default_factory=dict, repr=False)
-    clusters: dict[tuple[float, int], Neighbours] = field(default_factory=dict, repr=False)
-    """By ε and `min_samples`, what `connectedness` found of the largest cluster."""
-    _index: Neighbours | None = field(default=None, repr=False)
+    neighbours: dict[int, tuple[FloatArray, IndexArray]] = field(default_factory=dict, repr=False)
+    """By k, what `own_neighbours` has found."""
+    _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     _searched: tuple[FloatArray, FloatArray, IndexArray] | None = field(default=None, repr=False)
 
     @classmethod
@@ -127,9 +81,9 @@ class Reference:
             The measuring space, where it is already fitted; by default that of the training matrix.
         """
         matrix = as_matrix(train_values, len(schema))
-        chosen = _mask("met", met, len(matrix))
+        chosen = booleans("met", met, len(matrix), "training rows")
         if desired_labels is not None:
-            chosen = chosen & _mask("desired_labels", desired_labels, len(matrix))
+            chosen = chosen & booleans("desired_labels", desired_labels, len(matrix), "training rows")
         space = MeasuringSpace.fit(schema, matrix) if space is None else space
         members = np.flatnonzero(chosen)
         points, first = distinct(space.points(matrix[members]), len(space.stated))
@@ -144,11 +98,10 @@ class Reference:
     def searched(self, values: ArrayLike, k: int = 40) -> Reference:
         """The same reference, with the k nearest neighbours of these rows found once for all later calls."""
         matrix = as_matrix(values, len(self.space.schema))
-        return replace(self, _index=self.index, _searched=(matrix, *self.nearest(matrix, k)))
-
-    def compact(self) -> Reference:
-        """The same reference without the neighbours of its own rows, which densities and clusters were made from."""
-        return replace(self, _neighbours={})
+        nearest = self.nearest(matrix, k)
+        same = copy(self)
+        same._searched = (matrix, *nearest)
+        return same
 
     def subset(self, chosen: IndexArray) -> Reference:
         """The reference of some of its rows, by their positions."""
@@ -164,9 +117,16 @@ class Reference:
     @cached_property
     def index(self) -> Neighbours:
         """The index of the points."""
-        return Neighbours(self.points, len(self.space.stated)) if self._index is None else self._index
+        return Neighbours(self.points, len(self.space.stated))
 
-    @cached_property
+    def learned(self, key: Hashable, learn: Callable[[], T]) -> T:
+        """What `learn` returned the first time it was called for this key."""
+        if key not in self._learned:
+            self._learned[key] = learn()
+        result: T = self._learned[key]
+        return result
+
+    @property
     def epsilon(self) -> dict[float, float]:
         """The ε grid: the .5, .75, .9 and .95 quantiles of real rows' distances to the nearest reference row.
 
@@ -189,21 +149,12 @@ class Reference:
 
     def own_neighbours(self, k: int) -> tuple[FloatArray, IndexArray]:
         """Each reference row's k nearest others (all if there are fewer): distances, and which."""
-        known = [found for width, found in self._neighbours.items() if width >= k]
+        known = [found for width, found in self.neighbours.items() if width >= k]
         if not known:
             known = [_without_self(*self.index.query(self.points, min(k + 1, len(self))))]
-            self._neighbours[k] = known[0]
+            self.neighbours[k] = known[0]
         distances, indices = known[0]
         return distances[:, :k], indices[:, :k]
-
-    def local_density(self, k: int) -> LocalDensity | None:
-        """The local densities for k neighbours (all others if there are fewer); None for fewer than three rows."""
-        if len(self) < 3:
-            return None
-        k = min(k, len(self) - 1)
-        if k not in self._densities:
-            self._densities[k] = LocalDensity.fit(*self.own_neighbours(k))
-        return self._densities[k]
 
 
 def distinct(points: FloatArray, states: int = 0) -> tuple[FloatArray, IndexArray]:
@@ -228,13 +179,3 @@ def _without_self(distances: FloatArray, indices: IndexArray) -> tuple[FloatArra
     own[~own.any(axis=1), -1:] = True
     shape = (len(indices), max(indices.shape[1] - 1, 0))
     return distances[~own].reshape(shape), indices[~own].reshape(shape)
-
-
-def _mask(name: str, mask: ArrayLike, number: int) -> BoolArray:
-    array = np.asarray(mask)
-    if array.dtype != np.bool_ or array.shape != (number,):
-        raise DataError(
-            f"{name} must have one boolean for each of the {number} training rows, got {array.dtype} of shape "
-            f"{array.shape}"
-        )
-    return array

@@ -16,9 +16,9 @@ from attain.methods.guarded.settings import GuardedSettings
 from attain.methods.search.draws import row_keys
 from attain.models import Goal
 from attain.models.structure.linear import LinearScore
-from attain.population.guard import Guard, Setting
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
+from attain.population.typical import Guard, Setting
 from attain.schema import Schema
 from attain.tables import Table, desired_labels, read_labels
 

@@ -24,7 +24,7 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Asked, Session
 from attain.models import Goal
-from attain.population.guard import Setting
+from attain.population.typical import Setting
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
 from attain.schema import Constraints

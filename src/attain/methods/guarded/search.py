@@ -19,9 +19,9 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.options import different_changes
 from attain.methods.search.problem import Answers, Problem
 from attain.models import JointGoal
-from attain.population.guard import Guard
 from attain.population.percentiles import Percentiles
 from attain.population.relations import Relations
+from attain.population.typical import Guard
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.tables import Region
