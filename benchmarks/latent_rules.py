@@ -23,7 +23,7 @@ from attain import CCHVAE, metrics
 from attain.datasets import Dataset, make_blobs, make_moons
 from attain.datasets.synthetic import BLOB_CENTRES
 from attain.density import CHVAE
-from attain.methods.cchvae.shells import Stop
+from attain.methods.cchvae import Stop
 from attain.methods.latent import Component
 from benchmarks import report
 from experiments.bench.classifiers import logistic_regression

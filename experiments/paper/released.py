@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Final
 
@@ -9,9 +10,7 @@ import numpy as np
 
 from attain.density import Codes
 from attain.density.estimator import MixtureEstimator
-from attain.methods import CCHVAE
-from attain.methods.cchvae.cchvae import ROWS_AT_ONCE
-from attain.methods.cchvae.shells import Shells
+from attain.methods.cchvae import CCHVAE, Algorithm1
 from attain.methods.latent import Latent
 from attain.methods.search.draws import streams
 from attain.methods.search.options import diverse
@@ -31,11 +30,12 @@ class ReleasedCCHVAE(CCHVAE):
 
     def _search(self, problem: Problem) -> Answers:
         latent = self._released(self._latent(problem.region), problem)
-        shells = Shells(_SAMPLES, 0.5, 2, "uniform", 500, ROWS_AT_ONCE, reconstruction=False)
-        n = problem.options
-        wanted, keep = (1, 1) if n == 1 else (2 * n, 4 * n)
-        pool, status, _ = shells.search(problem, latent, wanted, keep)
-        rows, owners, distance = diverse(pool.rows, pool.owners, pool.distances, problem.region, n)
+        settings = copy(self).set_params(
+            samples=_SAMPLES, step=0.5, norm=2, radius="uniform", max_shells=500, stop="all"
+        )
+        algorithm = Algorithm1(copy(self).set_params(**released), problem, latent)
+        status, pool = algorithm.run(reconstruction=False), algorithm.pool
+        rows, owners, distance = diverse(pool.rows, pool.owners, pool.distances, problem.region, problem.options)
         return Answers(rows, owners, distance, status, {"input_distance": np.round(distance, 6)})
 
     def _released(self, latent: Latent, problem: Problem) -> Latent:
@@ -45,7 +45,7 @@ class ReleasedCCHVAE(CCHVAE):
         context = autoencoder.encode(region.factuals).context
         generators = streams(region.factuals, problem.seed ^ _STREAM)
 
-        def decode(z: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        def decode(z: np.ndarray, owners: np.ndarray, component: None = None) -> np.ndarray:
             free = np.empty((len(z), len(self.schema_.free_columns)))
             for owner in np.unique(owners):
                 mine = np.flatnonzero(owners == owner)

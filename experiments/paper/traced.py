@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from attain.methods.cchvae.cchvae import CCHVAE
+from attain.methods.cchvae import CCHVAE
 from attain.methods.latent import Component, Latent
 from attain.results.counterfactuals import Counterfactuals
 from attain.tables import Region

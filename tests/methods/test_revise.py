@@ -11,8 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import AttainError, Constraints, Feature, Model, Schema, Status
 from attain.datasets import make_blobs
 from attain.density import CHVAE, VAE
-from attain.methods import REVISE
-from attain.methods.revise.latent_descent import LatentDescent, Loss
+from attain.methods.revise import REVISE, LatentDescent, Loss
 from attain.methods.search.moves import units
 from attain.methods.search.problem import Ledger, Problem
 from attain.tables import Region, Table

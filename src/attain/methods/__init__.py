@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
     from attain.methods.budgeted_inverse import BudgetedInverseClassification
-    from attain.methods.cchvae.cchvae import CCHVAE
+    from attain.methods.cchvae import CCHVAE
     from attain.methods.face import FACE
     from attain.methods.feature_tweaking import FeatureTweaking
     from attain.methods.growing_spheres import GrowingSpheres
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from attain.methods.hill_climbing import HillClimbingLocalSearch
     from attain.methods.nearest_unlike import NearestUnlike
     from attain.methods.recourse.actionable_recourse import ActionableRecourse
-    from attain.methods.revise.revise import REVISE
+    from attain.methods.revise import REVISE
     from attain.methods.russell import Russell
     from attain.methods.wachter import Wachter
 
 _HOMES = {
     "ActionableRecourse": "recourse.actionable_recourse",
     "BudgetedInverseClassification": "budgeted_inverse",
-    "CCHVAE": "cchvae.cchvae",
+    "CCHVAE": "cchvae",
     "Explainer": "base",
     "FACE": "face",
     "FeatureTweaking": "feature_tweaking",
@@ -32,7 +32,7 @@ _HOMES = {
     "Guarded": "guarded.guarded",
     "HillClimbingLocalSearch": "hill_climbing",
     "NearestUnlike": "nearest_unlike",
-    "REVISE": "revise.revise",
+    "REVISE": "revise",
     "Russell": "russell",
     "Wachter": "wachter",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -16,7 +16,6 @@ from attain.methods.base import Explainer
 from attain.methods.plane import plane_of
 from attain.methods.search.draws import norm_of
 from attain.methods.search.moves import Scale, fewest_changes
-from attain.methods.search.problem import Problem
 from attain.models import Goal
 from attain.results.details import Plane
 from attain.schema import Schema
@@ -64,51 +63,14 @@ class Latent:
     decode_vjp: DecodeVjp | None = None
     components: int = 1
 
-    @property
-    def outside(self) -> np.ndarray:
-        """Which of the rows' own codes lie outside the box (n,)."""
-        return ~self.inside(self.codes)
-
     def inside(self, codes: np.ndarray) -> np.ndarray:
         """Which codes (..., k) lie in the box, in every active unit."""
-        within: np.ndarray = ((codes >= self.low) & (codes <= self.high) | ~self.active).all(axis=-1)
-        return within
+        return np.asarray(((codes >= self.low) & (codes <= self.high) | ~self.active).all(axis=-1))
 
     def farthest(self, norm: float) -> np.ndarray:
         """The distance from each of the rows' own codes to the farthest corner of the box (n,)."""
         reach = np.maximum(np.abs(self.codes - self.low), np.abs(self.codes - self.high))
         return norm_of(reach[:, self.active], norm)
-
-
-class Tried(NamedTuple):
-    """What became of n codes.
-
-    Attributes
-    ----------
-    rows, hits
-        The candidates that flip the decision, in final form, (m, d), and which of the codes each is decoded from, (m,).
-    score
-        The score of each code, (n,); NaN where the model was not asked about it.
-    """
-
-    rows: np.ndarray
-    hits: np.ndarray
-    score: np.ndarray
-
-
-def tried(problem: Problem, latent: Latent, codes: np.ndarray, owners: np.ndarray, reserve: int) -> Tried:
-    """Decodes codes (n, k), of each component if all are tried, and evaluates the candidates."""
-    n, several = len(codes), latent.components
-    if several == 1:
-        evaluated = problem.evaluate(latent.decode(codes, owners), owners, reserve=reserve)
-    else:
-        codes, owners = np.repeat(codes, several, axis=0), np.repeat(owners, several)
-        rows = latent.decode(codes, owners, np.tile(np.arange(several), n))
-        evaluated = problem.evaluate(rows, owners, reserve=reserve)
-    score = np.full(len(codes), np.nan)
-    score[evaluated.asked] = evaluated.score
-    hits = evaluated.hits
-    return Tried(evaluated.rows[hits], hits // several, np.fmax.reduce(score.reshape(n, several), axis=1))
 
 
 AutoencoderChoice: TypeAlias = Autoencoder | Literal["chvae"]
