@@ -33,7 +33,7 @@ class ReleasedCCHVAE(CCHVAE):
         settings = copy(self).set_params(
             samples=_SAMPLES, step=0.5, norm=2, radius="uniform", max_shells=500, stop="all"
         )
-        algorithm = Algorithm1(copy(self).set_params(**released), problem, latent)
+        algorithm = Algorithm1(settings, problem, latent)
         status, pool = algorithm.run(reconstruction=False), algorithm.pool
         rows, owners, distance = diverse(pool.rows, pool.owners, pool.distances, problem.region, problem.options)
         return Answers(rows, owners, distance, status, {"input_distance": np.round(distance, 6)})
