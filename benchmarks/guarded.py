@@ -29,9 +29,9 @@ from attain import methods as explainers
 from attain.core.errors import AttainError
 from attain.core.intervals import mean_interval, share_interval
 from attain.metrics import AnswerMatrix, Background, Evaluation, Measure
+from attain.metrics.comparison import REAL
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import held_out_inlier, inlier
-from attain.metrics.report import REAL
 from attain.population.reference import QUANTILES
 from attain.tables import Table
 from benchmarks import report

@@ -60,10 +60,10 @@ from sklearn.model_selection import train_test_split
 
 from attain.core.errors import MissingExtraError
 from attain.metrics import AnswerMatrix, Background
+from attain.metrics.comparison import REAL
 from attain.metrics.laws import Relations
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import connected, inlier
-from attain.metrics.report import REAL
 from attain.schema import Constraints, Schema
 from attain.schema.laws import find_laws
 from attain.tables import Region, Table

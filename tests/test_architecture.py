@@ -39,7 +39,7 @@ BUDGETS = {
     "density": 2_398,
     "results": 2_385,
     "methods": 6_524,
-    "metrics": 1_638,
+    "metrics": 1_598,
     "letters": 860,
     "audit": 454,
     "scale": 666,

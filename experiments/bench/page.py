@@ -12,7 +12,7 @@ import pandas as pd
 from attain.core import page
 from attain.core.errors import MissingExtraError
 from attain.core.files import write_atomically
-from attain.metrics.report import blocks, note
+from attain.metrics.comparison import blocks, note
 from experiments.bench.plots import SPEED, draw, trade_off_name
 from experiments.bench.report import markdown, sections
 from experiments.bench.run import failures

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.drawing import COLOURS, panels, save
-from attain.metrics.report import INLIERS, OK, TRADE_OFF, trade_off
+from attain.metrics.comparison import INLIERS, OK, TRADE_OFF, trade_off
 from experiments.bench.methods import METHODS, OUTSIDE
 
 _ACROSS: Final = 3

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from attain.core.text import wrapped
-from attain.metrics.report import cells, note, text_table
+from attain.metrics.comparison import cells, note, text_table
 from experiments.bench.summary import summarised
 
 

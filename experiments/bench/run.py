@@ -17,7 +17,7 @@ import attain
 from attain.core.errors import AttainError, listed
 from attain.core.progress import track
 from attain.datasets import Dataset
-from attain.metrics.report import FAILED
+from attain.metrics.comparison import FAILED
 from attain.schema import Schema
 from experiments.bench.cases import LOADERS, MEASURES
 from experiments.bench.classifiers import CLASSIFIERS

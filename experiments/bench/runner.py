@@ -17,7 +17,7 @@ import pandas as pd
 from attain.core.errors import AttainError
 from attain.core.files import write_atomically
 from attain.datasets import Dataset
-from attain.metrics.report import FAILED
+from attain.metrics.comparison import FAILED
 from attain.schema import Schema
 from attain.tables import Table
 from experiments.bench.cases import Case, Split, content

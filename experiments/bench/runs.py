@@ -16,7 +16,7 @@ import pandas as pd
 
 from attain.core.errors import ModelError
 from attain.metrics import AnswerMatrix
-from attain.metrics.report import FAILED, NOT_APPLICABLE, OK
+from attain.metrics.comparison import FAILED, NOT_APPLICABLE, OK
 from attain.results.status import Status
 from attain.schema import Constraints
 from attain.tables import Region, Table
@@ -26,7 +26,7 @@ from experiments.store import Artifact
 
 STOPPED: Final = "stopped"
 NOBODY: Final = "no row is refused"
-"""How a run ended, beside those of `attain.metrics.report`."""
+"""How a run ended, beside those of `attain.metrics.comparison`."""
 FOUND, NONE, BROKEN, REFUSED = "found", "no answer", "breaks a rule", "still refused"
 """The verdicts on a row's answer."""
 

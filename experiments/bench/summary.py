@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from attain.metrics.comparison import OK, flattened
 from attain.metrics.evaluation import summarised as averaged
 from attain.metrics.measures import MEASURES as CATALOGUE
-from attain.metrics.report import OK, flattened
 from experiments.bench.cases import MEASURES
 from experiments.bench.runs import BROKEN
 

@@ -26,7 +26,7 @@ from attain.core.text import table, wrapped
 from attain.density import CHVAE
 from attain.methods import CCHVAE
 from attain.metrics import MethodComparison, compare_methods
-from attain.metrics.report import OK
+from attain.metrics.comparison import OK
 from attain.schema import Schema
 from attain.tables import Table
 from experiments.research.autoencoder_certificate import certified_distance

@@ -11,7 +11,7 @@ from attain import GrowingSpheres
 from attain.core.errors import AttainError, ModelError
 from attain.methods import NearestUnlike
 from attain.metrics import AnswerMatrix, compare_methods, evaluate, paired_comparison
-from attain.metrics.report import note
+from attain.metrics.comparison import note
 from attain.tables import Table
 from attain.testing import people
 

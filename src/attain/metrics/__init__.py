@@ -7,7 +7,6 @@ answer is measured by itself. `found` marks the rows that have one; by default t
 from attain.core.intervals import bands
 from attain.metrics import measures
 from attain.metrics.comparison import MethodComparison, compare_methods
-from attain.metrics.context import AnswerMatrix, EvaluationContext
 from attain.metrics.differences import RecourseGap, holm, paired_comparison, recourse_gap
 from attain.metrics.distances import (
     closest_training_distance,
@@ -21,7 +20,7 @@ from attain.metrics.distances import (
 )
 from attain.metrics.evaluation import Background, Evaluation, evaluate
 from attain.metrics.laws import possible
-from attain.metrics.measures import DEFAULT, Measure, register
+from attain.metrics.measures import DEFAULT, AnswerMatrix, EvaluationContext, Measure, register
 from attain.metrics.necessity import necessity_and_sufficiency
 from attain.metrics.validity import (
     redundant,

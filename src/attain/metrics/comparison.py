@@ -1,37 +1,96 @@
-"""Methods side by side on the same rows, for one model: a table, a page and a plot."""
+"""Methods side by side on the same rows, for one model: a table, a page and a trade-off plot.
+
+A line of a table is a mapping with `method`, `status`, `reason`, `n`, `broken`, `cpu_seconds` and, where the status is
+`ok`, the averages of its measures as `flattened` names them. `comparison.toml` holds the columns and the notes.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from attain import methods as explainers
-from attain.core.drawing import save
+from attain.core.drawing import COLOURS, panels, save
 from attain.core.errors import AttainError, ModelError
-from attain.core.files import make_folder, write_atomically
-from attain.core.page import Block, Heading, Paragraph, Picture, TableBlock, write
+from attain.core.files import as_kind, make_folder, parse_toml, write_atomically
+from attain.core.page import Block, Cell, Heading, Paragraph, Picture, TableBlock, write
 from attain.core.spreadsheets import csv_bytes
-from attain.core.text import wrapped
-from attain.metrics import report
-from attain.metrics.context import AnswerMatrix
+from attain.core.text import table, wrapped
 from attain.metrics.differences import paired_comparison
 from attain.metrics.evaluation import Background, Evaluation
-from attain.metrics.measures import MEASURES
+from attain.metrics.measures import MEASURES, AnswerMatrix
 from attain.schema import Constraints, Schema
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
     from attain.results.counterfactuals import Counterfactuals
 
+Line: TypeAlias = Mapping[Any, Any]
+
+OK, NOT_APPLICABLE, FAILED = "ok", "not applicable", "failed"
+"""How a method's run on one model ended."""
+REAL: Final = "real people"
+"""The line with the figures of real people, below those of methods."""
+_FORMATS: Final[dict[str, Callable[[float], str]]] = {
+    "number": lambda value: f"{value:.2f}" if value < 10 else f"{value:.1f}",
+    "share": "{:.0%}".format,
+    "finer share": "{:.1%}".format,
+    "percent": lambda value: f"{100 * value:.0f}",
+    "milliseconds": lambda value: f"{1000 * value:.1f}" if value < 1 else f"{1000 * value:.0f}",
+    "count": "{:.0f}".format,
+}
+
+
+@dataclass(frozen=True)
+class _Column:
+    title: str
+    key: str
+    format: str
+    interval: bool = False
+    known: bool = False
+
+    def cell(self, line: Line) -> str:
+        """The figure with its interval: `81% [70, 90]`."""
+        written = _FORMATS[self.format]
+        value, low, high = (_figure(line, f"{self.key}{end}") for end in ("", "_low", "_high"))
+        if math.isnan(value):
+            return "–"
+        if not self.interval or math.isnan(low):
+            return written(value)
+        return f"{written(value)} [{written(low).rstrip('%')}, {written(high).rstrip('%')}]"
+
+
+@dataclass(frozen=True)
+class _Part:
+    text: str
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Content:
+    full: tuple[_Column, ...]
+    short: tuple[_Column, ...]
+    full_note: tuple[_Part, ...]
+    short_note: tuple[_Part, ...]
+    real_note: tuple[_Part, ...]
+
+
+_CONTENT: Final = as_kind(
+    parse_toml((resources.files("attain.metrics") / "comparison.toml").read_text("utf-8")), _Content
+)
+SHOWN: Final = frozenset(column.key.removesuffix("_charged") for column in _CONTENT.full)
+"""The measures in the tables, and other figures."""
 _MOST_LAWS: Final = 5
 """The most laws that the page lists for one method."""
 
@@ -73,9 +132,9 @@ class MethodComparison:
 
     def text(self, width: int | None = None) -> str:
         """The main measures as a table for a terminal, and what the columns mean."""
-        reasons = [f"{line['method']}: {line['reason']}" for line in self.lines if line["status"] != report.OK]
-        below = [wrapped(text, width) for text in (*reasons, report.note(self.lines))]
-        return "\n\n".join([report.text_table(self.lines, width), *below])
+        reasons = [f"{line['method']}: {line['reason']}" for line in self.lines if line["status"] != OK]
+        below = [wrapped(text, width) for text in (*reasons, note(self.lines))]
+        return "\n\n".join([text_table(self.lines, width), *below])
 
     def write(self, folder: str | Path, title: str = "Methods side by side") -> list[Path]:
         """Writes `comparison.csv`, `trade-off.png`, `trade-off.svg` and `index.html`; needs the extra `report`."""
@@ -83,18 +142,18 @@ class MethodComparison:
         write_atomically(place / "comparison.csv", csv_bytes(self.table.reset_index(), float_format="%.8g"))
         content: list[Block] = [
             Paragraph(self._introduction()),
-            *report.blocks(lines, full=False),
-            Paragraph(report.note(lines)),
+            *blocks(lines, full=False),
+            Paragraph(note(lines)),
         ]
         if self.evaluations:
-            save(report.trade_off([("", lines, key) for key in (report.INLIERS, report.CONNECTED)]), place, "trade-off")
-            picture = Picture(place / "trade-off.png", report.TRADE_OFF)
+            save(trade_off([("", lines, key) for key in (INLIERS, CONNECTED)]), place, "trade-off")
+            picture = Picture(place / "trade-off.png", TRADE_OFF)
             content += [Heading("Faithfulness against difficulty"), picture]
         if len(self.evaluations) > 1:
             content += [Heading("Pairwise differences"), _pairs(self.paired())]
         if len(self.broken_laws):
             content += [Heading("Laws that answers break"), _laws(self.broken_laws)]
-        content += [Heading("All measures"), report.blocks(lines)[0], Paragraph(report.note(lines, full=True))]
+        content += [Heading("All measures"), blocks(lines)[0], Paragraph(note(lines, full=True))]
         write(place / "index.html", title, content)
         return [path for path in sorted(place.iterdir()) if path.stem in ("comparison", "trade-off", "index")]
 
@@ -160,6 +219,7 @@ def compare_methods(
     evaluations: dict[str, Evaluation] = {}
     results: dict[str, Counterfactuals] = {}
     for name, method in made.items():
+        line: dict[str, Any] = {"method": name, "status": OK, "reason": ""}
         try:
             started = time.process_time()
             method.fit(X_train, y_train)
@@ -167,21 +227,15 @@ def compare_methods(
             result = method.explain(model, X, **request)
             ended = time.process_time()
             evaluation, broken = _evaluated(background, result, constraints, random_state)
-        except ModelError as error:
-            lines.append({"method": name, "status": report.NOT_APPLICABLE, "reason": str(error)})
         except Exception as error:
-            reason = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
-            lines.append({"method": name, "status": report.FAILED, "reason": reason})
+            told = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
+            lines.append(
+                {**line, "status": NOT_APPLICABLE if isinstance(error, ModelError) else FAILED, "reason": told}
+            )
         else:
+            line |= {"n": int(evaluation.asked.sum()), "broken": broken, **flattened(evaluation.summary)}
             seconds = {"fit_seconds": fitted - started, "cpu_seconds": (ended - fitted) / max(len(result.found), 1)}
-            facts = {
-                "method": name,
-                "status": report.OK,
-                "reason": "",
-                "n": int(evaluation.asked.sum()),
-                "broken": broken,
-            }
-            lines.append({**facts, **report.flattened(evaluation.summary), **seconds})
+            lines.append(line | seconds)
             evaluations[name], results[name] = evaluation, result
     return MethodComparison(pd.DataFrame(lines).set_index("method"), evaluations, results)
 
@@ -205,34 +259,26 @@ def _made(
 
 def _named(method: str, schema: Schema, seed: int) -> Any:
     """The explainer that a name stands for: `growing-spheres`, `GrowingSpheres`."""
-    names = {_squeezed(name): name for name in explainers.__all__ if name != "Explainer"}
-    if _squeezed(method) not in names:
+    names = {name.lower(): name for name in explainers.__all__ if name != "Explainer"}
+    name = names.get(re.sub(r"[-_ ]", "", method).lower())
+    if name is None:
         raise AttainError(f"methods must be explainers, or names of {', '.join(names.values())}; got {method!r}")
-    return getattr(explainers, names[_squeezed(method)])(schema, figures=False, random_state=seed)
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[-_ ]", "", text).lower()
+    return getattr(explainers, name)(schema, figures=False, random_state=seed)
 
 
 def _evaluated(
     background: Background, result: Any, constraints: Constraints | Mapping[str, Any] | None, seed: int
 ) -> tuple[Evaluation, int]:
     """The evaluation of the answers that are valid, and the number of those that break a rule."""
-    given: dict[str, Any] = {"constraints": constraints, "random_state": seed}
-    frame = background.evaluate(result, measures=["type_valid", "violations"], resamples=1, **given).frame
-    valid = frame["type_valid"].to_numpy() == 1
-    answers = AnswerMatrix(
-        result.table,
-        np.where(valid[:, None], result.answers, np.nan),
-        valid,
-        result.target,
-        result.probability,
-        getattr(result, "person_figures", {}),
-        getattr(result, "statuses", None),
+    answers = AnswerMatrix.of(result)
+    context = background.context(answers, constraints, seed)
+    valid = MEASURES["type_valid"].column(context) == 1
+    broken = int((MEASURES["violations"].column(context) > 0).sum())
+    answers = replace(
+        answers, answers=np.where(valid[:, None], answers.answers, np.nan), found=valid, rows=None, owners=None
     )
-    shown = [replace(measure, optional=True) for name, measure in MEASURES.items() if name in report.SHOWN]
-    return background.evaluate(answers, measures=shown, **given), int((frame["violations"] > 0).sum())
+    shown = [replace(measure, optional=True) for name, measure in MEASURES.items() if name in SHOWN]
+    return background.evaluate(answers, measures=shown, constraints=constraints, random_state=seed), broken
 
 
 def _pairs(paired: pd.DataFrame) -> TableBlock:
@@ -262,3 +308,116 @@ def _laws(broken: pd.DataFrame) -> TableBlock:
     ]
     caption = f"Shares of answers and of training rows that break a law of held-out people; at most {_MOST_LAWS} each."
     return TableBlock(("method", "law", "answers", "real people"), rows, range(2, 4), caption)
+
+
+def flattened(summary: pd.DataFrame) -> dict[str, float]:
+    """`Evaluation.summary` as one line: `NAME`, `NAME_low`, `NAME_high`, the same of `NAME_charged`, `NAME_real`."""
+    figures = summary.drop(columns=["answered", "n"])
+    return {
+        str(name) if column == "mean" else f"{name}_{column}": float(value)
+        for name, row in figures.iterrows()
+        for column, value in row.items()
+    }
+
+
+def cells(lines: Sequence[Line], *, full: bool = True) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a table of all measures, or of the main ones charged."""
+    lines = _with_real(lines)
+    columns = [
+        column
+        for column in (_CONTENT.full if full else _CONTENT.short)
+        if not column.known or any(not math.isnan(_figure(line, column.key)) for line in lines)
+    ]
+    rows = [
+        [str(line["method"]), *(column.cell(line) for column in columns)]
+        if line["status"] == OK
+        else [str(line["method"]), str(line["status"]), *[""] * (len(columns) - 1)]
+        for line in lines
+    ]
+    return ["method", *(column.title for column in columns)], rows
+
+
+def note(lines: Sequence[Line] | None = None, *, full: bool = False) -> str:
+    """What the columns and the last line of a table mean: those that are there, or without lines all of them."""
+    parts = (*(_CONTENT.full_note if full else _CONTENT.short_note), *_CONTENT.real_note)
+    if lines is None:
+        return "".join(part.text for part in parts)
+    there = {key for line in lines for key in ("possible", "relations_broken") if not math.isnan(_figure(line, key))}
+    there |= {"real"} if len(_with_real(lines)) > len(lines) else set()
+    return "".join(part.text for part in parts if there.issuperset(part.needs))
+
+
+def text_table(lines: Sequence[Line], width: int | None = None) -> str:
+    """The main measures, charged, for a terminal."""
+    header, rows = cells(lines, full=False)
+    return table(header, rows, width=width, right=range(1, len(header)))
+
+
+def blocks(lines: Sequence[Line], *, full: bool = True) -> list[Block]:
+    """All measures, or the main ones charged, as a table of a page; and why some methods have none."""
+    header, rows = cells(lines, full=full)
+    ended = {str(line["method"]): line for line in lines if line["status"] != OK}
+    toned = [[Cell(text, "muted") for text in row] if row[0] in ended else row for row in rows]
+    reasons = [f"{name}: {line['status']} ({line['reason']})" for name, line in ended.items()]
+    return [TableBlock(header, toned, range(1, len(header))), *(Paragraph(text) for text in reasons)]
+
+
+def _figure(line: Line, key: str) -> float:
+    return float(line.get(key, math.nan))
+
+
+def _with_real(lines: Sequence[Line]) -> list[Line]:
+    """The lines, and one of real people if any of their figures are known."""
+    fine = next((line for line in lines if line["status"] == OK), {})
+    known = {str(key).removesuffix("_real"): value for key, value in fine.items() if str(key).endswith("_real")}
+    known = {key: value for key, value in known.items() if not math.isnan(value)}
+    real = {"method": REAL, "status": OK, **known, **{f"{key}_charged": value for key, value in known.items()}}
+    return [*lines, real] if known else list(lines)
+
+
+TRADE_OFF: Final = (
+    "How many answers look like real rows against the total shift they ask for; up and to the left is better. Both are "
+    "charged: rows without a valid answer enter with the worst case. Bars are 95 % intervals over rows."
+)
+INLIERS, CONNECTED = "inlier_charged", "connected_90_charged"
+_AXES: Final = {INLIERS: "inliers (20 neighbours), charged", CONNECTED: "connected at ε.9, charged"}
+_MARKERS: Final = "osD^vP*Xp<>h"
+_HUES: Final = [COLOURS[name] for name in ("vermilion", "blue", "green", "purple", "orange", "sky", "black", "grey")]
+_ACROSS: Final = 3
+
+
+def trade_off(parts: Sequence[tuple[str, Sequence[Line], str]], order: Sequence[str] = ()) -> Any:
+    """A figure with one panel for each part: its title, its lines, and the key of what is drawn against total shift.
+
+    `order` fixes which method has which colour and marker.
+    """
+    methods = list(
+        dict.fromkeys(str(line["method"]) for _, lines, _ in parts for line in lines if line["status"] == OK)
+    )
+    looks = {
+        name: {"color": _HUES[i % len(_HUES)], "marker": _MARKERS[i % len(_MARKERS)], "markersize": 6}
+        for i, name in enumerate(dict.fromkeys((*order, *methods)))
+    }
+    number = len(parts) + 1  # one panel for the legend
+    down, across = -(-number // _ACROSS), min(number, _ACROSS)
+    figure, axes = panels(down, across, width=3.3 * across, height=2.9 * down)
+    places = axes.ravel()
+    for axis, (title, lines, key) in zip(places, parts, strict=False):
+        for line in lines:
+            if line["status"] == OK:
+                (x, across_bar), (y, up_bar) = (_bar(line, name) for name in ("total_shift_charged", key))
+                axis.errorbar(x, y, xerr=across_bar, yerr=up_bar, elinewidth=0.8, **looks[str(line["method"])])
+        axis.set(xlabel="total shift, charged", ylabel=_AXES[key], ylim=(-0.03, 1.03))
+        axis.set_title(title, fontsize=10)
+        axis.set_xlim(left=0)
+    for axis in places[len(parts) :]:
+        axis.axis("off")
+    marks = [places[len(parts)].plot([], [], linestyle="none", label=name, **looks[name])[0] for name in methods]
+    places[len(parts)].legend(handles=marks, loc="center left", frameon=False, fontsize=8)
+    return figure
+
+
+def _bar(line: Line, key: str) -> tuple[float, Any]:
+    """A figure, and how far its interval reaches to both sides."""
+    value, low, high = (_figure(line, f"{key}{end}") for end in ("", "_low", "_high"))
+    return value, np.maximum([[value - low], [high - value]], 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,20 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError, listed
 from attain.core.intervals import CONFIDENCE, NOTHING, RESAMPLES, mean_intervals, share_interval
-from attain.metrics.context import AnswerMatrix, EvaluationContext, Measurable
 from attain.metrics.laws import Relations, broken
-from attain.metrics.measures import DEFAULT, MEASURES, Compute, Measure, Unavailable, as_measures
+from attain.metrics.measures import (
+    DEFAULT,
+    MEASURES,
+    AnswerMatrix,
+    Compute,
+    EvaluationContext,
+    Measure,
+    Unavailable,
+    as_measures,
+)
 from attain.metrics.validity import unmargined_goal
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
-from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.laws import Law, find_laws
 from attain.tables import Table, read_labels
@@ -127,16 +134,6 @@ class Evaluation:
         return f"{table}\n\npossible is not measured: no laws were found in the held-out rows."
 
 
-class _Slice(NamedTuple):
-    """Some rows of a result: their answers, cells, which have an answer and which needed one, and their measures."""
-
-    answers: FloatArray
-    factuals: FloatArray
-    found: BoolArray
-    asked: BoolArray
-    frame: pd.DataFrame
-
-
 class Background:
     """A model, its training data and a request: what the answers of any number of methods are measured against.
 
@@ -218,7 +215,7 @@ class Background:
 
     def evaluate(
         self,
-        result: Measurable | Iterable[Measurable],
+        result: Any,
         *,
         measures: Iterable[str | Measure | Compute] = DEFAULT,
         constraints: Constraints | Mapping[str, Any] | None = None,
@@ -233,15 +230,15 @@ class Background:
         """
         wanted = as_measures(measures)
         wanted = wanted if "found" in wanted else {"found": MEASURES["found"], **wanted}
-        slices: list[_Slice] = []
+        slices = []
         for part in result if isinstance(result, Iterable) else [result]:
-            context = self._context(part, constraints, random_state)
+            context = self.context(AnswerMatrix.of(part), constraints, random_state)
             frame = pd.DataFrame(_columns(wanted, context), index=pd.Index(part.table.labels))
-            slices.append(_Slice(context.answers, context.factuals, context.found, _asked(part), frame))
+            slices.append((frame, context.answers, context.factuals, context.found, context.result.asked))
         if not slices:
             raise DataError("there is nothing to measure")
-        answers, factuals, found, asked = (np.concatenate([part[place] for part in slices]) for place in range(4))
-        frame = pd.concat([part.frame for part in slices])
+        frames, *parts = zip(*slices, strict=True)
+        frame, (answers, factuals, found, asked) = pd.concat(frames), map(np.concatenate, parts)
         if len(slices) > 1:
             table = replace(context.result.table, values=factuals, labels=frame.index.tolist())
             joined = AnswerMatrix(table, answers, found, self.goal.target, self.goal.probability)
@@ -261,9 +258,10 @@ class Background:
         summary["real"] = self._real_means(kept.values(), context)
         return Evaluation(frame[list(kept)].assign(found=found), summary, kept, context, asked)
 
-    def _context(
-        self, result: Measurable, constraints: Constraints | Mapping[str, Any] | None, random_state: int
+    def context(
+        self, result: AnswerMatrix, constraints: Constraints | Mapping[str, Any] | None, random_state: int = 0
     ) -> EvaluationContext:
+        """What the measures of a result get to see."""
         if result.table.schema != self.percentiles.schema:
             raise DataError("the result has another schema than this background; build one with the result's schema")
         if (result.target, result.probability) != (self.goal.target, self.goal.probability):
@@ -304,7 +302,7 @@ class Background:
     def _as_answers(self, rows: FloatArray) -> EvaluationContext:
         """Real people as if they were answers to themselves."""
         table = replace(self.train, values=rows, labels=range(len(rows)))
-        return self._context(AnswerMatrix(table, rows, np.ones(len(rows), dtype=np.bool_), *self._asked[1:]), None, 0)
+        return self.context(AnswerMatrix(table, rows, np.ones(len(rows), dtype=np.bool_), *self._asked[1:]), None, 0)
 
     def _desired(self, name: str, table: Table, y: ArrayLike | None) -> tuple[BoolArray, BoolArray | None]:
         """Which rows meet the goal, and which are labelled with the target."""
@@ -313,7 +311,7 @@ class Background:
 
 
 def evaluate(
-    result: Measurable,
+    result: Any,
     model: Any,
     X_train: Frame,
     y_train: ArrayLike | None,
@@ -331,7 +329,7 @@ def evaluate(
     Parameters
     ----------
     result
-        What an explainer returned; the best option of each row is measured.
+        What an explainer returned, or an `AnswerMatrix`; the best option of each row is measured.
     model, X_train, y_train, X_test, y_test
         As for `Background`, which saves work if several results are measured against the same data.
     measures
@@ -408,15 +406,6 @@ def _columns(wanted: Mapping[str, Measure], context: EvaluationContext) -> dict[
             if not measure.optional:
                 raise
     return columns
-
-
-def _asked(result: Measurable) -> BoolArray:
-    """Which rows needed an answer, and could be read: all of them, unless the result says otherwise."""
-    statuses = getattr(result, "statuses", None)
-    if statuses is None:
-        return np.ones(len(result.found), dtype=np.bool_)
-    none_needed = (Status.ALREADY_DESIRED, Status.UNREADABLE)
-    return np.array([status not in none_needed for status in statuses], dtype=np.bool_)
 
 
 def _labelled(name: str, labels: ArrayLike | None, target: object, index: Any) -> BoolArray | None:

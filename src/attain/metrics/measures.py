@@ -1,31 +1,41 @@
-"""The catalogue of measures: what each is computed from, what a missing answer is charged, and how tables show it."""
+"""The catalogue of measures: what a measure gets to see, what a missing answer is charged, and how tables show it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from attain.core.arrays import BoolArray, FloatArray
+from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError
-from attain.metrics import distances, laws, validity
+from attain.metrics import distances, validity
+from attain.metrics.laws import FAR, Relations, possible
 from attain.population import connectedness, measuring, typical
 from attain.population.measuring import mean_pairwise_distance
-from attain.population.reference import QUANTILES
+from attain.population.percentiles import Percentiles
+from attain.population.reference import QUANTILES, Reference
+from attain.results.status import Status
+from attain.schema import Constraints, Schema
+from attain.schema.laws import Law
+from attain.tables import Region, Table
 
 if TYPE_CHECKING:
     from attain.density import Autoencoder
-    from attain.metrics.context import EvaluationContext
+    from attain.metrics.evaluation import Background
+    from attain.models import Goal
 
 Better: TypeAlias = Literal["lower", "higher"]
 Compute: TypeAlias = Callable[["EvaluationContext"], FloatArray]
 
 NEIGHBOURS: Final = (5, 10, 20, 40)
 """The numbers of neighbours for which the outlier verdict is reported; 20 is that of `inlier`."""
+MOST_REAL: Final = 5000
+"""The most real rows that answers are compared with one by one."""
 LARGEST_AT: Final = 0.9
 """The quantile of real rows' nearest distance that is ε of `largest_component`."""
 _PARTS: Final = {
@@ -41,6 +51,125 @@ _FILLED: Final = ("found", "probability", "random_state")
 
 class Unavailable(AttainError):
     """A measure needs something that the evaluation does not have."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerMatrix:
+    """Answers from anywhere, in the form that `evaluate` takes. A `Counterfactuals` has the same attributes.
+
+    Attributes
+    ----------
+    table
+        The rows that were explained.
+    answers, found
+        The answers, (n_rows, n_features) in original units, and which rows have one.
+    target, probability
+        What the model was asked for.
+    person_figures
+        Search costs by name, one number per row, such as `rows_scored`.
+    statuses
+        How the search for each row ended; by default all rows needed an answer.
+    rows, owners
+        Several options per row, and the position of the row that each is for.
+    """
+
+    table: Table
+    answers: FloatArray
+    found: BoolArray
+    target: Any
+    probability: float | None = None
+    person_figures: Mapping[str, FloatArray] = field(default_factory=dict)
+    statuses: Sequence[Status] | None = None
+    rows: FloatArray | None = None
+    owners: IndexArray | None = None
+
+    @classmethod
+    def of(cls, result: Any) -> AnswerMatrix:
+        """What there is of these attributes in a result."""
+        names = (field.name for field in fields(cls))
+        return cls(**{name: getattr(result, name) for name in names if hasattr(result, name)})
+
+    @property
+    def asked(self) -> BoolArray:
+        """Which rows needed an answer, and could be read."""
+        if self.statuses is None:
+            return np.ones(len(self.found), dtype=np.bool_)
+        none_needed = (Status.ALREADY_DESIRED, Status.UNREADABLE)
+        return np.array([status not in none_needed for status in self.statuses], dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationContext:
+    """All that a measure may look at.
+
+    Attributes
+    ----------
+    answers, factuals
+        The answers and the rows they are for, both (n_rows, n_features) in original units; NaN without an answer.
+    found
+        Which rows have an answer.
+    goal
+        The model and what it was asked for.
+    train, met
+        The training data, and which of its rows meet the goal.
+    reference
+        The distinct training rows that meet the goal and are labelled with the target. A search for the answers'
+        neighbours in it is done once and shared by all measures.
+    held_out
+        The same among held-out rows, in the same measuring space; None without `X_test`.
+    real
+        Rows that meet the goal and are labelled with the target, repeated ones included: held-out ones if there are
+        any, else training rows.
+    percentiles
+        The distribution functions of the training columns.
+    constraints
+        Those of the call that gave the answers.
+    result
+        What is measured.
+    random_state
+        The seed of measures that draw random numbers.
+    background
+        Where `laws` and `relations` are looked for, when a measure first asks for them.
+    """
+
+    answers: FloatArray
+    factuals: FloatArray
+    found: BoolArray
+    goal: Goal
+    train: Table
+    met: BoolArray
+    reference: Reference
+    held_out: Reference | None
+    real: FloatArray
+    percentiles: Percentiles
+    constraints: Constraints
+    result: AnswerMatrix
+    random_state: int
+    background: Background
+
+    @property
+    def laws(self) -> tuple[Law, ...] | None:
+        """The laws of held-out people; None without `X_test`."""
+        return self.background.laws
+
+    @property
+    def relations(self) -> Relations | None:
+        """What columns of held-out people tell of each other; None without `X_test`."""
+        return self.background.relations
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        return self.percentiles.schema
+
+    @cached_property
+    def region(self) -> Region:
+        """What each row may reach."""
+        return Region.of(self.result.table, self.constraints)
+
+    def drawn(self, rows: FloatArray) -> FloatArray:
+        """At most 5,000 of the rows, drawn by the seed and in their order."""
+        return rows[np.sort(np.random.default_rng(self.random_state).permutation(len(rows))[:MOST_REAL])]
 
 
 @dataclass(frozen=True)
@@ -216,14 +345,14 @@ def _violations(c: EvaluationContext) -> FloatArray:
 def _possible(c: EvaluationContext) -> FloatArray:
     if not _needed(c.laws):
         raise Unavailable("needs laws, and none were found in X_test")
-    return laws.possible(c.answers, c.laws or (), c.schema, c.found)
+    return possible(c.answers, c.laws or (), c.schema, c.found)
 
 
 def _breaks(limits: float) -> Compute:
     """1 for answers that break a relation by so many limits."""
 
     def compute(c: EvaluationContext) -> FloatArray:
-        relations: laws.Relations = _needed(c.relations)
+        relations: Relations = _needed(c.relations)
         if not len(relations.columns):
             raise Unavailable("needs columns that others tell")
         result = np.zeros(len(c.found))
@@ -234,7 +363,7 @@ def _breaks(limits: float) -> Compute:
 
 
 def _diversity(c: EvaluationContext) -> FloatArray:
-    rows, owners = getattr(c.result, "rows", None), getattr(c.result, "owners", None)
+    rows, owners = c.result.rows, c.result.owners
     if rows is None or owners is None or len(owners) <= c.found.sum():
         raise Unavailable("needs several options per row; call explain with n of 2 or more")
     return mean_pairwise_distance(rows, owners, len(c.found), c.reference.space)
@@ -242,10 +371,9 @@ def _diversity(c: EvaluationContext) -> FloatArray:
 
 def _cost(name: str) -> Compute:
     def compute(c: EvaluationContext) -> FloatArray:
-        figures = getattr(c.result, "person_figures", {})
-        if name not in figures:
+        if name not in c.result.person_figures:
             raise Unavailable("is not part of the result")
-        return np.asarray(figures[name], dtype=np.float64)
+        return np.asarray(c.result.person_figures[name], dtype=np.float64)
 
     return compute
 
@@ -274,7 +402,7 @@ _DEFAULT: Final = (
     largest_component(LARGEST_AT, "largest_component"),
     _verdict("possible", "breaks no law", _possible, _training),
     Measure("relations_broken", _breaks(1.0), "breaks a relation", share=True, real=_training),
-    Measure("relations_broken_by_far", _breaks(laws.FAR), "breaks a relation by far", share=True, real=_training),
+    Measure("relations_broken_by_far", _breaks(FAR), "breaks a relation by far", share=True, real=_training),
     Measure("y_nearest", from_context(distances.y_nearest), "alike neighbours (yNN)", "higher", 0.0),
     Measure("training_distance", from_context(distances.closest_training_distance), "nearest training row", "higher"),
     Measure("copied", from_context(distances.copies), "copies a training row", share=True),
