@@ -34,7 +34,7 @@ LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz kill chromium coverage docs schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz attack kill chromium coverage docs schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -53,7 +53,7 @@ paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets,
 
 # Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
 # fit, so a worker starts with half of them in order and takes over from the other when it is done.
-TESTS := test check test-sanitized test-lowest test-pythons test-browser test-cluster fuzz kill coverage
+TESTS := test check test-sanitized test-lowest test-pythons test-browser test-cluster fuzz attack kill coverage
 $(TESTS) docs: export JAX_PLATFORMS = cpu
 $(TESTS) docs: export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
@@ -116,6 +116,9 @@ test-cluster: $(CLUSTER) ## Ray and Spark on two cores: the same bytes as one pr
 FUZZ ?= --files 5000
 fuzz: $(DEV) ## mutated files of every format, each read or refused (FUZZ="--files N --seed S" for others)
 	$(BIN)/python -m tests.attack.fuzz $(FUZZ)
+
+attack: $(DEV) ## answers of every method on random schemas, checked by code of its own, until Ctrl-C (ATTACK="--first N")
+	$(BIN)/python -m benchmarks.promises --until-stopped --seconds 1e9 --jobs 2 $(ATTACK)
 
 KILL ?= --kills 150
 kill: $(DEV) ## every command killed at random moments and on a full disk (KILL="--kills N" for others)

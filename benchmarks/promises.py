@@ -12,18 +12,24 @@ that a method does not take; a call is interrupted after 30 CPU seconds, and wha
 was tried is kept, one line for each schema and method, so that a run that was stopped goes on where it was.
 
     python -m benchmarks.promises --schemas 160 --kept promises.jsonl
+    python -m benchmarks.promises --until-stopped --first 1000 --jobs 2      # writes nothing; also `make attack`
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import os
 import signal
+import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--schemas", type=int, default=160)
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--kept", type=Path, default=Path("promises.jsonl"))
-    parser.add_argument("--seconds", type=float, default=1500, help="CPU seconds after which nothing new is begun")
+    parser.add_argument("--seconds", type=float, default=1500, help="seconds after which nothing new is begun")
+    parser.add_argument("--until-stopped", action="store_true", help="schema after schema, until Ctrl-C or --seconds")
+    parser.add_argument("--first", type=int, default=None, help="the first schema of --until-stopped (default: random)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes of --until-stopped")
     given = parser.parse_args(arguments)
+    if given.until_stopped:
+        first = int.from_bytes(os.urandom(4)) if given.first is None else given.first
+        sys.exit(1 if attack(first, given.methods, given.jobs, given.seconds) else 0)
     lines = given.kept.read_text(encoding="utf-8").splitlines() if given.kept.exists() else []
     known = [json.loads(line) for line in lines]
     done = {(line["schema"], line["method"]) for line in known}
@@ -87,6 +99,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if time.process_time() > given.seconds:
                 break
     report.write(__doc__, *body(known))
+
+
+def attack(first: int, names: Sequence[str], jobs: int, seconds: float) -> int:
+    """Tries schemas from `first` on, prints each failure and the counts so far, and returns the number of failures."""
+    counts: Counter[str] = Counter()
+    by_method: Counter[str] = Counter()
+    until = time.monotonic() + seconds
+    with Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        try:
+            for start in itertools.count(first, 4 * jobs):
+                for lines in pool.imap_unordered(partial(_all_tried, names=names), range(start, start + 4 * jobs)):
+                    counts["schemas"] += 1
+                    for line in lines:
+                        by_method[line["method"]] += line["answers"]
+                        counts["people"] += line["people"]
+                        counts["answers"] += line["answers"]
+                        counts["refusals"] += "refused" in line
+                        counts["failures"] += len(line["complaints"])
+                        for complaint in line["complaints"]:
+                            print(f"FAILED: schema {line['schema']}, {line['method']}: {complaint}", flush=True)
+                print(", ".join(f"{number:,} {name}" for name, number in counts.items()), flush=True)
+                if time.monotonic() > until:
+                    break
+        except KeyboardInterrupt:
+            print()
+    print(f"From schema {first} on:", ", ".join(f"{name} {number:,}" for name, number in by_method.most_common()))
+    print(", ".join(f"{number:,} {name}" for name, number in counts.items()))
+    return counts["failures"]
+
+
+def _all_tried(seed: int, names: Sequence[str]) -> list[dict[str, Any]]:
+    return list(tried(seed, names))
 
 
 def tried(seed: int, names: Sequence[str]) -> Iterator[dict[str, Any]]:
