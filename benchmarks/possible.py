@@ -49,7 +49,7 @@ from attain import methods as explainers
 from attain.core.errors import MissingExtraError
 from attain.datasets import Dataset, load_german
 from attain.density import CHVAE
-from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.search import GuardedSettings
 from attain.metrics import AnswerMatrix, Background, EvaluationContext
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import held_out_inlier

@@ -8,7 +8,7 @@ import numpy as np
 
 from attain import metrics
 from attain.datasets import make_moons
-from attain.methods.search.draws import radii
+from attain.methods.search.moves import radii
 from attain.population.percentiles import Percentiles
 from attain.schema import Feature, Schema
 from attain.tables import unchanged

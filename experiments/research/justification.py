@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
-from attain.methods.search.draws import directions, streams, volume_uniform_radii
+from attain.methods.search.moves import directions, streams, volume_uniform_radii
 from attain.population.connectedness import LINKS, components
 from attain.population.measuring import measured
 from attain.population.reference import Reference

@@ -8,7 +8,7 @@ import pytest
 from sklearn.cluster import DBSCAN
 from sklearn.neighbors import NearestNeighbors
 
-from attain.methods.search.draws import streams
+from attain.methods.search.moves import streams
 from attain.models import Goal, Model
 from attain.population.reference import Reference
 from attain.schema import Feature, Schema

@@ -16,8 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Guarded, Schema
 from attain.engine.search import Search
-from attain.methods.guarded.search import Costs, GuardedSearch, crowd_of
-from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.search import Costs, GuardedSearch, GuardedSettings, crowd_of
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal, Model

@@ -15,8 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from attain import methods
 from attain.methods import Explainer
-from attain.methods.search.options import Pool
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Pool, Problem
 from attain.population.percentiles import total_shift
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status

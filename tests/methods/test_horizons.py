@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attain import Constraints, Feature, Schema, Status
-from attain.methods.search.horizons import in_time
+from attain.methods.search.outcomes import in_time
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models import Goal, Model
 from attain.tables import Region, Table

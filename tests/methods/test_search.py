@@ -10,10 +10,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from attain.core.arrays import first_of_each, rank_within
-from attain.methods.search.draws import directions, normals, row_keys, streams, uniforms, volume_uniform_radii
-from attain.methods.search.moves import SWITCH, Moves, Scale
-from attain.methods.search.options import Pool, diverse_order, ranks_between, sparse
-from attain.methods.search.problem import Ledger
+from attain.methods.search.moves import (
+    SWITCH,
+    Moves,
+    Scale,
+    directions,
+    normals,
+    row_keys,
+    streams,
+    uniforms,
+    volume_uniform_radii,
+)
+from attain.methods.search.problem import Ledger, Pool, diverse_order, ranks_between, sparse
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, Table
 

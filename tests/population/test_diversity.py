@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from attain.core.errors import DataError
-from attain.methods.result import diversity
 from attain.metrics import mean_pairwise_distance
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
@@ -46,14 +45,6 @@ def test_it_is_that_of_a_loop_over_pairs() -> None:
 
 def test_equal_options_have_none() -> None:
     assert mean_pairwise_distance(np.ones((3, 4)), np.zeros(3, dtype=int), 1, SPACE) == [0]
-
-
-def test_the_figure_of_a_result_is_the_mean_pairwise_distance() -> None:
-    rows, owners = np.random.default_rng(2).normal(size=(6, 4)), np.array([0, 0, 2, 2, 2, 3])
-    rows[:, 2] = 0
-    figure = diversity(rows, owners, 4, SPACE)
-    np.testing.assert_array_equal(figure, mean_pairwise_distance(rows, owners, 4, SPACE))
-    assert diversity(np.empty((0, 4)), np.empty(0, dtype=int), 2, SPACE).shape == (2,)
 
 
 def test_misuse_is_told() -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from attain.core.errors import AttainError, listed
 from attain.letters.printed import Printed, Printer, shown
 from attain.letters.texts import Texts, is_coded, level_key
-from attain.methods.provenance import as_json
 from attain.methods.records import Recheck
+from attain.methods.result import as_json
 from attain.results.status import Status, Typicality
 from attain.schema import Feature
 from attain.tables import ordinary, unchanged
@@ -134,7 +134,7 @@ def contents(
 ) -> list[Content]:
     """What the letters to the people at some positions say."""
     session = explainer.session(model, target=result.target, probability=result.probability)
-    recheck = session.recheck(result, call_constraints(result))
+    recheck = Recheck(session, result, call_constraints(result))
     _check_decisions(result, recheck, positions)
     printer = Printer(result, recheck)
     refused = [i for i in positions if result.statuses[i] not in _NOT_REFUSED]

@@ -13,7 +13,7 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -25,20 +25,16 @@ from sklearn.exceptions import NotFittedError
 from attain.core.checks import TIMEOUT, check_choice, check_integer, check_number
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import Frame
-from attain.methods.plane import plane_of
-from attain.methods.provenance import LearnedDigests
-from attain.methods.result import doubtful_rules
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.session import Asked, People, Request, Session, Sessions
+from attain.methods.session import Call, Request, Session, Sessions
 from attain.models import Goal, Model, probe_rows
 from attain.population.percentiles import Percentiles, total_shift
 from attain.population.relations import RATE, Relations
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.details import Plane
 from attain.schema import Constraints, Schema
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
-from attain.tables import Errors, Layout, RuleBook, Table, read_labels
+from attain.tables import Errors, RuleBook, Table, ordinary, read_labels
 
 
 def integer(default: int | None, least: int) -> Any:
@@ -65,33 +61,22 @@ def check_fields(explainer: Any) -> None:
 
     A class that only gives a parameter another default keeps the check of its parent.
     """
-    classes = [parent.__dataclass_fields__ for parent in type(explainer).__mro__ if is_dataclass(parent)]
+    checks: dict[str, Callable[[str, Any], None]] = {}
+    for parent in reversed(type(explainer).__mro__):
+        declared = getattr(parent, "__dataclass_fields__", {})
+        checks |= {name: item.metadata["check"] for name, item in declared.items() if "check" in item.metadata}
     for parameter in fields(explainer):
         value, name = getattr(explainer, parameter.name), parameter.name
-        declared = [known[name].metadata for known in classes if name in known]
-        check = next((found["check"] for found in declared if "check" in found), None)
-        if check is not None and not (value is None and parameter.default is None):
-            check(name, value)
+        if name in checks and not (value is None and parameter.default is None):
+            checks[name](name, value)
 
 
-class _Learned(BaseEstimator):
-    """What `fit` learns for every method."""
-
-    schema_: Schema
-    table_: Table
-    layout_: Layout
-    percentiles_: Percentiles
-    space_: MeasuringSpace
-    labels_: np.ndarray | None
-    laws_: tuple[Law, ...]
-    book_: RuleBook
-    observed_: tuple[np.ndarray, np.ndarray]
-    drawn_seed_: int
-    _digests: LearnedDigests | None
+_BROKEN_RULE = 0.01
+"""A rule that a larger share of the training rows breaks is named in a note: it is perhaps not what was meant."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Explainer(_Learned, ABC):
+class Explainer(BaseEstimator, ABC):
     """What all methods share; see the module's text.
 
     The parameters of a method are the fields of its class, all but `schema` by keyword: those below, and its own.
@@ -158,7 +143,7 @@ class Explainer(_Learned, ABC):
         self.labels_, self.laws_ = labels, laws
         self.book_ = RuleBook(table.schema, laws)
         self.has_rows_ = has_rows
-        self._rule_notes = doubtful_rules(self.book_, table.values) if self.has_rows_ else ()
+        self._rule_notes = _doubtful_rules(self.book_, table.values) if self.has_rows_ else ()
         self.schema_, self.table_, self.layout_ = table.schema, table, table.layout
         self.n_features_in_ = len(table.schema)
         self.feature_names_in_ = np.array(table.layout.columns, dtype=object)
@@ -167,7 +152,8 @@ class Explainer(_Learned, ABC):
         self.observed_ = _observed_range(table)
         self.__dict__.pop("relations_", None)
         self.drawn_seed_ = int(np.random.default_rng().integers(2**32))
-        self._sessions, self._digests = Sessions(), None
+        self._sessions = Sessions()
+        self._digests: tuple[str | None, str | None] | None = None
 
     def save(self, path: str | os.PathLike[str], reference: Literal["rows", "none"] = "rows") -> None:
         """Writes the fitted explainer into one file, atomically; `attain.load` reads it.
@@ -303,9 +289,8 @@ class Explainer(_Learned, ABC):
         Interrupted
             After Ctrl-C; its `result` has the answers found until then.
         """
-        asked = Asked(n, ranges, importance, contributions, timeout)
-        session, people = self._known(model, X, target, probability, errors, timeout)
-        return session.answer(people, constraints, asked)
+        request = self._request(model, target, probability, errors)
+        return self._sessions.explain(request, X, Call(n, constraints, ranges, importance, contributions, timeout))
 
     def session(
         self, model: Any, *, target: Any, probability: float | None = None, errors: Errors = "status"
@@ -315,23 +300,7 @@ class Explainer(_Learned, ABC):
         The last four are kept, and found again for the same model object as long as it answers alike on a probe: up to
         256 training rows or, for a model that gives labels only, all of them.
         """
-        request = self._request(model, target, probability, errors)
-        session = self._sessions.find(request)
-        if session is None or not session.holds_for(request.wrapped):
-            session = self._new_session(request, session)
-        return session
-
-    def _known(
-        self, model: Any, X: Frame, target: Any, probability: float | None, errors: Errors, timeout: float | None
-    ) -> tuple[Session, People]:
-        """The session of a model, and the people of a call; a known model is asked about the probe with them."""
-        request = self._request(model, target, probability, errors)
-        session = self._sessions.find(request)
-        people = None if session is None else session.people(X, timeout, request.wrapped)
-        if session is None or people is None:
-            session = self._new_session(request, session)
-            people = session.people(X, timeout)._replace(learned=0)
-        return session, people
+        return self._sessions.session(self._request(model, target, probability, errors))
 
     def _request(self, model: Any, target: Any, probability: float | None, errors: Errors) -> Request:
         """What is asked for, after checking that this explainer is ready."""
@@ -340,26 +309,20 @@ class Explainer(_Learned, ABC):
         check_choice("errors", errors, get_args(Errors))
         chosen = [item.name for item in fields(self) if item.name not in ("schema", "autoencoder")]
         parameters = repr([getattr(self, name) for name in chosen])
-        return Request(model, Model.of(model), target, probability, errors, parameters)
-
-    def _new_session(self, request: Request, old: Session | None) -> Session:
-        """A session instead of the old one, unless another thread has made one meanwhile."""
-        with self._sessions.making:
-            session = self._sessions.find(request)
-            if session is None or session is old:
-                _, wrapped, target, probability, errors, _ = request
-                goal = self._goal(wrapped, target, probability, tolerant=errors == "status")
-                session = self._sessions.keep(request, Session(self, goal, errors))
-            return session
+        return Request(self, model, Model.of(model), target, probability, errors, parameters)
 
     def cite(self) -> str:
         """The publication of the method, as BibTeX."""
         entries = files("attain.methods").joinpath("citations.bib").read_text(encoding="utf-8").split("\n\n")
         return next((entry for entry in entries if f"{{{self.citation}," in entry), self.citation).strip()
 
-    def _plane(self, goal: Goal, accepted: np.ndarray, rows: np.ndarray, factuals: np.ndarray) -> Plane:
-        """The plane of rows: real people, `accepted` or not, then the factuals, then options."""
-        return plane_of(self.space_.transform(rows), len(factuals), accepted, latent=False)
+    def _codes(self, rows: np.ndarray) -> np.ndarray | None:
+        """The codes (n, k) of rows in the latent space that the method searches, if any."""
+        return None
+
+    def _decoded(self, codes: np.ndarray, factual: np.ndarray) -> np.ndarray:
+        """The rows of such codes beside the immutable cells of one row, (1, d)."""
+        raise NotImplementedError
 
     def _goal(self, model: Any, target: Any, probability: float | None, *, tolerant: bool = True) -> Goal:
         return Goal(
@@ -418,12 +381,17 @@ class Explainer(_Learned, ABC):
 
 def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest ordinary value of each column; NaN where there is none."""
-    values = table.values.copy()
-    for j, feature in enumerate(table.schema):
-        if feature.special:
-            values[np.isin(values[:, j], list(feature.special)), j] = math.nan
-    empty = np.isnan(values).all(axis=0)
-    values[:, empty] = 0.0
-    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-    low[empty], high[empty] = math.nan, math.nan
+    columns = [cells[ordinary(feature, cells)] for feature, cells in zip(table.schema, table.values.T, strict=True)]
+    low, high = (np.array([end(cells) if len(cells) else math.nan for cells in columns]) for end in (np.min, np.max))
     return low, high
+
+
+def _doubtful_rules(book: RuleBook, values: np.ndarray) -> tuple[str, ...]:
+    """A note for each rule or law that many of the training rows break."""
+    broken = 1 - book.kept(values).mean(axis=0)
+    return tuple(
+        f"The rule {rule.text!r} is broken by {'all' if share == 1 else f'{share:.0%} of'} training rows; check that "
+        "it says what you mean."
+        for rule, share in zip(book.rules, broken.tolist(), strict=True)
+        if share > _BROKEN_RULE
+    )

@@ -13,8 +13,7 @@ from attain.core.errors import AttainError, ModelError
 from attain.methods.base import Explainer, integer, number
 from attain.methods.relaxed import Limits, RelaxedSearch, Step
 from attain.methods.search.moves import Costs, Scale, check_directions, units
-from attain.methods.search.options import Pool
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Pool, Problem
 from attain.methods.session import Session
 from attain.models.structure.linear import LinearScore
 from attain.models.structure.smooth import Smooth, smooth_score

@@ -10,9 +10,8 @@ import numpy as np
 
 from attain.methods.base import choice, integer, number
 from attain.methods.latent import AutoencoderChoice, Component, Latent, LatentExplainer
-from attain.methods.search.draws import Radius, check_norm, norm_of, radii, sphere, streams, uniforms
-from attain.methods.search.options import Pool, diverse
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.moves import Radius, check_norm, norm_of, radii, sphere, streams, uniforms
+from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.methods.session import Session
 from attain.models import probe_rows
 from attain.results.status import Status

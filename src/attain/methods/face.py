@@ -15,8 +15,7 @@ from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.search.moves import Scale
-from attain.methods.search.options import diverse_order, ranked_hits, ranks_between
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Problem, diverse_order, ranked_hits, ranks_between
 from attain.methods.session import Session
 from attain.population.measuring import REAL_VALUES, Copies
 from attain.population.reference import distinct

@@ -10,8 +10,7 @@ import numpy as np
 from attain.core.arrays import rank_within
 from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.search.moves import SWITCH, Moves, Scale
-from attain.methods.search.options import diverse, ranked_hits, ranks_between, sparse
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Problem, diverse, ranked_hits, ranks_between, sparse
 from attain.methods.session import Session
 from attain.models.reader import Reader
 from attain.models.structure.trees import Ensemble, read_ensemble

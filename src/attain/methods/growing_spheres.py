@@ -9,8 +9,7 @@ import numpy as np
 
 from attain.methods.base import Explainer, integer, number
 from attain.methods.search.moves import Moves, Scale
-from attain.methods.search.options import Pool, diverse, sparse
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.results.status import Status
 
 _ROWS_AT_ONCE = 200_000

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from attain.methods.search.draws import streams
+from attain.methods.search.moves import streams
+from attain.methods.search.outcomes import fixed_cells
 from attain.methods.search.problem import Problem
-from attain.models import Goal
 from attain.models.structure.additive import AdditiveScore
+from attain.models.structure.encoding import StructureError
 from attain.results.details import Attributions, Importances
 from attain.tables import unchanged
+
+if TYPE_CHECKING:
+    from attain.methods.session import Session
 
 
 def coalitions(players: int) -> np.ndarray:
@@ -174,6 +178,20 @@ _STREAM_OF_INPUTS: Final = 0xC0741
 """Separates the draws from those of searches."""
 
 
+def find_contributions(session: Session, problem: Problem, scored: np.ndarray) -> Attributions:
+    """What the model's inputs contribute to the scores of the rows that are `scored`, (n,), against real rows.
+
+    People who are not done by the deadline have none. Linear models and tree ensembles are not asked; any other model
+    is asked about B real rows, and at most 2 B (c − 1) + 1 for each of the people, with c inputs. They are not charged
+    to budgets.
+    """
+    others = compared_with(session.training, session.met, problem.seed)
+    try:
+        return _contributions(problem, np.flatnonzero(scored), others, session.additive_score)
+    except StructureError:
+        return _contributions(problem, np.flatnonzero(scored), others, None)
+
+
 def compared_with(values: np.ndarray, met: np.ndarray, seed: int) -> np.ndarray:
     """A sample of the training rows (n, d) that have the desired decision, `met` (n,); all where there are few."""
     members = np.flatnonzero(met)
@@ -182,21 +200,11 @@ def compared_with(values: np.ndarray, met: np.ndarray, seed: int) -> np.ndarray:
     return np.asarray(values[members])
 
 
-def find_contributions(
-    goal: Goal,
-    problem: Problem,
-    people: np.ndarray,
-    others: np.ndarray,
-    free: np.ndarray,
-    score: AdditiveScore | None,
+def _contributions(
+    problem: Problem, people: np.ndarray, others: np.ndarray, score: AdditiveScore | None
 ) -> Attributions:
-    """What the model's inputs contribute to the scores of the rows `people`, (p,), against real rows `others`, (B, d).
-
-    People who are not done by the deadline have none.
-
-    `score` is that of a linear model or a tree ensemble. Without it, the model is asked about B rows, and at most
-    2 B (c − 1) + 1 for each of the people, with c inputs; they are not charged to budgets.
-    """
+    goal, region = problem.goal, problem.region
+    free = ~(fixed_cells(region) | np.array([feature.immutable for feature in region.schema]))
     columns = np.unique(goal.reader.columns)
     people = people if len(others) else people[:0]
     contribution, error = np.full((2, len(people), len(columns)), math.nan)

@@ -13,11 +13,7 @@ from attain.core.errors import AttainError, FileError
 from attain.density.autoencoder import Autoencoder, Codes
 from attain.density.uniforms import row_keys, uniforms
 from attain.methods.base import Explainer
-from attain.methods.plane import plane_of
-from attain.methods.search.draws import norm_of
-from attain.methods.search.moves import Scale, fewest_changes
-from attain.models import Goal
-from attain.results.details import Plane
+from attain.methods.search.moves import Scale, fewest_changes, norm_of
 from attain.schema import Schema
 from attain.tables import Region, without_unseen
 
@@ -191,23 +187,16 @@ class LatentExplainer(Explainer):
 
         return pulled_back
 
-    def _plane(self, goal: Goal, accepted: np.ndarray, rows: np.ndarray, factuals: np.ndarray) -> Plane:
-        codes = self.autoencoder_.encode(without_unseen(self.schema_, rows)).z.astype(np.float64)
-        decided = self._decided(goal, factuals) if len(factuals) == 1 else None
-        return plane_of(codes, len(factuals), accepted, latent=True, decided=decided)
+    def _codes(self, rows: np.ndarray) -> np.ndarray:
+        codes: np.ndarray = self.autoencoder_.encode(without_unseen(self.schema_, rows)).z.astype(np.float64)
+        return codes
 
-    def _decided(self, goal: Goal, factual: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Which codes (n, k) decode to a row with the desired decision, for one row's immutable features."""
+    def _decoded(self, codes: np.ndarray, factual: np.ndarray) -> np.ndarray:
         own = self.autoencoder_.encode(without_unseen(self.schema_, factual))
-
-        def decided(z: np.ndarray) -> np.ndarray:
-            rows = np.repeat(factual, len(z), axis=0)
-            rows[:, self.schema_.free_columns] = self.autoencoder_.decode(
-                Codes(z, np.repeat(own.context, len(z), axis=0))
-            )
-            return goal.judge(rows).met
-
-        return decided
+        rows = np.repeat(factual, len(codes), axis=0)
+        context = np.repeat(own.context, len(codes), axis=0)
+        rows[:, self.schema_.free_columns] = self.autoencoder_.decode(Codes(codes, context))
+        return rows
 
     def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Complete rows: decoded free cells beside each owner's immutable ones, with as few changes as possible."""

@@ -9,8 +9,7 @@ import numpy as np
 
 from attain.core.arrays import rank_within
 from attain.methods.base import Explainer, integer
-from attain.methods.search.options import diverse, ranked_hits
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Problem, diverse, ranked_hits
 from attain.methods.session import Session
 from attain.population.measuring import REAL_VALUES, Copies
 from attain.population.percentiles import Percentiles, total_shift

@@ -1,4 +1,4 @@
-"""Any records without a search: what is known about them, one beside another, and answers that somebody altered."""
+"""Any records without a search: what is known about them, side by side, altered by somebody, in a plane."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attain.core.errors import AttainError
-from attain.models.goal import Classified
-from attain.population.percentiles import Percentiles
 from attain.results.status import Typicality
 from attain.schema import Feature, Schema
-from attain.tables import Region, RuleBook, Table, ordinary
+from attain.tables import Table, ordinary, unchanged
 
 if TYPE_CHECKING:
-    from attain.methods.session import Session
+    from attain.methods.session import GivenConstraints, Session
     from attain.results.counterfactuals import Counterfactuals
+from typing import Final
+
+from attain.methods.result import difficulty, faithfulness
+from attain.population.space import Neighbours
+from attain.results.details import Plane
 
 
 @dataclass(frozen=True)
@@ -88,31 +91,76 @@ class Compared:
     months: float
 
 
-def assessed(
-    table: Table, said: Classified, levels: np.ndarray, book: RuleBook, percentiles: Percentiles
-) -> list[Assessed]:
-    """What is known about each row of a table, from what the model says about those that can be read.
-
-    `levels` are members of `Typicality`, (n,); NaN where the method does not say.
-    """
-    rows, readable = table.values, table.readable.tolist()
-    refused = {**table.refused, **{readable[i]: sentence for i, sentence in said.judgement.failures.items()}}
-    at = {i: k for k, i in enumerate(readable) if i not in refused}
-    broken, shares = ~book.kept(rows), 100 * percentiles.of(rows)
-    rules, names = [rule.text for rule in book.rules], table.schema.names
-    return [
-        Assessed(
-            decision=said.labels[at[i]] if i in at else None,
-            accepted=i in at and bool(said.judgement.met[at[i]]),
-            score=round(float(said.judgement.score[at[i]]), 6) + 0.0 if i in at else None,
-            probability=rounded(said.probability[at[i]]) if i in at else None,
-            level=None if math.isnan(levels[i]) or i not in at else str(Typicality(int(levels[i]))),
-            broken=tuple(rules[k] for k in np.flatnonzero(broken[i])) if i in at else (),
-            percentiles={name: rounded(shares[i, j], 3) for j, name in enumerate(names)},
-            unreadable=refused.get(i),
+def assess(session: Session, table: Table, *, typicality: bool = True) -> list[Assessed]:
+    """What is known about each row of a table; without `typicality`, which takes longer, `level` is None."""
+    explainer, rows, readable = session.explainer, table.values, table.readable
+    said = session.goal.anew(table.layout.unseen).classify(rows[readable])
+    levels = np.full(len(rows), math.nan)
+    if typicality and len(readable):
+        levels[readable] = explainer._typicality(session.inspected, rows[readable])
+    failed = {int(readable[k]): sentence for k, sentence in said.judgement.failures.items()}
+    unreadable, place = {**table.refused, **failed}, {i: k for k, i in enumerate(readable.tolist())}
+    broken, shares = ~explainer.book_.kept(rows), 100 * explainer.percentiles_.of(rows)
+    rules = [rule.text for rule in explainer.book_.rules]
+    known = []
+    for i in range(len(rows)):
+        percentiles = {name: rounded(share, 3) for name, share in zip(table.schema.names, shares[i], strict=True)}
+        if i in unreadable:
+            known.append(Assessed(None, False, None, None, None, (), percentiles, unreadable[i]))
+            continue
+        k = place[i]
+        known.append(
+            Assessed(
+                decision=said.labels[k],
+                accepted=bool(said.judgement.met[k]),
+                score=rounded(said.judgement.score[k]),
+                probability=rounded(said.probability[k]),
+                level=None if math.isnan(levels[i]) else str(Typicality(int(levels[i]))),
+                broken=tuple(rules[r] for r in np.flatnonzero(broken[i])),
+                percentiles=percentiles,
+                unreadable=None,
+            )
         )
-        for i in range(len(rows))
-    ]
+    return known
+
+
+def complete(session: Session, person: Table, edited: Table) -> Table:
+    """The edited rows with what follows from others: computed columns, and clocks for the time it takes.
+
+    A row with a value that cannot be computed, such as a share of nothing, cannot be read.
+    """
+    region = session.region(person, None).after(edited.values, np.arange(len(edited.values)))
+    clocks, values = list(region.schema.clocks), edited.values.copy()
+    values[:, clocks] = region.start[:, clocks]
+    values = region.derived(values, region.factuals)
+    refused, titles = dict(edited.refused), [feature.title for feature in edited.schema]
+    for i, j in np.argwhere(np.isinf(values)).tolist():
+        refused.setdefault(i, f"{titles[j]} cannot be computed from these values")
+        values[i, j] = math.nan
+    return replace(edited, values=values, refused=refused)
+
+
+def compare(session: Session, person: Table, edited: Table, constraints: GivenConstraints = None) -> Compared:
+    """The first row of `edited` beside the first of `person`; both can be read."""
+    explainer, owners = session.explainer, np.zeros(1, dtype=np.intp)
+    rows, own = edited.values[:1], person.values[:1]
+    region = session.region(person, constraints)
+    violated = [kind for kind, broken in region.violations(rows, owners).items() if broken[0]]
+    texts = {rule.text for rule in explainer.book_.rules}
+    figures = difficulty(rows, own, explainer.percentiles_.shift(own, rows), explainer.schema_)
+    if explainer.has_rows_:
+        figures |= faithfulness(rows, session.reference)
+    return Compared(
+        flips=bool(session.goal.anew(edited.layout.unseen).decide(rows).met[0]),
+        allowed=not violated,
+        violated=tuple(kind for kind in violated if kind not in texts),
+        changed=tuple(np.array(explainer.schema_.names)[~unchanged(own, rows)[0]].tolist()),
+        total_shift=rounded(100 * figures["total_shift"][0], 3),
+        max_shift=rounded(100 * figures["max_shift"][0], 3),
+        outlier=verdict(figures, "outlier"),
+        connected=verdict(figures, "connected"),
+        months=float(region.months(rows, owners)[0]) if explainer.book_.timing is not None else 0.0,
+    )
 
 
 def rounded(value: float, digits: int = 6) -> float | None:
@@ -142,18 +190,18 @@ class Checked(NamedTuple):
 
 
 class Recheck:
-    """The people of a result, and a model to decide on them again: what `Session.recheck` returns.
+    """The people of a result, to check options of theirs that somebody has altered.
 
-    Attributes
+    Parameters
     ----------
-    region
-        What each of the people may become.
+    session, result, constraints
+        A session, a result of it, and the constraints of the call.
     """
 
-    def __init__(self, session: Session, result: Counterfactuals, region: Region) -> None:
+    def __init__(self, session: Session, result: Counterfactuals, constraints: GivenConstraints = None) -> None:
         if _columns(result.table.schema) != _columns(session.explainer.schema_):
             raise AttainError("result has another schema than the explainer was fitted with")
-        self._session, self.region = session, region
+        self._session, self.region = session, session.region(result.table, constraints)
         self._goal = session.goal.anew(result.table.layout.unseen)
 
     def decided(self, positions: np.ndarray) -> np.ndarray:
@@ -195,3 +243,75 @@ class Recheck:
 def _columns(schema: Schema) -> list[Feature]:
     """The features without their steps, which a table also takes from the types of its columns."""
     return [replace(feature, step=None) for feature in schema]
+
+
+MOST_SHOWN: Final = 2_000
+"""How many training rows are shown; more would hide one another."""
+_GRID: Final = 101
+"""Points on each side of the grid."""
+_NEAREST: Final = 50
+"""How many real people count at a point of the grid."""
+_FAR: Final = 0.99
+"""A point is left open if these people are farther away than those of this share of real people are."""
+
+
+def plane_of(session: Session, factuals: np.ndarray, options: np.ndarray) -> Plane:
+    """Real people, rows (p, d), options (m, d) and decision regions in a plane, for `result.plot.map`.
+
+    It is that of the two leading principal components of the training rows, in the measuring space or, for methods
+    with an autoencoder, in its latent space; a point has the decisions about real people nearby. Where a latent space
+    has two dimensions and `factuals` one row, the regions are decisions about decoded rows that keep this row's
+    immutable features.
+    """
+    explainer = session.explainer
+    if not explainer.has_rows_:
+        raise AttainError("this explainer was saved without its training rows, so there are no people to show")
+    n = len(session.training)
+    chosen = np.unique(np.linspace(0, max(n - 1, 0), min(n, MOST_SHOWN)).round().astype(np.intp))
+    rows, accepted = np.concatenate([session.training[chosen], factuals, options]), session.met[chosen]
+    codes = explainer._codes(rows)
+    latent = codes is not None
+    codes = explainer.space_.transform(rows) if codes is None else codes
+    mean, axes, variance = _axes(codes[: len(chosen)], latent)
+    places = (codes - mean) @ axes.T
+    low, high = places.min(axis=0), places.max(axis=0)
+    room = 0.05 * np.maximum(high - low, 1e-9)
+    grid = np.linspace(low - room, high + room, _GRID).T
+    points = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
+    people, own, theirs = np.split(places, [len(chosen), len(chosen) + len(factuals)])
+    decoded = variance is None and len(factuals) == 1
+    if decoded:
+        share = session.goal.judge(explainer._decoded(points, factuals)).met.astype(np.float64)
+    else:
+        share = _nearest(people, accepted, points)
+    return Plane(people, accepted, own, theirs, grid, share.reshape(_GRID, _GRID), decoded, variance, latent)
+
+
+def _axes(codes: np.ndarray, latent: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The origin (k,), two axes (2, k), and the share of variance along each; latent codes' own axes where k is 2."""
+    k = codes.shape[1]
+    if k == 2 and latent:
+        return np.zeros(2), np.eye(2), None
+    mean = codes.mean(axis=0)
+    _, scales, axes = np.linalg.svd(codes - mean, full_matrices=False)
+    if k == 1:
+        return mean, np.array([[1.0], [0.0]]), np.array([1.0, 0.0])
+    # the sign of a singular vector is arbitrary: its largest entry is made positive
+    axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
+    total = max(float((scales**2).sum()), 1e-300)
+    return mean, axes[:2], (scales[:2] ** 2) / total
+
+
+def _nearest(people: np.ndarray, accepted: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The share of the people near each point who are accepted, (g,); NaN where they are far.
+
+    They count by a Gaussian kernel whose bandwidth h is half the distance to the last of them:
+
+        share(x) = Σᵢ wᵢ acceptedᵢ / Σᵢ wᵢ,  wᵢ = exp(−dᵢ² / 2h²)
+    """
+    index, k = Neighbours(people), min(_NEAREST, len(people))
+    distances, nearest = index.query(points, k)
+    widths = np.maximum(distances[:, -1:] / 2, 1e-12)
+    weights = np.exp(-((distances / widths) ** 2) / 2)
+    share = (weights * accepted[nearest]).sum(axis=1) / weights.sum(axis=1)
+    return np.where(distances[:, -1] <= np.quantile(index.query(people, k)[0][:, -1], _FAR), share, np.nan)

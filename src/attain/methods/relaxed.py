@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from attain.methods.search.moves import Costs, switches
-from attain.methods.search.options import Pool, diverse, sparse
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.models.structure.smooth import Smooth
 from attain.tables import Region
 

@@ -1,27 +1,34 @@
-"""What a result says about answers: figures and notes."""
+"""What a result says about answers: figures, notes, and what the answers follow from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attain.core.arrays import as_python
+from attain.methods.persistence import Savable, class_name, data_digest, described_parameters, fitted_digest, versions
 from attain.methods.search.problem import Answers, Problem
+from attain.models import Goal
 from attain.population.connectedness import connected
 from attain.population.measuring import changed, mean_pairwise_distance
 from attain.population.percentiles import max_shift, total_shift
 from attain.population.reference import Reference
-from attain.population.space import MeasuringSpace
 from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
-from attain.results.details import Attributions
-from attain.schema import Schema
+from attain.results.details import Attributions, Related
+from attain.schema import Constraints, Schema
 from attain.schema.advice import columns_to_decide
 from attain.schema.laws import Law
-from attain.tables import Region, RuleBook
+from attain.tables import Region
 
 if TYPE_CHECKING:
-    from attain.methods.session import Session
+    from attain.methods.session import Call, Session
 
 NEIGHBOURS = 20
 """k of the local outlier factor shown with an answer."""
@@ -51,24 +58,43 @@ def faithfulness(rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray
     }
 
 
-def diversity(rows: np.ndarray, owners: np.ndarray, people: int, space: MeasuringSpace) -> np.ndarray:
-    """The mean distance between the options of each person, in the measuring space; NaN for fewer than two."""
-    return mean_pairwise_distance(rows, owners, people, space)
+class Figures(NamedTuple):
+    """Figures of answers.
 
+    Attributes
+    ----------
+    percentiles
+        Of people's own cells, and of those of the answers; and the shifts between them, (m, d) each.
+    options
+        By name, one for each answer.
+    diversity
+        The mean distance between the options of each person, in the measuring space; NaN for fewer than two.
+    related
+        What the columns of the answers say of each other, where there are relations.
+    """
 
-_BROKEN_RULE = 0.01
-"""A rule that a larger share of the training rows breaks is named in a note: it is perhaps not what was meant."""
+    percentiles: tuple[np.ndarray, np.ndarray, np.ndarray]
+    options: dict[str, np.ndarray]
+    diversity: np.ndarray
+    related: Related | None
 
-
-def doubtful_rules(book: RuleBook, values: np.ndarray) -> tuple[str, ...]:
-    """A note for each rule or law that many of the training rows break."""
-    broken = 1 - book.kept(values).mean(axis=0)
-    return tuple(
-        f"The rule {rule.text!r} is broken by {'all' if share == 1 else f'{share:.0%} of'} training rows; check that "
-        "it says what you mean."
-        for rule, share in zip(book.rules, broken.tolist(), strict=True)
-        if share > _BROKEN_RULE
-    )
+    @classmethod
+    def of(cls, session: Session, problem: Problem, answers: Answers) -> Figures:
+        explainer, region, rows, owners = session.explainer, problem.region, answers.rows, answers.owners
+        factuals, percentiles, relations = region.factuals[owners], explainer.percentiles_, explainer.relations_
+        shifts, related = percentiles.shift(factuals, rows), None
+        options = {**difficulty(rows, factuals, shifts, region.schema), **answers.figures}
+        if region.book.timing is not None:
+            options["months"] = region.months(rows, owners)
+        if explainer.figures and explainer.has_rows_:
+            options |= faithfulness(rows, session.reference) | explainer._more_figures(rows, session)
+            if len(relations):
+                rate = explainer._refused
+                options["relations_p"] = np.round(relations.p_value(rows, factuals), 6)
+                follows, said = relations.follows(rows, factuals, rate), relations.contradictions(rows, factuals, rate)
+                related = Related(follows, tuple(said))
+        spread = mean_pairwise_distance(rows, owners, len(problem), explainer.space_)
+        return cls((percentiles.of(factuals), percentiles.of(rows), shifts), options, spread, related)
 
 
 def notes_on(
@@ -120,3 +146,84 @@ def undecided(region: Region, answers: Answers, inferred: bool) -> tuple[str, ..
             "to prevent it.",
         )
     return notes
+
+
+def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
+    """What answers follow from, as JSON: the field `settings` of a result. Nothing in it depends on time or place."""
+    explainer, table = session.explainer, session.explainer.table_
+    if explainer._digests is None:
+        explainer._digests = fitted_digest(explainer), _training_digest(explainer) if explainer.has_rows_ else None
+    fitted, training = explainer._digests
+    return {
+        "versions": dict(_versions()),
+        "method": class_name(type(explainer)),
+        "parameters": dict(session.kept("parameters", lambda: described_parameters(explainer))),
+        "seed": explainer._seed,
+        "explainer_digest": fitted,
+        "target": as_json(goal.target),
+        "probability": goal.probability,
+        **{name: as_json(getattr(call, name)) for name in ("n", "ranges", "importance", "contributions", "timeout")},
+        "errors": session.errors,
+        "robust": [_model_facts(other) for other in call.others],
+        "constraints": _constraint_facts(Constraints.of(call.constraints)),
+        "model": _model_facts(session.goal),
+        "training": {
+            "rows": len(table) if explainer.has_rows_ else None,
+            "columns": len(table.schema),
+            "labels": explainer.labels_ is not None,
+            "digest": training,
+        },
+    }
+
+
+def _training_digest(explainer: Savable) -> str:
+    """A hash of the cells and labels: other rules about the same data change nothing."""
+    table = explainer.table_
+    columns = [(feature.name, [str(level) for level in feature.levels]) for feature in table.schema]
+    labels = None if explainer.labels_ is None else list(explainer.labels_)
+    return data_digest((columns, labels), {"table": table.values + 0.0})  # turns -0.0 into 0.0
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **versions()}
+
+
+def _model_facts(goal: Goal) -> dict[str, Any]:
+    model, names = goal.model.model, goal.model.class_names
+    named = model if hasattr(model, "__qualname__") else type(model)
+    of_file = isinstance(model, str | bytes | os.PathLike)
+    module = "onnxruntime" if of_file else getattr(named, "__module__", None) or "unknown"
+    library = module.partition(".")[0]
+    return {
+        "library": library,
+        "library_version": getattr(sys.modules.get(library), "__version__", None),
+        "class": "ONNX file" if of_file else f"{module}.{named.__qualname__}",
+        "classes": [as_json(label) for label in goal.classes],
+        "class_names": [names.get(label) for label in goal.classes] if names else None,
+        "answers_digest": goal.answers_digest,
+        "file_digest": goal.model.file_digest,
+    }
+
+
+def _constraint_facts(given: Constraints) -> dict[str, Any]:
+    """The constraints that were given; those of single people are a list, because keys of JSON are strings."""
+    facts = {item.name: as_json(getattr(given, item.name)) for item in fields(given)}
+    facts["people"] = [
+        {"person": as_json(label), **_constraint_facts(Constraints.of(own))} for label, own in given.people.items()
+    ]
+    return {name: value for name, value in facts.items() if value not in (None, [], {})}
+
+
+def as_json(value: Any) -> Any:
+    """A value as JSON holds it: tuples and arrays as lists, what JSON lacks as text."""
+    value = value.tolist() if isinstance(value, np.ndarray) else as_python(value)
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((as_json(item) for item in value), key=str)
+    if isinstance(value, tuple | list):
+        return [as_json(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -13,10 +13,8 @@ from attain.methods.base import choice, integer, number
 from attain.methods.latent import AutoencoderChoice, Latent, LatentExplainer
 from attain.methods.relaxed import Relaxation
 from attain.methods.search.climb import Probe, boundary
-from attain.methods.search.draws import sphere, streams
-from attain.methods.search.moves import Costs, units
-from attain.methods.search.options import Pool, diverse
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.moves import Costs, sphere, streams, units
+from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.methods.session import Session
 from attain.models import Goal
 from attain.models.structure.smooth import Smooth, smooth_if_possible

@@ -5,12 +5,11 @@ The path of a question: `explain` → `Session.answer` → the method's `_search
 
 from __future__ import annotations
 
-import math
 import os
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
@@ -20,14 +19,11 @@ import numpy as np
 from attain.core.checks import TIMEOUT, check_boolean, check_integer, check_number
 from attain.core.errors import AttainError, Interrupted
 from attain.core.frames import Frame, one_row
-from attain.methods.importance import compared_with, find_contributions, find_importances
-from attain.methods.outcomes import Batches, Decided, fixed_cells, known_before, last_check
-from attain.methods.plane import MOST_SHOWN, spaced
-from attain.methods.provenance import call_settings
+from attain.methods.importance import find_contributions, find_importances
 from attain.methods.ranges import find_ranges
-from attain.methods.records import Assessed, Compared, Recheck, assessed, rounded, verdict
-from attain.methods.result import difficulty, diversity, faithfulness, notes_on
-from attain.methods.search.horizons import in_time
+from attain.methods.records import plane_of
+from attain.methods.result import Figures, call_settings, notes_on
+from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.goal import Control
@@ -36,10 +32,10 @@ from attain.models.structure.compiled import compile_score
 from attain.models.structure.encoding import StructureError
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.details import Attributions, Plane, Related
+from attain.results.details import Plane
 from attain.results.status import Status
 from attain.schema import Constraints
-from attain.tables import Errors, Region, Table, desired_labels, unchanged
+from attain.tables import Errors, Region, Table, desired_labels
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
@@ -48,14 +44,16 @@ GivenConstraints = Constraints | Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of one call of `explain` besides the model, the target and the constraints."""
+class Call:
+    """The arguments of one call of `explain`, but for model, people and target; `others` are goals of other models."""
 
-    n: int
-    ranges: bool
-    importance: bool
-    contributions: bool
-    timeout: float | None
+    n: int = 1
+    constraints: GivenConstraints = None
+    ranges: bool = False
+    importance: bool = False
+    contributions: bool = False
+    timeout: float | None = TIMEOUT
+    others: Sequence[Goal] = ()
 
     def __post_init__(self) -> None:
         check_integer("n", self.n, 1)
@@ -109,11 +107,11 @@ class Session:
     def __init__(self, explainer: Explainer, goal: Goal, errors: Errors) -> None:
         self.explainer, self.goal, self.errors = explainer, goal, errors
         self.lock = RLock()
-        self._training = explainer.table_.values
-        self._asked = np.zeros(len(self._training), dtype=bool)
-        self._met, self._score = np.zeros(len(self._training), dtype=bool), np.full(len(self._training), np.nan)
+        self.training = explainer.table_.values
+        self._asked = np.zeros(len(self.training), dtype=bool)
+        self._met, self._score = np.zeros(len(self.training), dtype=bool), np.full(len(self.training), np.nan)
         self._kept: dict[str, Any] = {}
-        goal.compiled = compile_score(goal, self._training, self.judged)
+        goal.compiled = compile_score(goal, self.training, self.judged)
 
     @property
     def target(self) -> Any:
@@ -133,10 +131,10 @@ class Session:
         with self.lock:
             if at is None and self._asked.all():
                 return self._met, self._score
-            at = np.arange(len(self._training)) if at is None else at
+            at = np.arange(len(self.training)) if at is None else at
             new = at[~self._asked[at]]
             if len(new):
-                judged = self.goal.judge(self._training[new])
+                judged = self.goal.judge(self.training[new])
                 self._met[new], self._score[new], self._asked[new] = judged.met, judged.score, True
             return self._met[at], self._score[at]
 
@@ -163,7 +161,7 @@ class Session:
         def build() -> Reference:
             desired = None if labels is None else desired_labels(labels, self.target)
             space = explainer.space_
-            return Reference.build(explainer.schema_, self._training, desired_labels=desired, met=met, space=space)
+            return Reference.build(explainer.schema_, self.training, desired_labels=desired, met=met, space=space)
 
         reference: Reference = self.kept("reference", build)
         return reference
@@ -171,18 +169,15 @@ class Session:
     @property
     def inspected(self) -> Any:
         """What the method's `_inspect` learned about the model."""
-        with self.lock:
-            if "inspected" not in self._kept:
-                self._kept["inspected"] = self.explainer._inspect(self)
-            return self._kept["inspected"]
+        return self.kept("inspected", partial(self.explainer._inspect, self))
 
     @property
     def additive_score(self) -> AdditiveScore | None:
-        """The score of a linear model or tree ensemble; None for other models."""
+        """The score of a linear model or tree ensemble; None for other models, and for those that give labels only."""
 
         def read() -> AdditiveScore | None:
             try:
-                return additive_score(self.goal, self._training)
+                return None if self.goal.labels_only else additive_score(self.goal, self.training)
             except StructureError:
                 return None
 
@@ -191,12 +186,12 @@ class Session:
 
     def holds_for(self, model: Model) -> bool:
         """Whether the model, wrapped again, still answers as when the session was made."""
-        return self._anew({}, model).decide_again(self._training[:0]) is not None
+        return self._anew({}, model).decide_again(self.training[:0]) is not None
 
     def _anew(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Goal:
         goal = self.goal.anew(unseen, model)
         if goal.labels_only:  # a few equal labels do not show that it is the same model
-            goal.control = Control(self._training, *self.judged())
+            goal.control = Control(self.training, *self.judged())
         return goal
 
     @overload
@@ -229,105 +224,80 @@ class Session:
         timeout: float | None = TIMEOUT,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes the model decide for the target; parameters as in `explain`."""
-        asked = Asked(n, ranges, importance, contributions, timeout)
-        return self.answer(self.people(X, timeout), constraints, asked)
+        call = Call(n, constraints, ranges, importance, contributions, timeout)
+        return self.answer(self.people(X, timeout), call)
 
-    def answer(
-        self, people: People, constraints: GivenConstraints, asked: Asked, others: Sequence[Goal] = ()
-    ) -> Counterfactuals:
-        """What `explain` returns for people whom the model was asked about; `others` are goals of further models."""
+    def answer(self, people: People, call: Call) -> Counterfactuals:
+        """What `explain` returns for people whom the model was asked about."""
         explainer = self.explainer
-        problem, outcome = self._problem(people, constraints, asked, others)
-        size, measured = (
-            explainer._batch_size(asked.n, problem.inspected),
+        problem, outcome = self._problem(people, call)
+        measured, size = (
             partial(explainer._measured, problem.inspected),
+            explainer._batch_size(call.n, problem.inspected),
         )
         with Batches(problem, outcome, size, type(explainer).__name__) as batches:
             for batch in batches:
                 batches.add(in_time(batch, explainer._search, explainer._price, measured, explainer._months_cost))
-        answers = batches.answers(explainer.own_figures)
-        result = self._result(people, constraints, asked, others, problem, outcome, answers)
+        result = self._result(people, call, problem, outcome, batches.answers(explainer.own_figures))
         if batches.interrupted:
             raise Interrupted(result)
         return result
 
-    def describe(
-        self, X: Frame, answers: np.ndarray, *, constraints: GivenConstraints = None, **asked: Any
-    ) -> Counterfactuals:
+    def describe(self, X: Frame, answers: np.ndarray, **asked: Any) -> Counterfactuals:
         """A result with these answers (m, d) for the one row of `X`, in their order, as if they had been found.
 
         `asked` is as in `explain`. The answers pass the last check like any others: one that changes nothing, breaks a
         rule or a constraint, or does not get the decision is left out.
         """
-        wanted = {"ranges": False, "importance": False, "contributions": False, "timeout": TIMEOUT} | asked
-        request = Asked(max(len(answers), 1), **wanted)
-        people = self.people(X, request.timeout)
-        problem, outcome = self._problem(people, constraints, request, ())
+        call = Call(max(len(answers), 1), **asked)
+        people = self.people(X, call.timeout)
+        problem, outcome = self._problem(people, call)
         given = answers if outcome[0] is None else answers[:0]
         own = np.repeat(people.table.values[:1], len(given), axis=0)
         figures = {"typicality": self.explainer._typicality(problem.inspected, given, own)}
         found = Answers(given, np.zeros(len(given), dtype=np.intp), np.arange(len(given), dtype=float), [], figures)
         outcome[0] = outcome[0] or Status.FOUND
-        return self._result(people, constraints, request, (), problem, outcome, found)
+        return self._result(people, call, problem, outcome, found)
 
-    def _region(self, table: Table, constraints: GivenConstraints) -> Region:
+    def plane(self, factuals: np.ndarray, options: np.ndarray) -> Plane:
+        """Real people, rows (p, d) and options (m, d) in a plane; see `attain.methods.records.plane_of`."""
+        return plane_of(self, factuals, options)
+
+    def region(self, table: Table, constraints: GivenConstraints) -> Region:
+        """What the rows of a table may become."""
         return Region.of(table, Constraints.of(constraints), self.explainer.observed_, self.explainer.book_)
 
-    def _problem(
-        self, people: People, constraints: GivenConstraints, asked: Asked, others: Sequence[Goal]
-    ) -> tuple[Problem, list[Status | None]]:
+    def _problem(self, people: People, call: Call) -> tuple[Problem, list[Status | None]]:
         """What is to be searched, and how the search of each row ended, None where that is not known before it."""
         table, before, explainer = people.table, people.before, self.explainer
-        if asked.contributions and not explainer.has_rows_:
+        if call.contributions and not explainer.has_rows_:
             raise AttainError(
                 "contributions compare with real people, but this explainer was saved without its training rows; save "
                 "it with reference='rows'"
             )
-        region = self._region(table, constraints)
+        region = self.region(table, call.constraints)
         ledger = Ledger(len(table), explainer.budget, people.deadline)
         ledger.spent += before.asked
-        further = tuple(other.anew(table.layout.unseen) for other in others)
-        problem = Problem(people.goal, region, ledger, int(asked.n), explainer._seed, self.inspected, further)
+        others = tuple(other.anew(table.layout.unseen) for other in call.others)
+        problem = Problem(people.goal, region, ledger, int(call.n), explainer._seed, self.inspected, others)
         return problem, known_before(region, before.met, before.unreadable)
 
     def _result(
-        self,
-        people: People,
-        constraints: GivenConstraints,
-        asked: Asked,
-        others: Sequence[Goal],
-        problem: Problem,
-        outcome: list[Status | None],
-        answers: Answers,
+        self, people: People, call: Call, problem: Problem, outcome: list[Status | None], answers: Answers
     ) -> Counterfactuals:
         """The last check, and all that a result says about the answers that pass it."""
         explainer, table, goal, before, _, learned = self.explainer, *people
-        answers, after = last_check(problem, outcome, answers)
-        rows, owners, percentiles = answers.rows, answers.owners, explainer.percentiles_
-        found = find_ranges(problem, rows, owners, percentiles) if asked.ranges else None
+        answers, score = last_check(problem, outcome, answers)
+        rows, owners = answers.rows, answers.owners
+        ranges = find_ranges(problem, rows, owners, explainer.percentiles_) if call.ranges else None
         searched = problem.rows_searched
-        importances = None
-        if asked.importance:
-            typicality = partial(explainer._typicality, problem.inspected)
-            importances = find_importances(problem, rows, owners, typicality)
-        attributions = self._attributions(problem, ~np.isnan(before.score)) if asked.contributions else None
-        factuals = table.values[owners]
-        shifts = percentiles.shift(factuals, rows)
-        option_figures = {"score_after": _rounded(after), **difficulty(rows, factuals, shifts, table.schema)}
-        option_figures |= answers.figures
-        if explainer.book_.timing is not None:
-            option_figures["months"] = problem.region.months(rows, owners)
-        related = None
-        if explainer.figures and explainer.has_rows_:
-            option_figures |= faithfulness(rows, self.reference) | explainer._more_figures(rows, self)
-            relations, rate = explainer.relations_, explainer._refused
-            if len(relations):
-                option_figures["relations_p"] = np.round(relations.p_value(rows, factuals), 6)
-                said = tuple(relations.contradictions(rows, factuals, rate))
-                related = Related(relations.follows(rows, factuals, rate), said)
+        typicality = partial(explainer._typicality, problem.inspected)
+        importances = find_importances(problem, rows, owners, typicality) if call.importance else None
+        attributions = find_contributions(self, problem, ~np.isnan(before.score)) if call.contributions else None
+        figures = Figures.of(self, problem, answers)
         failed = self.goal.reader.failed + goal.reader.failed - len(before.unreadable.keys() - table.refused.keys())
-        asked_in_all = self.goal.rows_asked - learned + goal.rows_asked
-        asked_in_all += sum(other.rows_asked for other in (*others, *problem.others))
+        asked = self.goal.rows_asked - learned + goal.rows_asked
+        asked += sum(other.rows_asked for other in (*call.others, *problem.others))
         return Counterfactuals(
             table=table,
             method=type(explainer).__name__,
@@ -337,107 +307,24 @@ class Session:
             statuses=tuple(status or Status.INTERRUPTED for status in outcome),
             rows=rows,
             owners=owners,
-            percentiles=(percentiles.of(factuals), percentiles.of(rows), shifts),
+            percentiles=figures.percentiles,
             person_figures={
                 "score_before": _rounded(before.score),
                 "rows_scored": problem.ledger.spent,
-                "diversity": diversity(rows, owners, len(table), explainer.space_),
+                "diversity": figures.diversity,
             },
-            option_figures=option_figures,
+            option_figures={"score_after": _rounded(score), **figures.options},
             notes=notes_on(self, problem, answers, failed, attributions),
             laws=explainer.laws_,
-            rows_asked=asked_in_all,
-            rows_uncharged=asked_in_all - searched,
+            rows_asked=asked,
+            rows_uncharged=asked - searched,
             unreadable=before.unreadable,
-            intervals=found,
+            intervals=ranges,
             importances=importances,
             attributions=attributions,
-            related=related,
-            settings=call_settings(self, goal, others, constraints, {**asdict(asked), "errors": self.errors}),
+            related=figures.related,
+            settings=call_settings(self, goal, call),
         )
-
-    def _attributions(self, problem: Problem, scored: np.ndarray) -> Attributions:
-        goal, region = problem.goal, problem.region
-        assert isinstance(goal, Goal)
-        others = compared_with(self._training, self.met, self.explainer._seed)
-        free = ~(fixed_cells(region) | np.array([feature.immutable for feature in region.schema]))
-        find = partial(find_contributions, goal, problem, np.flatnonzero(scored), others, free)
-        try:
-            return find(None if goal.labels_only else self.additive_score)
-        except StructureError:
-            return find(None)
-
-    def recheck(self, result: Counterfactuals, constraints: GivenConstraints = None) -> Recheck:
-        """The people of a result of this session, to check options of theirs that somebody has altered.
-
-        `constraints` are those of the call.
-        """
-        return Recheck(self, result, self._region(result.table, constraints))
-
-    def assess(self, table: Table, *, typicality: bool = True) -> list[Assessed]:
-        """What is known about each row without a search; without `typicality`, which takes longer, `level` is None."""
-        rows, readable = table.values, table.readable
-        said = self.goal.anew(table.layout.unseen).classify(rows[readable])
-        levels = np.full(len(rows), math.nan)
-        if typicality and len(readable):
-            levels[readable] = self.explainer._typicality(self.inspected, rows[readable])
-        return assessed(table, said, levels, self.explainer.book_, self.explainer.percentiles_)
-
-    def completed(self, person: Table, edited: Table) -> Table:
-        """The edited rows with what follows from others: computed columns, and clocks for the time it takes.
-
-        A row with a value that cannot be computed, such as a share of nothing, cannot be read.
-        """
-        region = self._region(person, None).after(edited.values, np.arange(len(edited.values)))
-        clocks, values = list(region.schema.clocks), edited.values.copy()
-        values[:, clocks] = region.start[:, clocks]
-        values = region.derived(values, region.factuals)
-        refused, titles = dict(edited.refused), [feature.title for feature in edited.schema]
-        for i, j in np.argwhere(np.isinf(values)).tolist():
-            refused.setdefault(i, f"{titles[j]} cannot be computed from these values")
-            values[i, j] = math.nan
-        return replace(edited, values=values, refused=refused)
-
-    def compare(self, person: Table, edited: Table, constraints: GivenConstraints = None) -> Compared:
-        """The first row of `edited` beside the first of `person`; both can be read."""
-        explainer, owners = self.explainer, np.zeros(1, dtype=np.intp)
-        rows, own = edited.values[:1], person.values[:1]
-        region = self._region(person, constraints)
-        violated = [kind for kind, broken in region.violations(rows, owners).items() if broken[0]]
-        texts = {rule.text for rule in explainer.book_.rules}
-        figures = difficulty(rows, own, explainer.percentiles_.shift(own, rows), explainer.schema_)
-        if explainer.has_rows_:
-            figures |= faithfulness(rows, self.reference)
-        return Compared(
-            flips=bool(self.goal.anew(edited.layout.unseen).decide(rows).met[0]),
-            allowed=not violated,
-            violated=tuple(kind for kind in violated if kind not in texts),
-            changed=tuple(np.array(explainer.schema_.names)[~unchanged(own, rows)[0]].tolist()),
-            total_shift=rounded(100 * figures["total_shift"][0], 3),
-            max_shift=rounded(100 * figures["max_shift"][0], 3),
-            outlier=verdict(figures, "outlier"),
-            connected=verdict(figures, "connected"),
-            months=float(region.months(rows, owners)[0]) if explainer.book_.timing is not None else 0.0,
-        )
-
-    def plane(self, factuals: np.ndarray, options: np.ndarray) -> Plane:
-        """Real people, rows and decision regions in a plane, for `result.plot.map`.
-
-        It is that of the two leading principal components of the training rows, in the measuring space or, for methods
-        with an autoencoder, in its latent space; a point has the decisions about real people nearby. Where a latent
-        space has two dimensions and `factuals` one row, the regions are decisions about decoded rows that keep this
-        row's immutable features.
-
-        Parameters
-        ----------
-        factuals, options
-            Rows of the matrix, (p, d) and (m, d).
-        """
-        if not self.explainer.has_rows_:
-            raise AttainError("this explainer was saved without its training rows, so there are no people to show")
-        chosen = spaced(len(self._training), MOST_SHOWN)
-        rows = np.concatenate([self._training[chosen], factuals, options])
-        return self.explainer._plane(self.goal, self.met[chosen], rows, factuals)
 
 
 def _rounded(score: np.ndarray) -> np.ndarray:
@@ -450,14 +337,17 @@ _KEPT: Final = 4
 
 
 class Request(NamedTuple):
-    """A model, what is asked of it, and the parameters of the explainer that what is learned depends on.
+    """A model and what an explainer is asked about it.
 
     Attributes
     ----------
     model, wrapped
         What the user passed, and the same as a `Model`.
+    parameters
+        Those of the explainer that what is learned depends on.
     """
 
+    explainer: Explainer
     model: Any
     wrapped: Model
     target: Any
@@ -469,22 +359,45 @@ class Request(NamedTuple):
     def key(self) -> tuple[Any, ...]:
         return id(self.model), repr(self.target), self.probability, self.errors, self.parameters
 
+    def session(self) -> Session:
+        """A new session."""
+        tolerant = self.errors == "status"
+        goal = self.explainer._goal(self.wrapped, self.target, self.probability, tolerant=tolerant)
+        return Session(self.explainer, goal, self.errors)
+
 
 class Sessions:
     """The sessions of the models and requests seen last, found by the model object and what is asked of it."""
 
     def __init__(self) -> None:
-        self._forget()
+        self._known: OrderedDict[tuple[Any, ...], tuple[Any, Session]] = OrderedDict()
+        self.renew_locks()
         _alive.add(self)
 
-    def _forget(self) -> None:
-        self._lock, self.making = RLock(), RLock()
-        self._known: OrderedDict[tuple[Any, ...], tuple[Any, Session]] = OrderedDict()
+    def renew_locks(self) -> None:
+        """In a forked process nobody would release a lock that another thread held when it was forked."""
+        self._lock, self._making = RLock(), RLock()
+        for _, session in self._known.values():
+            session.lock = RLock()
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def find(self, request: Request) -> Session | None:
+    def session(self, request: Request) -> Session:
+        """The session of a request; a known one if the model still answers as when it was made."""
+        session = self._find(request)
+        return session if session is not None and session.holds_for(request.wrapped) else self._new(request, session)
+
+    def explain(self, request: Request, X: Frame, call: Call) -> Counterfactuals:
+        """The answers of the session of a request; whether a known one still holds is asked along with the people."""
+        session = self._find(request)
+        people = None if session is None else session.people(X, call.timeout, request.wrapped)
+        if session is None or people is None:
+            session = self._new(request, session)
+            people = session.people(X, call.timeout)._replace(learned=0)
+        return session.answer(people, call)
+
+    def _find(self, request: Request) -> Session | None:
         """The session of a model that lists the same classes as when it was made."""
         with self._lock:
             known, session = self._known.get(request.key, (None, None))
@@ -494,28 +407,21 @@ class Sessions:
             self._known.move_to_end(request.key)
             return session
 
-    def keep(self, request: Request, session: Session) -> Session:
-        """Keeps a session with its model, so that no other object has that identity."""
-        with self._lock:
-            self._known[request.key] = (request.model, session)
-            self._known.move_to_end(request.key)
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        return session
+    def _new(self, request: Request, old: Session | None) -> Session:
+        """A session instead of the old one, unless another thread has made one meanwhile.
 
-    def after_fork(self) -> None:
-        """In a forked process, forgets what another thread was learning when it was forked: there it never ends."""
-        locks = (self._lock, self.making, *(session.lock for _, session in self._known.values()))
-        if any(map(_held, locks)):
-            self._forget()
-
-
-def _held(lock: Any) -> bool:
-    """Whether another thread holds a lock."""
-    if lock.acquire(blocking=False):
-        lock.release()
-        return False
-    return True
+        It is kept with its model, so that no other object has that identity.
+        """
+        with self._making:
+            session = self._find(request)
+            if session is None or session is old:
+                session = request.session()
+                with self._lock:
+                    self._known[request.key] = (request.model, session)
+                    self._known.move_to_end(request.key)
+                    while len(self._known) > _KEPT:
+                        self._known.popitem(last=False)
+            return session
 
 
 _alive: weakref.WeakSet[Sessions] = weakref.WeakSet()
@@ -523,7 +429,7 @@ _alive: weakref.WeakSet[Sessions] = weakref.WeakSet()
 
 def _after_fork() -> None:
     for sessions in list(_alive):
-        sessions.after_fork()
+        sessions.renew_locks()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows

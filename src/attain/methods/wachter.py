@@ -11,8 +11,7 @@ from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.relaxed import Limits, RelaxedSearch, Step
 from attain.methods.search.climb import Climb, Probe, boundary
 from attain.methods.search.moves import Costs, Scale
-from attain.methods.search.options import Pool
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Pool, Problem
 from attain.methods.session import Session
 from attain.models.structure.smooth import Smooth, smooth_if_possible
 from attain.results.status import Status

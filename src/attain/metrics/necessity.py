@@ -27,8 +27,8 @@ from attain.core.errors import ConstraintError, DataError, listed
 from attain.core.frames import Frame
 from attain.core.intervals import CONFIDENCE, checked_confidence, share_interval
 from attain.methods.base import Explainer
-from attain.methods.outcomes import Decided
 from attain.methods.ranges import spread
+from attain.methods.search.outcomes import Decided
 from attain.methods.search.problem import Ledger, Problem
 from attain.methods.session import Session
 from attain.metrics.differences import group_members

@@ -142,7 +142,7 @@ def outlier(answers: ArrayLike, reference: Reference, k: int = 20, found: ArrayL
 
 @dataclass(frozen=True)
 class GuardSettings:
-    """Constants of the guard; the letters are explained in `attain.methods.guarded.settings`."""
+    """Constants of the guard; the letters are explained in `attain.methods.guarded.search`."""
 
     neighbours: tuple[int, ...] = (5, 10, 20, 40, 80)
     """Numbers of neighbours of the outlier factors. A factor with many neighbours among many rows sees what one with

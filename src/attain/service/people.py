@@ -10,7 +10,7 @@ import numpy as np
 from attain.core.checks import repeated
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
-from attain.methods.records import Assessed
+from attain.methods.records import Assessed, assess
 from attain.methods.session import Session
 from attain.service.errors import Refused
 from attain.service.records import as_record
@@ -76,7 +76,7 @@ class People:
     def _entries(self) -> list[dict[str, Any]]:
         if self._table is None:
             return []
-        known = self._session.assess(self._table, typicality=False)
+        known = assess(self._session, self._table, typicality=False)
         return [self._entry(self._table, i, one) for i, one in enumerate(known)]
 
     def _entry(self, table: Table, i: int, known: Assessed) -> dict[str, Any]:

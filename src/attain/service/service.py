@@ -17,6 +17,7 @@ from attain import letters
 from attain.core.frames import Frame
 from attain.letters.texts import LANGUAGES
 from attain.methods import Explainer
+from attain.methods.records import assess, compare, complete
 from attain.methods.session import Session
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
@@ -184,7 +185,7 @@ class Service:
             table = table_of(self.explainer, records, "record" if question.records is None else "records")
         if question.edited_from is not None:
             own = table_of(self.explainer, [question.edited_from] * len(table), "edited_from")
-            table = self.session.completed(own, table)
+            table = complete(self.session, own, table)
         return {
             "answers": [
                 {
@@ -198,7 +199,7 @@ class Service:
                     "unreadable": one.unreadable,
                     "unreadables": translations(one.unreadable),
                 }
-                for one in self.session.assess(table)
+                for one in assess(self.session, table)
             ]
         }
 
@@ -206,7 +207,7 @@ class Service:
         """What would change the decision."""
         started = time.perf_counter()
         result = self.result(question)
-        decision = self.session.assess(result.table, typicality=False)[0].decision
+        decision = assess(self.session, result.table, typicality=False)[0].decision
         answer = as_answer(result, full=question.full)
         return {"seconds": round(time.perf_counter() - started, 3), "decision": decision, **answer}
 
@@ -250,11 +251,11 @@ class Service:
     def evaluate(self, question: Evaluate) -> dict[str, Any]:
         """An edited record beside the original one."""
         person = self.table(question)
-        edited = self.session.completed(person, table_of(self.explainer, [question.answer], "answer"))
+        edited = complete(self.session, person, table_of(self.explainer, [question.answer], "answer"))
         if edited.refused:
             raise Refused(422, edited.refused[0], "answer")
-        known = self.session.assess(edited)[0]
-        compared = self.session.compare(person, edited, question.constraints(self.explainer.schema_))
+        known = assess(self.session, edited)[0]
+        compared = compare(self.session, person, edited, question.constraints(self.explainer.schema_))
         return {
             "record": as_record(edited, edited.values[0]),
             **{name: getattr(known, name) for name in _KNOWN},

@@ -12,8 +12,8 @@ from attain.core.arrays import rank_within
 from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
 from attain.engine.typical import Crowd
-from attain.methods.guarded.settings import GuardedSettings
-from attain.methods.search.draws import row_keys
+from attain.methods.guarded.search import GuardedSettings
+from attain.methods.search.moves import row_keys
 from attain.models import Goal
 from attain.models.structure.linear import LinearScore
 from attain.population.reference import Reference

@@ -2,33 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from attain.core.checks import TIMEOUT
+from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer, choice, integer, number
-from attain.methods.guarded.easiest import Easiest
 from attain.methods.guarded.guard_context import (
     Calibration,
     GuardContext,
     held_out,
 )
-from attain.methods.guarded.robust import Refit, other_goals
-from attain.methods.guarded.search import LESS_TYPICAL, Costs, GuardedSearch, crowd_of
-from attain.methods.guarded.settings import GuardedSettings
+from attain.methods.guarded.search import LESS_TYPICAL, Costs, GuardedSearch, GuardedSettings, crowd_of
+from attain.methods.recourse.actions import ActionGrid, Actions
+from attain.methods.recourse.exact import ExactRecourse
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.session import Asked, Session
+from attain.methods.session import Call, Session
 from attain.models import Goal
+from attain.models.structure.encoding import StructureError
+from attain.models.structure.linear import LinearScore, linear_score
+from attain.population.percentiles import Percentiles
 from attain.population.typical import Setting
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
-from attain.schema import Constraints
+from attain.schema import Constraints, Schema
 from attain.tables import Errors, Region
+
+
+class Easiest:
+    """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not.
+
+    The guarded search shares `recourse.actions` and `recourse.exact` with `ActionableRecourse`; no other method uses a
+    part of another one.
+    """
+
+    def __init__(self, schema: Schema, values: np.ndarray, percentiles: Percentiles, most_values: int) -> None:
+        self._values, self._percentiles = values, percentiles
+        self._grid = ActionGrid(schema, values, "observed")
+        self._grid.points = [_thinned(points, most_values) for points in self._grid.points]
+
+    def score(self, goal: Goal) -> LinearScore | None:
+        """The score of a linear model; None for other models."""
+        try:
+            return linear_score(goal, self._values)
+        except StructureError:
+            return None
+
+    def search(self, problem: Problem, score: LinearScore) -> Answers:
+        """The easiest record of each row, with its total shift as the figure `cost`.
+
+        Laws take no part: it is the price of keeping them, too, that is read from it.
+        """
+        region = problem.region.without_laws()
+        actions = Actions(region, self._grid, self._percentiles, "total")
+        return ExactRecourse().search(replace(problem, region=region, options=1), actions, score)
+
+
+def _thinned(points: np.ndarray, most: int) -> np.ndarray:
+    """The points, or `most` of them at even ranks, including the first and the last."""
+    if len(points) <= most:
+        return points
+    return points[np.unique(np.linspace(0, len(points) - 1, most).astype(np.intp))]
+
+
+Refit: TypeAlias = Callable[[Any, Any, int], Any]
+"""From a frame, its labels and a seed to a fitted model."""
+
+
+def other_goals(
+    robust: Sequence[Any] | Refit,
+    goal_of: Callable[[Any], Goal],
+    frame_of: Callable[[np.ndarray], Frame],
+    labels: np.ndarray | None,
+    seed: int,
+    refits: int,
+) -> list[Goal]:
+    """The goals of the given models, or of models that a function fits on training rows drawn with replacement."""
+    if not callable(robust):
+        models = list(robust) if isinstance(robust, Sequence) and not isinstance(robust, str) else []
+        if not models:
+            found = repr(robust) if isinstance(robust, str | Sequence) else f"a {type(robust).__name__}"
+            raise AttainError(
+                f"robust must be a list of models, or a function of (X, y, seed) that fits one, got {found}"
+            )
+        return [goal_of(model) for model in models]
+    if labels is None:
+        raise AttainError("robust is a function that fits models, but fit had no labels; fit with y, or pass models")
+    random = np.random.default_rng(seed)
+    goals = []
+    for _ in range(refits):
+        drawn = random.integers(len(labels), size=len(labels))
+        goals.append(goal_of(robust(frame_of(drawn), labels[drawn].tolist(), int(random.integers(2**31 - 1)))))
+    return goals
+
 
 _BATCH = 256
 """The people of a batch."""
@@ -182,8 +253,7 @@ class Guarded(Explainer):
             share of these models under which an answer is valid; a row without an answer valid under all of them gets
             one that is valid under `model`.
         """
-        asked = Asked(n, ranges, importance, contributions, timeout)
-        session, people = self._known(model, X, target, probability, errors, timeout)
+        request = self._request(model, target, probability, errors)
         others: list[Goal] = []
         if robust is not None:
             layout, values = self.layout_, self.table_.values
@@ -195,7 +265,8 @@ class Guarded(Explainer):
                 self._seed,
                 _REFITS,
             )
-        return session.answer(people, constraints, asked, others)
+        call = Call(n, constraints, ranges, importance, contributions, timeout, others)
+        return self._sessions.explain(request, X, call)
 
     def _inspect(self, session: Session) -> GuardContext:
         """The guard for this model and target, and the score of a linear model."""

@@ -18,8 +18,7 @@ from attain.methods.recourse.local_linear import LocalSearch
 from attain.methods.recourse.program import RecourseCost
 from attain.methods.recourse.rule_cuts import RuleCuts
 from attain.methods.search.moves import Scale
-from attain.methods.search.options import diverse, sparse
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.problem import Answers, Problem, diverse, sparse
 from attain.methods.session import Session
 from attain.models.structure.encoding import StructureError
 from attain.models.structure.linear import LinearScore, linear_score

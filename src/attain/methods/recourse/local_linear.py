@@ -18,8 +18,7 @@ from attain.core.arrays import first_of_each
 from attain.methods.recourse.actions import Actions
 from attain.methods.recourse.flip_set import Item
 from attain.methods.search.moves import Moves, Scale
-from attain.methods.search.options import Pool
-from attain.methods.search.problem import Problem
+from attain.methods.search.problem import Pool, Problem
 from attain.models.structure.encoding import Encoding
 from attain.models.structure.linear import LinearScore
 from attain.population.space import MeasuringSpace

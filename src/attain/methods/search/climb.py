@@ -7,10 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from attain.methods.search.draws import streams
-from attain.methods.search.moves import Costs, switches
-from attain.methods.search.options import Pool, diverse
-from attain.methods.search.problem import Answers, Problem
+from attain.methods.search.moves import Costs, streams, switches
+from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.models import probe_rows
 from attain.tables import Region, ordinary
 
