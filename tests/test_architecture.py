@@ -29,7 +29,7 @@ BORROWED = {("guarded", "recourse")}
 
 BUDGETS = {
     "": 64,
-    "core": 1_659,
+    "core": 1_627,
     "engine": 2_663,
     "schema": 3_491,
     "tables": 1_340,
@@ -41,7 +41,7 @@ BUDGETS = {
     "metrics": 1_598,
     "letters": 860,
     "audit": 454,
-    "scale": 666,
+    "scale": 541,
     "service": 1_738,
     "datasets": 115,
     "testing": 725,

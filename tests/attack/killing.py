@@ -77,7 +77,7 @@ COMMANDS = {
     "explain": Command(lambda: main([*EXPLAIN, "--out", "out/a.json", "--changes", "out/c.csv"]), _interrupted),
     "explain, folder": Command(
         lambda: main([*EXPLAIN, "--out", "out/", "--workers", "1", "--people-per-file", "2"]),
-        locks=("_run.json.lock", ".progress.part"),
+        locks=("_run.json.lock",),
     ),
     "evaluate": Command(lambda: main(["evaluate", "e.json", *MEASURE, "--out", "out/m.json"])),
     "compare": Command(

@@ -20,8 +20,7 @@ from attain.letters.texts import LANGUAGES, Texts, texts_template
 from attain.methods import NearestUnlike
 from attain.methods.persistence import inspect
 from attain.results.exports import TABLES, made
-from attain.scale.answers import AnswersFolder
-from attain.scale.shards import Shards
+from attain.scale.answers import AnswersFolder, Shards
 from attain.schema.toml import read_file
 from attain.tables import Table
 from attain.tables.files import read_any, read_people

@@ -39,7 +39,7 @@ _answered.set()
 
 @contextmanager
 def listening(told: Told, every: int) -> Iterator[None]:
-    """Calls `told` for work on people in this context, after at most so many of them at a time."""
+    """Calls `told` for work on people in this context, after at most `every` of them at a time; no bar is drawn."""
     token = _listener.set((told, every))
     try:
         yield
@@ -71,7 +71,7 @@ class Tracker:
         check_interrupt()
         self._done, self._found = done, found or 0
         if self._told is not None:
-            self._told(self._done, self._total, self._found)
+            return self._told(self._done, self._total, self._found)
         if self._bar is None:
             if time.monotonic() - self._started < DELAY or not sys.stderr.isatty():
                 return

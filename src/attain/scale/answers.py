@@ -1,25 +1,249 @@
-"""A folder of answers, read slice after slice."""
+"""A folder of answers: a Parquet file for each slice of people, what the answers follow from, and a summary.
+
+`_run.json` says what the answers follow from. A file of answers is written whole or not at all, and its bytes depend on
+its people alone; so a run that was stopped at any moment continues where it was, and ends with the bytes of one that
+was not stopped. `_summary.json` is written last. Programs that read the folder as one table ignore names that begin
+with `_`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import hashlib
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 import numpy as np
 import pandas as pd
+from msgspec import Meta, Struct
 
 from attain.core.checks import free_name
 from attain.core.errors import DataError, FileError
-from attain.core.files import parse_json, read_text
+from attain.core.files import as_kind, locked, make_folder, parse_json, read_text, write_atomically
 from attain.core.progress import track
-from attain.metrics import AnswerMatrix
+from attain.results.counterfactuals import Counterfactuals
+from attain.results.exports import flattened
 from attain.results.status import Status
-from attain.scale.shards import RUN, Shards
+from attain.results.text import MEANS
 from attain.schema import Schema
 from attain.schema.schema import without_bounds
 from attain.tables import Table
 from attain.tables.files import parquet_module, reading_parquet
 from attain.tables.streams import PeopleStream
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from attain.metrics import AnswerMatrix
+
+_RUN: Final = "_run.json"
+_SUMMARY: Final = "_summary.json"
+_FORMAT: Final = "attain-answers-1"
+_NAME: Final = re.compile(r"part-(\d{8})\.parquet")
+_PARTIAL: Final = re.compile(r"\.(state|_(run|summary)\.json|_config\.toml|part-\d{8}\.parquet)(\.[0-9a-f]+)?\.part")
+"""Files of a run that was killed while it wrote."""
+_KEY: Final = b"attain"
+"""The summary of a file of answers, among the metadata of its schema."""
+_PEOPLE: Final = b"people"
+"""The digest of the people in a file of answers, also among its metadata."""
+_DIGEST: Final = "people_digest"
+"""The digest of all people, in `_run.json`."""
+
+Count = Annotated[int, Meta(ge=0)]
+
+
+@dataclass
+class Summary:
+    """What can be added up over batches of people.
+
+    Attributes
+    ----------
+    people, options
+        How many there are.
+    status
+        How many searches ended with each status.
+    level
+        How many of the best options have each level, where levels are known.
+    sums
+        For some figures of the best options, their sum and the number of options that have one.
+    """
+
+    people: Count = 0
+    options: Count = 0
+    status: dict[str, Count] = field(default_factory=dict)
+    level: dict[str, Count] = field(default_factory=dict)
+    sums: dict[str, tuple[float, Count]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, result: Counterfactuals) -> Summary:
+        """The summary of one result."""
+        best = [level for level, first in zip(result.levels, result.best, strict=True) if first and level]
+        figures = {name: values[~np.isnan(values)] for name in MEANS if (values := result.of_best(name)).size}
+        sums = {name: (float(values.sum()), int(values.size)) for name, values in figures.items() if values.size}
+        return cls(len(result), len(result.owners), dict(Counter(map(str, result.statuses))), dict(Counter(best)), sums)
+
+    def add(self, other: Summary) -> None:
+        """Adds the summary of other people."""
+        self.people, self.options = self.people + other.people, self.options + other.options
+        self.status = dict(sorted((Counter(self.status) + Counter(other.status)).items()))
+        self.level = dict(sorted((Counter(self.level) + Counter(other.level)).items()))
+        for name, (total, number) in other.sums.items():
+            before = self.sums.get(name, (0.0, 0))
+            self.sums[name] = (before[0] + total, before[1] + number)
+
+    @property
+    def found(self) -> int:
+        """How many people have an answer."""
+        return self.status.get(Status.FOUND.name, 0)
+
+    @property
+    def asked(self) -> int:
+        """How many people needed an answer."""
+        return self.people - self.status.get(Status.ALREADY_DESIRED.name, 0)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of each figure over the best options that have one."""
+        return {name: total / number for name, (total, number) in self.sums.items()}
+
+
+class Shards:
+    """The files of answers in a folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    @contextmanager
+    def opened(
+        self, run: Mapping[str, Any], people: Callable[[], Iterable[tuple[int, pd.DataFrame]]]
+    ) -> Iterator[None]:
+        """Makes the folder, or continues the same run; only one process at a time does so.
+
+        Where some of the `people` have changed since, answers to the slices of others are kept.
+        """
+        make_folder(self.folder)
+        lock = f"{_RUN}.lock"
+        if not (self.folder / _RUN).exists() and any(
+            path.name != lock and not _PARTIAL.fullmatch(path.name) for path in self.folder.iterdir()
+        ):
+            raise FileError(f"the folder {str(self.folder)!r} has files of something else; name a new folder")
+        busy = f"another process is writing answers into {str(self.folder)!r}; wait until it ends, or name a new folder"
+        with locked(self.folder / _RUN, busy):
+            self._tidy()
+            try:
+                self._check({"format": _FORMAT, **run}, people)
+                yield
+            finally:
+                self._tidy()
+
+    def _tidy(self) -> None:
+        for path in self.folder.iterdir():
+            if _PARTIAL.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+    def _check(self, run: Mapping[str, Any], people: Callable[[], Iterable[tuple[int, pd.DataFrame]]]) -> None:
+        path = self.folder / _RUN
+        content = _json_lines(run)
+        if not path.exists():
+            write_atomically(path, content)
+            return
+        try:
+            before = parse_json(read_text(path))
+        except ValueError:
+            raise FileError(f"{str(path)!r} cannot be read; name a new folder for the answers") from None
+        old, new = dict(flattened(before)), dict(flattened(parse_json(content)))
+        other = [name for name in {**new, **old} if old.get(name) != new.get(name)]
+        if other == [_DIGEST] and self._keep_same(people()):
+            write_atomically(path, content)
+        elif other:
+            raise FileError(
+                f"the folder {str(self.folder)!r} has answers of another run, which differs in {', '.join(other[:5])}; "
+                "name a new folder, or delete this one to start again"
+            )
+
+    def _keep_same(self, people: Iterable[tuple[int, pd.DataFrame]]) -> bool:
+        """Deletes answers to people who have changed since; False, and nothing is deleted, where all have."""
+        done = self.done()
+        same = {k for k, frame in people if k in done and self._metadata(k)[_PEOPLE] == _digest(frame).encode()}
+        if same:
+            (self.folder / _SUMMARY).unlink(missing_ok=True)
+            for number in done - same:
+                self.path(number).unlink()
+        return bool(same)
+
+    def _metadata(self, number: int) -> Mapping[bytes, bytes]:
+        with reading_parquet(str(self.path(number))):
+            found: Mapping[bytes, bytes] = parquet_module().read_schema(str(self.path(number))).metadata
+            return {_PEOPLE: found[_PEOPLE], _KEY: found[_KEY]}
+
+    def path(self, number: int) -> Path:
+        """The file with the answers to the people of a slice."""
+        return self.folder / f"part-{number:08d}.parquet"
+
+    def done(self) -> set[int]:
+        """The numbers of the slices that are answered."""
+        return {int(match[1]) for file in self.folder.iterdir() if (match := _NAME.fullmatch(file.name))}
+
+    def write(self, number: int, people: pd.DataFrame, result: Counterfactuals, table: pyarrow.Table) -> Summary:
+        """Writes the answers to a slice of people, and gives their summary."""
+        buffer, summary = io.BytesIO(), Summary.of(result)
+        text = json.dumps(asdict(summary), sort_keys=True)
+        table = table.replace_schema_metadata({_KEY: text.encode(), _PEOPLE: _digest(people).encode()})
+        parquet_module().write_table(table, buffer, compression="zstd")
+        write_atomically(self.path(number), buffer.getvalue())
+        return summary
+
+    def summary(self, number: int) -> Summary:
+        """The summary of a slice."""
+        metadata = self._metadata(number)
+        with reading_parquet(str(self.path(number))):
+            summary = as_kind(parse_json(metadata[_KEY]), Summary)
+            if unknown := summary.status.keys() - Status.__members__.keys():
+                raise ValueError(f"a summary has unknown statuses: {', '.join(sorted(unknown))}")
+        return summary
+
+    def total(self) -> Summary:
+        """The summary of all slices that are answered."""
+        total = Summary()
+        for number in sorted(self.done()):
+            total.add(self.summary(number))
+        return total
+
+    def finish(self) -> Summary:
+        """Writes the summary of all slices."""
+        total = self.total()
+        facts = {**asdict(total), "found": total.found, "asked": total.asked, "means": total.means}
+        write_atomically(self.folder / _SUMMARY, _json_lines(facts))
+        return total
+
+
+def _json_lines(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def _digest(people: pd.DataFrame) -> str:
+    """A hash of the cells and names of people."""
+    return hashlib.sha256(pd.util.hash_pandas_object(people, index=True).to_numpy().tobytes()).hexdigest()
+
+
+class _Settings(TypedDict):
+    method: str
+    target: Any
+    probability: Annotated[float, Meta(ge=0, le=1)] | None
+
+
+class _Run(Struct):
+    """What `_run.json` says, as far as it is used to read answers."""
+
+    people_digest: str
+    people_per_file: Annotated[int, Meta(ge=1)]
+    settings: _Settings
 
 
 class AnswersFolder:
@@ -42,30 +266,21 @@ class AnswersFolder:
     ) -> None:
         self._shards, self.schema = Shards(folder), schema
         try:
-            self._run = _checked(parse_json(read_text(self._shards.folder / RUN)))
-        except (ValueError, LookupError, TypeError):
+            run = as_kind(parse_json(read_text(self._shards.folder / _RUN)), _Run)
+        except ValueError:
             raise FileError(
                 f"{folder!r} is not a folder of answers, which `attain explain --out FOLDER/` writes"
             ) from None
+        self.settings, self._size = run.settings, run.people_per_file
         self.stream = PeopleStream(people, schema, index=index, separator=separator)
-        if self.stream.digest() != self._run["people_digest"]:
+        if self.stream.digest() != run.people_digest:
             raise FileError(f"{folder!r} has answers to other people than {people!r}; name the file that was explained")
         missing = -(-self.stream.rows // self._size) - len(self._shards.done())
         if missing > 0 and not self.stream.is_csv:
             raise FileError(f"{folder!r} lacks {missing} files of answers; finish the run with the same command first")
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings of the run."""
-        found: dict[str, Any] = self._run["settings"]
-        return found
-
-    @property
-    def _size(self) -> int:
-        return int(self._run["people_per_file"])
-
     def slices(self, target: Any) -> Iterator[AnswerMatrix]:
-        """The answers, slice after slice; `target` is the run's, as the model names it."""
+        """The answers, slice after slice; `target` is that of the run, as the model names it."""
         bar = track(self.stream.rows, "measuring")
         try:
             for number, people in self.stream.slices(self._size):
@@ -77,6 +292,8 @@ class AnswersFolder:
             bar.close()
 
     def _slice(self, number: int, people: pd.DataFrame, target: Any) -> AnswerMatrix:
+        from attain.metrics import AnswerMatrix
+
         path, table = str(self._shards.path(number)), Table.read(people, self.schema, "people", errors="status")
         frame = parquet_module().read_table(path).to_pandas()
         names = self.schema.names
@@ -100,19 +317,3 @@ class AnswersFolder:
             read.values,
             owners[given],
         )
-
-
-def _checked(run: Any) -> dict[str, Any]:
-    """What `_run.json` says, as far as it is used here."""
-    size, settings = run["people_per_file"], run["settings"]
-    probability, texts = settings["probability"], (run["people_digest"], settings["method"])
-    if (
-        type(size) is not int
-        or size < 1
-        or not all(isinstance(text, str) for text in texts)
-        or "target" not in settings
-    ):
-        raise ValueError
-    if probability is not None and not 0 <= probability <= 1:
-        raise ValueError
-    return dict(run)

@@ -6,11 +6,13 @@ columns: numbers are read as float64, whatever an engine makes of integers with 
 
 from __future__ import annotations
 
+import pickle
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
+from joblib import wrap_non_picklable_objects  # type: ignore[import-untyped]
 
 from attain.core.checks import free_name
 from attain.core.errors import AttainError, DataError, MissingExtraError, listed
@@ -145,6 +147,17 @@ class ExplainBatch:
             [pa.array(cells.get(field.name, nothing), field.type, from_pandas=True) for field in self.columns],
             schema=self.columns,
         )
+
+
+def pickled(batch: ExplainBatch) -> bytes:
+    """What other processes are sent, functions and classes of a script included."""
+    try:
+        return pickle.dumps(wrap_non_picklable_objects(batch, keep_wrapper=False))
+    except Exception as error:
+        raise AttainError(
+            f"the explainer or the model cannot be sent to other processes ({type(error).__name__}: {error}); use one "
+            "worker"
+        ) from None
 
 
 def arrow() -> Any:

@@ -1,24 +1,45 @@
-"""People of a file answered in slices by processes of this machine."""
+"""People of a file answered in slices, by this process or by several, one thread each."""
 
 from __future__ import annotations
 
 import os
+import pickle
+import secrets
+import signal
+import sys
+import threading
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from multiprocessing import resource_tracker
+from pathlib import Path
 from typing import Final
 
-import joblib  # type: ignore[import-untyped]
+import pandas as pd
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_config  # type: ignore[import-untyped]
 
 from attain.core.checks import check_integer
-from attain.core.errors import FileError, Interrupted
-from attain.core.progress import interrupt_answered, track
-from attain.scale.batch import PEOPLE_AT_ONCE, ExplainBatch
-from attain.scale.shards import Shards, Summary
-from attain.scale.workers import Counts, Slices, answered
+from attain.core.errors import AttainError, FileError, Interrupted
+from attain.core.files import write_private
+from attain.core.progress import interrupt_answered, interrupts_kept, listening, track
+from attain.scale.answers import Shards, Summary
+from attain.scale.batch import PEOPLE_AT_ONCE, ExplainBatch, pickled
 from attain.tables.streams import PeopleStream
 
 _PEOPLE_FOR_A_PROCESS: Final = 2_000
 """People for whom one more process pays: it needs some three seconds to start, an answer some milliseconds."""
+_ATTEMPTS: Final = 3
+"""How often processes may end unexpectedly until no slice is finished in between."""
+_LOOK: Final = 0.25
+"""Seconds between two looks at whether the process that started a worker still runs."""
+_TAKEN: Final = 0.1
+"""Seconds in which a thread of joblib takes the first slices; ended in the middle, it would print a traceback."""
+_IDLE: Final = 10
+"""Seconds after which a worker without work ends."""
+
+Slices = Iterable[tuple[int, pd.DataFrame]]
 
 
 def explain(
@@ -68,35 +89,40 @@ def explain(
         check_integer("workers", workers, 1)
     stream = PeopleStream(os.fspath(people), batch.explainer.schema_, index=index, separator=separator)
     batch, shards = batch.named_by(stream.index_name, integers=stream.integers), Shards(os.fspath(out))
+    column, noted = batch.person, False
     run = {
         "people_digest": stream.digest(),
         "people_per_file": people_per_file,
         "columns": [[field.name, str(field.type)] for field in batch.columns],
         "settings": batch.empty.settings,
     }
+
+    def waiting() -> Slices:
+        """The slices without answers; a note says once that people of one have the same name."""
+        nonlocal noted
+        done = shards.done()
+        for number, frame in stream.slices(people_per_file, lambda number: number not in done):
+            if not noted and frame.index.has_duplicates:
+                noted, name = True, frame.index[frame.index.duplicated()][0]
+                note(f"several people have the same name in {column!r}, such as {name!r}; each has their own answer")
+            yield number, frame
+
     with shards.opened(run, lambda: stream.slices(people_per_file)):
-        done, before, new = shards.done(), shards.total(), Summary()
+        before, new = shards.total(), Summary()
         left = max(stream.rows - before.people, 0)
-        if done:
+        if before.people:
             note(f"{before.people:,} people are answered already; {f'{left:,} are' if left else 'none is'} left")
-        bar = track(left, "answering")
-
-        def tell(unfinished: Counts) -> None:
-            bar.show(new.people + unfinished.people, new.found + unfinished.found, new.asked + unfinished.asked)
-
-        slices = stream.slices(people_per_file, lambda number: number not in done)
-        named_once = _noting_duplicates(slices, batch.person, note)
         if workers is None:
-            workers = min(int(joblib.cpu_count()), left // _PEOPLE_FOR_A_PROCESS)
-        workers = max(min(workers, -(-left // people_per_file)), 1)
+            workers = min(cpu_count(), left // _PEOPLE_FOR_A_PROCESS)
+        workers = effective_n_jobs(max(min(workers, -(-left // people_per_file)), 1))
+        bar = track(left, "answering")
         try:
-            for summary in answered(named_once, batch, shards, workers, tell):
+            for summary in _answered(waiting, batch, shards, workers):
                 new.add(summary)
-                tell(Counts())
+                bar.show(new.people, new.found, new.asked)
         except KeyboardInterrupt:
             interrupt_answered()
-            before.add(new)
-            raise Interrupted(before) from None
+            raise Interrupted(shards.total()) from None
         except FileError as error:
             raise FileError(f"{error}; what is answered so far is kept, and the same call goes on from there") from None
         finally:
@@ -104,11 +130,65 @@ def explain(
         return shards.finish()
 
 
-def _noting_duplicates(slices: Slices, column: str, note: Callable[[str], None]) -> Slices:
-    """The slices; a note says once that people of one have the same name."""
-    noted = False
-    for number, people in slices:
-        if not noted and people.index.has_duplicates:
-            noted, name = True, people.index[people.index.duplicated()][0]
-            note(f"several people have the same name in {column!r}, such as {name!r}; each has their own answer")
-        yield number, people
+def _answered(waiting: Callable[[], Slices], batch: ExplainBatch, shards: Shards, workers: int) -> Iterator[Summary]:
+    """Answers the waiting slices and writes the answers; gives the summary of each."""
+    if workers == 1:
+        for number, people in waiting():
+            yield _answer(batch, shards, number, people)
+        return
+    state, attempts, done = pickled(batch), 0, len(shards.done())
+    while True:
+        try:
+            yield from _by_processes(waiting(), state, shards.folder, workers)
+            return
+        except BrokenProcessPool:
+            attempts = attempts + 1 if len(shards.done()) == done else 1
+            done = len(shards.done())
+        if attempts == _ATTEMPTS:
+            number, people = next(iter(waiting()))
+            raise AttainError(
+                f"a process ended {_ATTEMPTS} times while it answered the {len(people):,} people of slice {number}, or "
+                "of one of the next: the model may crash, or the memory may not suffice; use fewer workers, or look at "
+                "these people. What is answered so far is kept, and the same call goes on from there"
+            )
+
+
+def _answer(batch: ExplainBatch, shards: Shards, number: int, people: pd.DataFrame) -> Summary:
+    result = batch.explain(people)
+    return shards.write(number, people, result, batch.table(result))
+
+
+def _by_processes(slices: Slices, state: bytes, folder: Path, workers: int) -> Iterator[Summary]:
+    """Answers slices by processes that read explainer and model from a file once, because they may be large."""
+    path = folder / f".state.{secrets.token_hex(8)}.part"
+    write_private(path, state)
+    pool = Parallel(workers, return_as="generator_unordered", batch_size=1, max_nbytes=None, idle_worker_timeout=_IDLE)
+    try:
+        with parallel_config("loky", inner_max_num_threads=1), pool:
+            resource_tracker.ensure_running()  # starting it later would unblock the signal
+            with interrupts_kept():
+                summaries = pool(delayed(_work)(str(path), os.getpid(), number, people) for number, people in slices)
+                time.sleep(_TAKEN)
+            yield from summaries
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _work(path: str, parent: int, number: int, people: pd.DataFrame) -> Summary:
+    with listening(lambda *_: None, sys.maxsize):  # no bars of workers
+        return _answer(_state(path, parent), Shards(Path(path).parent), number, people)
+
+
+@lru_cache(maxsize=1)
+def _state(path: str, parent: int) -> ExplainBatch:
+    """What a worker needs for all slices; it ends with the process that started it, which would take its answers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    batch: ExplainBatch = pickle.loads(Path(path).read_bytes())
+    return batch
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)
