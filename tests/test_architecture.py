@@ -42,7 +42,7 @@ BUDGETS = {
     "letters": 860,
     "audit": 454,
     "scale": 541,
-    "service": 1_738,
+    "service": 1_434,
     "datasets": 115,
     "testing": 725,
     "cli": 2_328,

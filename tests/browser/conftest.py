@@ -65,18 +65,18 @@ def german(serve: Callable[..., Site]) -> Site:
 @pytest.fixture
 def endless_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of at least 20 searches report once and then wait until they are cancelled, however quick the search is."""
-    from attain.service.jobs import Job
+    from attain.service.work import Job
 
-    told = Job.told
+    report = Job.report
 
     def wait(job: Job, done: int, total: int, found: int) -> None:
-        told(job, done, total, found)
+        report(job, done, total, found)
         until = time.monotonic() + 120
         while total >= 20 and not job.cancelled and time.monotonic() < until:
             time.sleep(0.01)
-        told(job, done, total, found)
+        report(job, done, total, found)
 
-    monkeypatch.setattr(Job, "told", wait)
+    monkeypatch.setattr(Job, "report", wait)
 
 
 @pytest.fixture(scope="session")

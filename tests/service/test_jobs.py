@@ -1,6 +1,7 @@
 """Whole files: progress, cancelling, results."""
 
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ import pandas as pd
 import pytest
 from starlette.testclient import TestClient
 
-from attain.service import Limits, documents, routes
-from attain.service.jobs import Job
+from attain.service import Limits
+from attain.service.work import Job
 from attain.testing import people
 from tests.service.world import MANY, app_of, client_of, refused, trained
 
@@ -35,7 +36,6 @@ def started(client: TestClient, body: bytes, **query: Any) -> str:
 def ended(client: TestClient, name: str) -> dict[str, Any]:
     for _ in range(600):
         answer = client.get(f"/jobs/{name}").json()
-        documents.JobAnswer.model_validate(answer)
         if answer["state"] not in ("waiting", "running"):
             return dict(answer)
         time.sleep(0.05)
@@ -69,23 +69,23 @@ def test_parquet_files_are_read(client: TestClient, tmp_path: Path) -> None:
     assert len(read["statuses"] if "statuses" in read else read["status"]) == 2
 
 
-def test_progress_comes_as_events(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Job.told
+def test_how_far_a_job_is_can_be_asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, looked, report = threading.Event(), threading.Event(), Job.report
 
     def slowly(job: Job, done: int, total: int, found: int) -> None:
-        told(job, done, total, found)
-        time.sleep(2 * routes._LOOK)  # so that whoever looks sees it
+        report(job, done, total, found)
+        if 0 < done < total:
+            asked.set()
+            assert looked.wait(20)
 
-    monkeypatch.setattr(Job, "told", slowly)
+    monkeypatch.setattr(Job, "report", slowly)
     name = started(client, csv_of(12), index="who")
-    answer = client.get(f"/jobs/{name}/events")
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    events = [json.loads(line.removeprefix("data: ")) for line in answer.text.splitlines() if line.startswith("data: ")]
-    done = [event["done"] for event in events]
-    assert done == sorted(done)
-    assert events[-1]["state"] == "done"
-    assert events[-1]["done"] == 12
-    assert any(0 < number < 12 for number in done)
+    assert asked.wait(20)
+    state = client.get(f"/jobs/{name}").json()
+    looked.set()
+    assert state["state"] == "running"
+    assert 0 < state["done"] < state["total"] == 12
+    assert ended(client, name)["done"] == 12
 
 
 def test_a_job_can_be_cancelled(client: TestClient) -> None:
@@ -180,7 +180,7 @@ def test_an_old_job_makes_room_for_a_new_one() -> None:
 
 @pytest.mark.parametrize("name", ["..%2f..%2fetc%2fpasswd", "a" * 150, "%00", "*"])
 def test_unknown_jobs_are_not_found(client: TestClient, name: str) -> None:
-    for path in (f"/jobs/{name}", f"/jobs/{name}/result", f"/jobs/{name}/events"):
+    for path in (f"/jobs/{name}", f"/jobs/{name}/result"):
         assert client.get(path).status_code == 404
 
 
@@ -188,7 +188,7 @@ def test_uploads_do_not_stay() -> None:
     app = app_of(limits=MANY)
     with client_of(app) as client:
         ended(client, started(client, csv_of(1), index="who"))
-        folder = Path(app.state.jobs._folder)
+        folder = Path(app.state.jobs._folder.name)
         assert list(folder.iterdir()) == []
     assert not folder.exists()
 

@@ -1,70 +1,318 @@
-"""A result of the library as the JSON of the API."""
+"""What the service answers: models that take what they need from the library's results, and document the API."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.details import Plane
 from attain.results.options import Change, Option
-from attain.service.records import as_record
-from attain.service.wording import sentence_of, translations
+from attain.service.people import as_record
+from attain.service.questions import Cell
+from attain.service.wording import translations
+from attain.service.work import State
 
-_OF_OPTION: Final = {
-    *("level", "connected", "outlier", "total_shift", "max_shift", "months", "waits", "score", "sentence"),
-}
-_OF_CHANGE: Final = {
-    *("feature", "label", "unit", "current", "suggested", "current_percentile", "suggested_percentile", "shift"),
-    *("low", "high", "low_percentile", "high_percentile", "gain"),
-    *("needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
-}
+Number: TypeAlias = Annotated[float | None, BeforeValidator(lambda value: None if value != value else value)]
+"""NaN is null."""
+Translated: TypeAlias = Annotated[dict[str, str], Field(description="In other languages, where there are texts.")]
+Record: TypeAlias = dict[str, Cell]
 
 
-def as_answer(result: Counterfactuals, *, full: bool = False) -> dict[str, Any]:
+class Answer(BaseModel):
+    """Takes its fields from attributes or a dictionary, and leaves the others."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Problem(Answer):
+    message: str = Field(description="What is wrong and what to do, as a sentence.")
+    messages: Translated
+    field: str | None = Field(description="The part of the question that is wrong.")
+
+
+class ErrorAnswer(Answer):
+    """Why a question is not answered."""
+
+    error: Problem
+
+
+class Health(Answer):
+    status: str
+    version: str
+
+
+class LevelOf(Answer):
+    value: Cell
+    label: str | None = Field(description="What the operator or the schema calls it.")
+    labels: Translated
+
+
+class SpecialCode(Answer):
+    code: float
+    meaning: str
+    meanings: Translated
+
+
+class FeatureOf(Answer):
+    name: str
+    label: str
+    labels: Translated
+    unit: str | None
+    units: Translated
+    kind: str = Field(description="real, positive, count, interval, ordinal or categorical.")
+    levels: list[LevelOf] | None = Field(description="In their order, for ordinal and categorical features.")
+    low: Number = Field(description="The smallest possible value, or else the smallest of the training rows.")
+    high: Number
+    bounds: tuple[Number, Number] = Field(description="The smallest and largest possible value; null is open.")
+    observed: tuple[Number, Number] | None = Field(description="The smallest and largest value of the training rows.")
+    step: float | None
+    immutable: bool
+    direction: str = Field(description="any, increase or decrease.")
+    special: list[SpecialCode] = Field(description="Codes that stand for a state rather than a number.")
+    missing: bool = Field(description="Whether some training rows have no value.")
+    computed: bool = Field(description="Whether it is computed from other features.")
+    help: str | None
+    helps: Translated
+    quantiles: list[float] | None = Field(description="The 0th to the 100th percentile of the training rows.")
+    default: Cell = Field(description="The median, or the most frequent level.")
+
+
+class RuleOf(Answer):
+    text: str = Field(description="In the language of rules.")
+    sentence: str = Field(description="For reading.")
+    sentences: Translated
+
+
+class Sentence(Answer):
+    text: str
+    texts: Translated
+
+
+class SchemaAnswer(Answer):
+    title: str
+    version: str
+    features: list[FeatureOf]
+    timed: bool = Field(description="Whether options have a time that they take.")
+    rules: list[RuleOf]
+    laws: list[RuleOf]
+    classes: list[LevelOf]
+    target: Cell
+    method: str
+    methods: list[str]
+    languages: list[str]
+    people: int
+    map: bool
+    letters: bool
+    limits: dict[str, float]
+
+
+class PersonAnswer(Answer):
+    id: str
+    decision: Cell
+    accepted: bool
+    score: Number
+    unreadable: str | None
+    record: Record
+
+
+class PeopleAnswer(Answer):
+    total: int = Field(description="How many there are before offset and limit.")
+    people: list[PersonAnswer]
+
+
+class Known(Answer):
+    """What is known about a record."""
+
+    decision: Cell
+    score: Number = Field(description="Larger when the record is closer to the desired decision; ≥ 0 has it.")
+    probability: Number = Field(description="Of the desired class, where the model gives one.")
+    level: str | None = Field(description="How typical the record is of people with the desired decision.")
+    broken: list[RuleOf]
+    percentiles: dict[str, Number]
+
+
+class Prediction(Known):
+    accepted: bool
+    unreadable: str | None
+    unreadables: Translated
+
+
+class PredictAnswer(Answer):
+    answers: list[Prediction]
+
+
+class ChangeOf(Answer):
+    feature: str
+    label: str
+    unit: str | None
+    current: Cell
+    suggested: Cell
+    current_percentile: Number
+    suggested_percentile: Number
+    shift: Number = Field(description="In percentile points.")
+    low: Cell = Field(
+        description="With details: the smallest of the checked values that still hold, all others as suggested."
+    )
+    high: Cell
+    low_percentile: Number
+    high_percentile: Number
+    levels: list[str] | None = Field(description="With details: other levels that do as well.")
+    gain: Number = Field(description="With details: how much of the score gained is due to this change.")
+    needed_for_decision: bool | None
+    needed_to_stay_typical: bool | None
+    needed_by_law: bool | None
+    follows: bool = Field(description="Whether it follows from other changes, so that nobody carries it out.")
+    clock: bool = Field(description="Whether it advances with time.")
+
+
+class OptionOf(Answer):
+    record: Record
+    changes: list[ChangeOf]
+    level: str | None
+    connected: bool | None
+    outlier: bool | None
+    total_shift: Number
+    max_shift: Number
+    months: float
+    waits: bool
+    score: Number
+    sentence: str
+    easiest: bool = Field(description="Whether no other option has a smaller total shift.")
+
+
+class ContributionOf(Answer):
+    feature: str
+    label: str
+    value: Cell
+    contribution: float = Field(description="Negative where it speaks against the desired decision.")
+    error: Number
+    rank: int
+    free: bool
+
+
+class ExplainAnswer(Answer):
+    cached: bool = False
+    seconds: float = Field(description="How long the search took.")
+    decision: Cell
+    status: str
+    reason: str
+    reasons: Translated
+    method: str
+    target: Cell
+    score: Number
+    options: list[OptionOf]
+    contributions: list[ContributionOf] | None
+    scale: str | None = Field(description="The scale of the contributions.")
+    notes: list[Sentence]
+    result: str | None = Field(description="With full: the text that `Counterfactuals.to_json` gives.")
+
+
+class EvaluateAnswer(Known):
+    record: Record = Field(description="The edited record, with what is computed from other features.")
+    flips: bool
+    outlier: bool | None
+    connected: bool | None
+    changed: list[str]
+    total_shift: Number
+    max_shift: Number
+    months: float
+    allowed: bool = Field(description="Whether every rule, law and limit on what may change is kept.")
+    violated: list[str] = Field(description="Which kinds of limits are not kept, such as immutable.")
+
+
+class Regions(Answer):
+    x: list[float]
+    y: list[float]
+    share: list[list[Number]] = Field(description="One row for each y; null where nobody is near.")
+
+
+class MapAnswer(Answer):
+    population: list[tuple[float, float, bool]]
+    regions: Regions
+    person: tuple[float, float]
+    options: list[tuple[float, float]]
+    axes: list[str]
+    note: str
+
+
+class MethodAnswer(Answer):
+    method: str
+    error: str | None = Field(description="Why the method has no answer.")
+    errors: Translated
+    answer: ExplainAnswer | None
+
+
+class CompareAnswer(Answer):
+    methods: list[MethodAnswer]
+
+
+class JobStarted(Answer):
+    id: str
+
+
+class JobAnswer(Answer):
+    id: str
+    state: State
+    done: int
+    total: int
+    found: int
+    seconds: float
+    message: str | None
+    messages: Translated
+
+
+def as_answer(result: Counterfactuals, decision: Any, seconds: float, *, full: bool) -> ExplainAnswer:
     """The first person of a result: how the search ended, and the options."""
-    options = [_option(result, option) for option in result.options_of(0)]
-    least = min((option["total_shift"] for option in options), default=None)
-    for option in options:
-        option["easiest"] = option["total_shift"] == least
-    return {
-        "status": result.statuses[0].name,
-        "reason": result.reason(0),
-        "reasons": translations(result.reason(0)),
-        "method": result.method,
-        "target": result.target,
-        "score": _number(result.person_figures["score_before"][0]),
-        "options": options,
-        "contributions": None if result.attributions is None else _contributions(result),
-        "scale": None if result.attributions is None else result.attributions.scale,
-        "notes": [sentence_of(note) for note in result.notes],
-        "result": result.to_json() if full else None,
-    }
+    options = result.options_of(0)
+    least = min((option.total_shift for option in options if option.total_shift is not None), default=None)
+    found = result.attributions
+    return ExplainAnswer(
+        seconds=round(seconds, 3),
+        decision=decision,
+        status=result.statuses[0].name,
+        reason=result.reason(0),
+        reasons=translations(result.reason(0)),
+        method=result.method,
+        target=result.target,
+        score=result.person_figures["score_before"][0],
+        options=[_option(result, option, option.total_shift == least) for option in options],
+        contributions=None if found is None else [ContributionOf(**entry) for entry in result.contribution_entries()],
+        scale=None if found is None else found.scale,
+        notes=[Sentence(text=note, texts=translations(note)) for note in result.notes],
+        result=result.to_json() if full else None,
+    )
 
 
-def as_map(plane: Plane) -> dict[str, Any]:
+def _option(result: Counterfactuals, option: Option, easiest: bool) -> OptionOf:
+    changes = [_change(change) for change in option.changes]
+    record = as_record(result.table, result.rows[option.place])
+    return OptionOf(**option.as_json() | {"record": record, "changes": changes, "easiest": easiest})
+
+
+def _change(change: Change) -> ChangeOf:
+    levels = None if change.levels is None else [str(level) for level in change.levels]
+    follows = {"clock": change.follows == "time", "follows": change.follows == "law"}
+    return ChangeOf(**change.as_json() | {"levels": levels, **follows})
+
+
+def as_map(plane: Plane) -> MapAnswer:
     """A plane through real people."""
     note = "decisions about records decoded at each point" if plane.decoded else "decisions about real people nearby"
     x, y = plane.grid.round(6).tolist()
-    return {
-        "population": [
-            [*place, accepted]
-            for place, accepted in zip(plane.people.round(4).tolist(), plane.accepted.tolist(), strict=True)
-        ],
-        "regions": {"x": x, "y": y, "share": plane.share.round(3).tolist()},
-        "person": plane.factuals[0].round(6).tolist(),
-        "options": plane.options.round(6).tolist(),
-        "axes": plane.axes,
-        "note": f"The shades are {note}.",
-    }
-
-
-def report_of(result: Counterfactuals) -> bytes:
-    """The report as HTML."""
-    return written_file(result.report, "report.html")
+    people = zip(plane.people.round(4).tolist(), plane.accepted.tolist(), strict=True)
+    return MapAnswer(
+        population=[(*place, accepted) for place, accepted in people],
+        regions=Regions(x=x, y=y, share=plane.share.round(3).tolist()),
+        person=plane.factuals[0].round(6).tolist(),
+        options=plane.options.round(6).tolist(),
+        axes=plane.axes,
+        note=f"The shades are {note}.",
+    )
 
 
 def written_file(write: Callable[[str], None], name: str) -> bytes:
@@ -73,24 +321,3 @@ def written_file(write: Callable[[str], None], name: str) -> bytes:
         path = Path(folder) / name
         write(str(path))
         return path.read_bytes()
-
-
-def _option(result: Counterfactuals, option: Option) -> dict[str, Any]:
-    found = {name: value for name, value in option.as_json().items() if name in _OF_OPTION}
-    changes = [_change(change) for change in option.changes]
-    return {**found, "record": as_record(result.table, result.rows[option.place]), "changes": changes}
-
-
-def _change(change: Change) -> dict[str, Any]:
-    found = {name: value for name, value in change.as_json().items() if name in _OF_CHANGE}
-    found["levels"] = None if change.levels is None else [str(level) for level in change.levels]
-    return {**found, "clock": change.follows == "time", "follows": change.follows == "law"}
-
-
-def _contributions(result: Counterfactuals) -> list[dict[str, Any]]:
-    kept = ("feature", "label", "value", "contribution", "error", "rank", "free")
-    return [{name: entry[name] for name in kept} for entry in result.contribution_entries()]
-
-
-def _number(value: Any) -> float | None:
-    return None if math.isnan(value) else float(value)

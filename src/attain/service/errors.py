@@ -1,16 +1,19 @@
-"""What the service answers when it cannot: one form of error, and a sentence in each."""
+"""What the service sends: JSON without what JSON lacks, and one form of error with a sentence in each."""
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from attain.core.errors import AttainError
-from attain.service.encoding import json_bytes
 from attain.service.wording import translations
 
 _SENTENCES = {
@@ -18,8 +21,27 @@ _SENTENCES = {
     404: "There is nothing at this address.",
     405: "This address does not take this method.",
 }
-_KNOWN = 422
+_WRONG = 422
 """What other errors of the client become."""
+
+
+def plain(value: Any) -> Any:
+    """A value of dictionaries, lists, texts, numbers and None; NaN and infinity become None."""
+    if isinstance(value, BaseModel):
+        return plain(value.model_dump())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    value = value.item() if hasattr(value, "dtype") else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+
+def json_bytes(value: Any) -> bytes:
+    """Compact JSON, in ASCII, so that any text can be sent."""
+    return json.dumps(plain(value), separators=(",", ":")).encode("ascii")
 
 
 class Refused(Exception):
@@ -51,30 +73,26 @@ class Refused(Exception):
 def add_handlers(app: FastAPI) -> None:
     """Lets every error have the one form."""
 
-    @app.exception_handler(Refused)
-    async def refused(request: Request, error: Refused) -> Response:
-        return error.response()
+    async def refuse(request: Request, error: Exception) -> Response:
+        return _refusal(error).response()
 
-    @app.exception_handler(AttainError)
-    async def wrong(request: Request, error: AttainError) -> Response:
-        return Refused(_KNOWN, str(error)).response()
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
-        field = ".".join(place) or None
-        if first["type"] == "json_invalid":
-            return Refused(_KNOWN, "The body is not JSON.").response()
-        return Refused(_KNOWN, _sentence(first, field), field).response()
-
-    @app.exception_handler(HTTPException)
-    async def plain(request: Request, error: HTTPException) -> Response:
-        status = _KNOWN if error.status_code == 400 else error.status_code
-        return Refused(status, _SENTENCES.get(error.status_code, str(error.detail))).response()
+    for kind in (Refused, AttainError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, refuse)
 
 
-def _sentence(error: Any, field: str | None) -> str:
-    message = str(error["msg"]).removeprefix("Value error, ").rstrip(".")
-    message = message[:1].lower() + message[1:]
-    return f"{field}: {message}." if field else f"{message[:1].upper()}{message[1:]}."
+def _refusal(error: Exception) -> Refused:
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, HTTPException):
+        status = _WRONG if error.status_code == 400 else error.status_code
+        return Refused(status, _SENTENCES.get(error.status_code, str(error.detail)))
+    if not isinstance(error, RequestValidationError):
+        return Refused(_WRONG, str(error))
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return Refused(_WRONG, "The body is not JSON.")
+    field = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path")) or None
+    message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+    start, cased = ("", str.upper) if field is None else (f"{field}: ", str.lower)
+    sentence = f"{start}{cased(message[:1])}{message[1:]}."
+    return Refused(_WRONG, sentence, field)

@@ -1,26 +1,132 @@
-"""The people that can be picked: their records, and what the model decides about them."""
+"""Records and people: cells of JSON with the types of the training data, uploaded files, and who can be picked."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from attain.core.checks import repeated
-from attain.core.errors import DataError, listed
+from attain.core.errors import AttainError, DataError, did_you_mean, listed
 from attain.core.frames import Frame
-from attain.methods.records import Assessed, assess
+from attain.methods import Explainer
+from attain.methods.records import assess
 from attain.methods.session import Session
+from attain.schema import Feature, Schema
 from attain.service.errors import Refused
-from attain.service.records import as_record
+from attain.service.security import Limits
 from attain.tables import Table
+from attain.tables.files import read_people
 
 Which = Literal["all", "refused", "accepted"]
+Format = Literal["csv", "parquet"]
+_LARGEST = 2**53
+"""Larger integers are read as floats, which have them only roughly."""
+_SWELL = 20
+"""How many times as large as an upload may be, a compressed file may become."""
+_WORDS = {"--index": "index", "--separator": "separator", "; choose another --separator": ""}
+
+
+def frame_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: str = "record") -> pd.DataFrame:
+    """Records as a frame, each column with the type of the training data, whatever the type of a JSON number."""
+    schema, layout = explainer.schema_, explainer.layout_
+    for record in records:
+        _check(record, layout.columns, field)
+    integers = {name: layout.library.is_integer(layout.dtypes[name]) for name in layout.columns}
+    return pd.DataFrame(
+        {name: _column([record[name] for record in records], schema[name], integers[name]) for name in layout.columns}
+    )
+
+
+def table_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: str = "record") -> Table:
+    """Records as a table; those that cannot be read are among its `refused`."""
+    return Table.read(frame_of(explainer, records, field), explainer.schema_, field, errors="status")
+
+
+def as_record(table: Table, row: np.ndarray) -> dict[str, Any]:
+    """A row of the matrix as cells by column."""
+    position = table.schema.position
+    return {name: table.layout.value(name, float(row[position(name)])) for name in table.layout.columns}
+
+
+def _check(record: Mapping[str, Any], names: Sequence[str], field: str) -> None:
+    """Refuses other columns, and halves of surrogate pairs, which JSON can write and no text can have."""
+    lacking = [name for name in names if name not in record]
+    if lacking:
+        raise Refused(422, f"{field} lacks {listed(lacking)}; send null for what is missing.", field)
+    unknown = sorted(record.keys() - set(names), key=list(record).index)
+    if unknown:
+        meant = did_you_mean(unknown[0], names) or f"; the features are {listed(names, 40)}"
+        raise Refused(422, f"{field} has {listed(unknown)}, which is no feature{meant}.", field)
+    for name, cell in record.items():
+        if isinstance(cell, str) and any("\ud800" <= letter <= "\udfff" for letter in cell):
+            raise Refused(422, f"{field}: the text of {name!r} is not Unicode.", field)
+
+
+def _column(cells: Sequence[Any], feature: Feature, integer: bool) -> pd.Series[Any]:
+    if not feature.numeric:
+        levels = {(isinstance(level, bool), level): level for level in feature.levels}
+        return pd.Series([levels.get((isinstance(cell, bool), cell), cell) for cell in cells], dtype=object)
+    if any(isinstance(cell, str | bool) for cell in cells):  # each such cell is refused by itself
+        return pd.Series(cells, dtype=object)
+    numbers = [_number(cell) for cell in cells]
+    whole = integer and all(number.is_integer() and abs(number) <= _LARGEST for number in numbers)
+    return pd.Series(numbers, dtype="int64" if whole else "float64")
+
+
+def _number(cell: float | None) -> float:
+    try:
+        return math.nan if cell is None else float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
+
+
+def read_upload(
+    path: str, form: Format, schema: Schema, limits: Limits, index: str | None, separator: str | None
+) -> pd.DataFrame:
+    """The people of an uploaded file; messages call it “the file”."""
+    try:
+        if form == "parquet":
+            _check_parquet(path, limits)
+        frame = read_people(path, schema, index=index, separator=separator).frame
+    except AttainError as error:
+        message = str(error).replace(repr(path), "the file")
+        for flag, word in _WORDS.items():
+            message = message.replace(flag, word)
+        raise DataError(message) from None
+    _check_number(len(frame), limits)
+    if not len(frame):
+        raise DataError("the file has no rows")
+    return frame
+
+
+def _check_parquet(path: str, limits: Limits) -> None:
+    """Refuses a file that would become too large in memory, before it is read."""
+    try:
+        import pyarrow.parquet
+
+        about = pyarrow.parquet.read_metadata(path)
+    except ImportError:
+        raise DataError("Parquet files cannot be read here; send CSV") from None
+    except (ValueError, OSError):
+        raise DataError("the file cannot be read as Parquet") from None
+    _check_number(about.num_rows, limits)
+    size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+    if size > _SWELL * limits.upload:
+        raise DataError(f"the file would take {size:,} bytes; send fewer rows or columns")
+
+
+def _check_number(people: int, limits: Limits) -> None:
+    if people > limits.people:
+        raise DataError(f"the file has {people:,} rows; at most {limits.people:,} are taken")
 
 
 class People:
-    """Rows of a frame by their labels, as texts.
+    """Those who can be picked: rows of a frame by their labels, as texts.
 
     Parameters
     ----------
@@ -43,51 +149,36 @@ class People:
 
     def frame_of(self, person: str) -> Frame:
         """Somebody's row, with their label."""
-        position, table = self._position(person), self._table
-        assert table is not None
-        return table.layout.library.take(table.source, np.array([position]))
-
-    def table_of(self, person: str) -> Table:
-        """The same as a table."""
-        return Table.read(self.frame_of(person), self._session.explainer.schema_, "person", errors="status")
-
-    def entry(self, person: str) -> dict[str, Any]:
-        """Somebody, and what the model decides."""
-        return self._entries[self._position(person)]
-
-    def page(self, search: str, which: Which, offset: int, limit: int) -> dict[str, Any]:
-        """Some of those whose label or cells contain a text, and how many there are."""
-        wanted = search.casefold().split()
-        found = [
-            entry
-            for entry, text in zip(self._entries, self._texts, strict=True)
-            if (which == "all" or entry["accepted"] == (which == "accepted")) and all(word in text for word in wanted)
-        ]
-        return {"total": len(found), "people": found[offset : offset + limit]}
-
-    def _position(self, person: str) -> int:
         if self._table is None:
             raise Refused(404, "This service has no people; send a record instead.", "person")
         if person not in self._positions:
             raise Refused(404, "There is nobody with this id among the people.", "person")
-        return self._positions[person]
+        return self._table.layout.library.take(self._table.source, np.array([self._positions[person]]))
+
+    def entry(self, person: str) -> dict[str, Any]:
+        """Somebody, and what the model decides."""
+        self.frame_of(person)
+        return self._entries[self._positions[person]]
+
+    def page(self, search: str, which: Which, offset: int, limit: int) -> dict[str, Any]:
+        """Some of those whose label or cells contain a text, and how many there are."""
+        words = search.casefold().split()
+        found = [
+            entry
+            for entry, text in zip(self._entries, self._texts, strict=True)
+            if (which == "all" or entry["accepted"] == (which == "accepted")) and all(word in text for word in words)
+        ]
+        return {"total": len(found), "people": found[offset : offset + limit]}
 
     @cached_property
     def _entries(self) -> list[dict[str, Any]]:
         if self._table is None:
             return []
         known = assess(self._session, self._table, typicality=False)
-        return [self._entry(self._table, i, one) for i, one in enumerate(known)]
-
-    def _entry(self, table: Table, i: int, known: Assessed) -> dict[str, Any]:
-        return {
-            "id": str(table.labels[i]),
-            "decision": known.decision,
-            "accepted": known.accepted,
-            "score": known.score,
-            "unreadable": known.unreadable,
-            "record": as_record(table, table.values[i]),
-        }
+        return [
+            vars(one) | {"id": str(self._table.labels[i]), "record": as_record(self._table, self._table.values[i])}
+            for i, one in enumerate(known)
+        ]
 
     @cached_property
     def _texts(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
@@ -149,8 +149,3 @@ class Write(Wishes):
     options: int = Field(default=3, ge=1, le=MOST_OPTIONS, description="At most so many options.")
     answers: Answers | None = Field(default=None, description="The options to write about; null searches for some.")
     probability: float | None = Field(default=None, gt=0, le=1)
-
-
-def dumped(question: BaseModel) -> dict[str, Any]:
-    """A question as JSON, for the key of the cache."""
-    return question.model_dump(mode="python")

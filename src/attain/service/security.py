@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import hmac
 import logging
-import threading
+import os
 import time
 import traceback
 from collections.abc import Collection
-from http.cookies import CookieError, SimpleCookie
+from dataclasses import dataclass, fields
 from typing import Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from attain.core.checks import check_number
 from attain.core.errors import AttainError
 from attain.service.errors import Refused
-from attain.service.limits import Limits
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine, as browsers write them."""
@@ -39,6 +40,53 @@ _CLOSED: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>
 <p>Open the address that <code>attain serve</code> printed: it has the key.</p>
 <p lang="de">Öffnen Sie die Adresse, die <code>attain serve</code> ausgegeben hat: Sie enthält den Schlüssel.</p>
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How much the service takes on; what exceeds a limit is refused with a sentence.
+
+    Parameters
+    ----------
+    rows
+        The most records of one question to `/predict`.
+    body
+        The most bytes of a question.
+    upload
+        The most bytes of an uploaded file.
+    people
+        The most people of an uploaded file.
+    seconds
+        The longest that a client waits for an answer. The work goes on, and its answer is kept for who asks again.
+    rate
+        The most questions per second, on average.
+    burst
+        The most questions at once, after a pause.
+    workers
+        How many questions are worked on at the same time.
+    queue
+        How many more may wait.
+    jobs
+        How many uploaded files are kept, with their results; an old one makes room for a new one when it has ended.
+    cache
+        The most bytes of answers that are kept.
+    """
+
+    rows: int = 1_000
+    body: int = 1_000_000
+    upload: int = 50_000_000
+    people: int = 20_000
+    seconds: float = 60.0
+    rate: float = 50.0
+    burst: int = 200
+    workers: int = max(2, min(8, os.cpu_count() or 2))
+    queue: int = 64
+    jobs: int = 10
+    cache: int = 64_000_000
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            check_number(f"limits.{item.name}", getattr(self, item.name), above=0)
 
 
 class Guard:
@@ -78,11 +126,10 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or refuses it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
             return
-
         begun = False
 
         async def send_guarded(message: Message) -> None:
@@ -95,60 +142,59 @@ class Guard:
             await send(message)
 
         try:
-            answer = self._checked(scope)
+            answer = self._checked(HTTPConnection(scope))
+            if answer is None:
+                await self._app(scope, self._limited(scope, receive), send_guarded)
+                return
         except Refused as error:
             answer = error.response()
-        if answer is not None:
-            await answer(scope, receive, send_guarded)
-            return
-        try:
-            await self._app(scope, self._limited(scope, receive), send_guarded)
         except Exception as error:
             _log(error)
-            if not begun:
-                await Refused(500, "The service failed to answer; its log says where.").response()(
-                    scope, receive, send_guarded
-                )
+            if begun:
+                return
+            answer = Refused(500, "The service failed to answer; its log says where.").response()
+        await answer(scope, receive, send_guarded)
 
-    def _checked(self, scope: Scope) -> Response | None:
+    def _checked(self, request: HTTPConnection) -> Response | None:
         """An answer that needs no more work; None where the request may go on."""
-        headers, path = Headers(scope=scope), scope["path"]
+        headers, path = request.headers, request.scope["path"]
         host = headers.get("host", "").lower()
-        if _name(host) not in self._hosts:
+        name, colon, port = host.rpartition(":")
+        if (name if colon and port.isascii() and port.isdigit() else host) not in self._hosts:
             raise Refused(403, "This service is not reached under that name; see --allow-host.", "Host")
-        origin = headers.get("origin")
-        if origin is not None and (urlsplit_host(origin) != host):
+        if "origin" in headers and _host_of(headers["origin"]) != host:
             raise Refused(403, "Pages of other origins may not use this service.", "Origin")
-        opening = path == "/" and scope["method"] in ("GET", "HEAD")
+        opening = path == "/" and request.scope["method"] in ("GET", "HEAD")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not opening:
             raise Refused(403, "Pages of other origins may not use this service.", "Sec-Fetch-Site")
         if path in self._public:
             return None
-        cookie = f"attain_{host.rpartition(':')[2] if ':' in host else 'token'}".replace("]", "")
-        if opening:
-            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-            if given and self._right(given):
-                return self._signed_in(scope, cookie)
-        if not self._right(_bearer(headers)) and not self._right(_cookie(headers, cookie)):
+        # browsers send cookies to every port of a machine, so that each service has a name of its own
+        cookie = f"attain_{port.rstrip(']') if colon else 'token'}"
+        if opening and self._is_right(request.query_params.get("token", "")):
+            return self._signed_in(request, cookie)
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        given = (bearer.strip() if kind.lower() == "bearer" else "", request.cookies.get(cookie, ""))
+        if not any(map(self._is_right, given)):
             if opening:
                 return HTMLResponse(_CLOSED, 401)
             raise Refused(401, "Send the token of this service: Authorization: Bearer TOKEN.", "Authorization")
         wait = self._rate.wait()
         if wait > 0:
             raise Refused(429, "That is more questions than this service takes; ask again later.", retry=int(wait) + 1)
-        if int_of(headers.get("content-length")) > self._most(path):
+        length = headers.get("content-length", "")
+        if length.isascii() and length.isdigit() and float(length) > self._most(path):
             raise self._too_large(path)
         return None
 
-    def _signed_in(self, scope: Scope, cookie: str) -> Response:
+    def _signed_in(self, request: HTTPConnection, cookie: str) -> Response:
         """The token becomes a cookie, and leaves the address."""
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(
-            cookie, self._token.decode(), httponly=True, samesite="strict", secure=scope.get("scheme") == "https"
-        )
+        secure = request.scope.get("scheme") == "https"
+        answer.set_cookie(cookie, self._token.decode(), httponly=True, samesite="strict", secure=secure)
         return answer
 
-    def _right(self, given: str) -> bool:
+    def _is_right(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self._token)
 
     def _most(self, path: str) -> int:
@@ -179,18 +225,16 @@ class Rate:
     def __init__(self, rate: float, burst: int) -> None:
         self._rate, self._burst = rate, float(burst)
         self._left, self._then = self._burst, time.monotonic()
-        self._lock = threading.Lock()
 
     def wait(self) -> float:
         """0 where one more may come now; otherwise the seconds until one may."""
-        with self._lock:
-            now = time.monotonic()
-            self._left = min(self._burst, self._left + (now - self._then) * self._rate)
-            self._then = now
-            if self._left < 1:
-                return (1 - self._left) / self._rate
-            self._left -= 1
-            return 0.0
+        now = time.monotonic()
+        self._left = min(self._burst, self._left + (now - self._then) * self._rate)
+        self._then = now
+        if self._left < 1:
+            return (1 - self._left) / self._rate
+        self._left -= 1
+        return 0.0
 
 
 def _log(error: Exception) -> None:
@@ -200,34 +244,9 @@ def _log(error: Exception) -> None:
     logging.getLogger("attain.service").error("%s at %s", type(error).__name__, where)
 
 
-def _name(host: str) -> str:
-    """A host without its port."""
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isascii() and port.isdigit() else host
-
-
-def urlsplit_host(origin: str) -> str:
+def _host_of(origin: str) -> str:
     """The host and port of an origin; empty for one that cannot be read, such as `null`."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:
         return ""
-
-
-def int_of(length: str | None) -> int:
-    """An announced length; 0 where there is none that can be read."""
-    return int(length) if length is not None and length.isascii() and length.isdigit() and len(length) < 20 else 0
-
-
-def _bearer(headers: Headers) -> str:
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
-
-
-def _cookie(headers: Headers, name: str) -> str:
-    cookies = SimpleCookie()
-    try:
-        cookies.load(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return cookies[name].value if name in cookies else ""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
+import inspect
 import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from attain import letters
+from attain import letters, methods
+from attain.core.errors import did_you_mean, listed
 from attain.core.frames import Frame
 from attain.letters.texts import LANGUAGES
 from attain.methods import Explainer
@@ -21,97 +24,19 @@ from attain.methods.records import assess, compare, complete
 from attain.methods.session import Session
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
-from attain.schema import Feature
-from attain.service.answers import as_answer, as_map, report_of
+from attain.service.answers import ExplainAnswer, MapAnswer, as_answer, as_map, written_file
 from attain.service.errors import Refused
-from attain.service.limits import Limits
-from attain.service.others import Others
-from attain.service.people import People
+from attain.service.people import People, as_record, frame_of, table_of
 from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Map, Predict, Subject, Write
-from attain.service.records import as_record, frame_of, table_of
+from attain.service.security import Limits
 from attain.service.wording import Wording, translations
-from attain.tables import Table, ordinary
+from attain.tables import Table
 
-_QUANTILES = np.linspace(0.0, 1.0, 101)
-
-
-def features_of(explainer: Explainer) -> list[dict[str, Any]]:
-    """Each feature, in the order of the training data."""
-    schema = explainer.schema_
-    return [_feature(explainer, schema[name], schema.position(name)) for name in explainer.layout_.columns]
-
-
-def _feature(explainer: Explainer, feature: Feature, j: int) -> dict[str, Any]:
-    cells = explainer.table_.values[:, j]
-    value = explainer.layout_.value
-    known = cells[ordinary(feature, cells)]
-    quantiles = None
-    if feature.numeric and len(known):
-        quantiles = np.quantile(known, _QUANTILES, method="inverted_cdf").tolist()
-    observed = [float(side[j]) for side in explainer.observed_]
-    low, high = (
-        _first(bound, side) if feature.numeric else None for bound, side in zip(feature.bounds, observed, strict=True)
-    )
-    return {
-        "name": feature.name,
-        "label": feature.title,
-        "unit": feature.unit,
-        "kind": feature.kind,
-        "levels": [{"value": level, "label": str(level)} for level in feature.levels] or None,
-        "low": low,
-        "high": high,
-        "bounds": list(feature.bounds),
-        "observed": observed if feature.numeric else None,
-        "step": feature.step,
-        "immutable": feature.immutable,
-        "direction": feature.direction,
-        "special": [{"code": code, "meaning": meaning} for code, meaning in feature.special.items()],
-        "missing": bool(np.isnan(cells).any()),
-        "computed": feature.computed is not None,
-        "help": feature.description,
-        "quantiles": quantiles,
-        "default": value(feature.name, _usual(feature, cells, known)),
-    }
-
-
-def _first(bound: float | None, observed: float) -> float | None:
-    if bound is not None:
-        return bound
-    return None if math.isnan(observed) else observed
-
-
-def _usual(feature: Feature, cells: np.ndarray, known: np.ndarray) -> float:
-    """The median of an ordered feature, otherwise its most frequent level; missing where it always is."""
-    if len(known) and feature.ordered:
-        return float(np.quantile(known, 0.5, method="inverted_cdf"))
-    present = cells[~np.isnan(cells)]
-    values, counts = np.unique(present, return_counts=True)
-    return float(values[counts.argmax()]) if len(values) else math.nan
-
-
-_KNOWN = ("decision", "score", "probability", "level", "percentiles")
-"""What of a record's assessment is told about an edited one."""
 Texts = str | os.PathLike[str] | Mapping[str, Any]
 
 
 class Service:
-    """One explainer, one model, one desired decision.
-
-    Parameters
-    ----------
-    explainer
-        A fitted explainer.
-    model, target
-        As in `explain`.
-    people
-        Those who can be picked: a frame, whose row labels are their ids.
-    texts
-        The texts of letters; see `attain.letters`. None: no letters are written.
-    title
-        What the page is called.
-    limits
-        How much is taken on.
-    """
+    """One explainer, one model, one desired decision; the arguments are those of `create_app`."""
 
     def __init__(
         self,
@@ -119,97 +44,73 @@ class Service:
         model: Any,
         *,
         target: Any,
-        people: Frame | None = None,
-        texts: Texts | None = None,
-        title: str = "attain",
-        limits: Limits | None = None,
+        people: Frame | None,
+        texts: Texts | None,
+        title: str,
+        limits: Limits,
     ) -> None:
-        self.explainer, self.model, self.texts, self.title = explainer, Model.of(model), texts, title
-        self.limits = Limits() if limits is None else limits
+        self.explainer, self.model, self.limits = explainer, Model.of(model), limits
         self.session = explainer.session(self.model, target=target)
         self.target = self.session.target
         self.people = People(self.session, people)
         self.others = Others(explainer)
-        self._wording = Wording(texts, explainer.schema_)
+        self._texts, self._title = texts, title
+        self._wording = Wording(texts, explainer)
         self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.book_.rules}
-        self._schema: dict[str, Any] | None = None
-        self._lock = threading.Lock()
 
     def schema(self) -> dict[str, Any]:
         """What there is to ask about."""
-        with self._lock:
-            if self._schema is None:
-                self._schema = self._described()
-            return self._schema
+        return self._schema
 
-    def _described(self) -> dict[str, Any]:
-        explainer = self.explainer
-        features = features_of(explainer)
-        self._wording.add_to(features)
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        explainer, model = self.explainer, self.model
+        limits = ("rows", "body", "upload", "people", "seconds")
         return {
-            "title": self.title,
+            "title": self._title,
             "version": version("attain"),
-            "features": features,
+            "features": self._wording.features(),
             "timed": any(feature.pace is not None or feature.clock for feature in explainer.schema_),
             "rules": [self._rules[rule.text] for rule in explainer.schema_.parsed_rules],
             "laws": [self._rules[law.text] for law in explainer.laws_],
-            "classes": [
-                self._wording.class_of(label, self.model.class_names.get(label)) for label in self.session.classes
-            ],
+            "classes": [self._wording.class_of(label, model.class_names.get(label)) for label in self.session.classes],
             "target": self.target,
             "method": type(explainer).__name__,
             "methods": self.others.names,
             "languages": list(LANGUAGES),
             "people": len(self.people),
             "map": explainer.has_rows_,
-            "letters": self.texts is not None and explainer.has_rows_,
-            "limits": {
-                "options": MOST_OPTIONS,
-                "rows": self.limits.rows,
-                "body": self.limits.body,
-                "upload": self.limits.upload,
-                "people": self.limits.people,
-                "seconds": self.limits.seconds,
-            },
+            "letters": self._texts is not None and explainer.has_rows_,
+            "limits": {"options": MOST_OPTIONS} | {name: getattr(self.limits, name) for name in limits},
         }
 
     def predict(self, question: Predict) -> dict[str, Any]:
         """What is known about records."""
         if question.person is not None:
-            table = self.people.table_of(str(question.person))
+            table = self._read(self.people.frame_of(str(question.person)), "person")
         else:
-            records = [question.record] if question.record is not None else question.records or []
+            field = "record" if question.records is None else "records"
+            records = question.records or [question.record or {}]
             if len(records) > self.limits.rows:
                 message = f"records has {len(records):,} rows; at most {self.limits.rows:,} are taken."
                 raise Refused(413, message, "records")
-            table = table_of(self.explainer, records, "record" if question.records is None else "records")
+            table = table_of(self.explainer, records, field)
         if question.edited_from is not None:
             own = table_of(self.explainer, [question.edited_from] * len(table), "edited_from")
             table = complete(self.session, own, table)
         return {
             "answers": [
-                {
-                    "decision": one.decision,
-                    "accepted": one.accepted,
-                    "score": one.score,
-                    "probability": one.probability,
-                    "level": one.level,
-                    "broken": [self._rules[text] for text in one.broken],
-                    "percentiles": one.percentiles,
-                    "unreadable": one.unreadable,
-                    "unreadables": translations(one.unreadable),
-                }
+                vars(one) | {"broken": self._broken(one.broken), "unreadables": translations(one.unreadable)}
                 for one in assess(self.session, table)
             ]
         }
 
-    def explain(self, question: Explain) -> dict[str, Any]:
+    def explain(self, question: Explain) -> ExplainAnswer:
         """What would change the decision."""
         started = time.perf_counter()
         result = self.result(question)
         decision = assess(self.session, result.table, typicality=False)[0].decision
-        answer = as_answer(result, full=question.full)
-        return {"seconds": round(time.perf_counter() - started, 3), "decision": decision, **answer}
+        return as_answer(result, decision, time.perf_counter() - started, full=question.full)
 
     def warm_up(self) -> None:
         """Answers one question, so that what is learned about the model is ready for the next."""
@@ -227,8 +128,8 @@ class Service:
             "contributions": question.contributions,
         }
         if question.answers is None:
-            return session.explain(self.frame(question), n=question.n, **asked)
-        return session.describe(self.frame(question), self._rows(question.answers), **asked)
+            return session.explain(self._frame(question), n=question.n, **asked)
+        return session.describe(self._frame(question), self._rows(question.answers, "answers"), **asked)
 
     def _session(self, method: str | None, probability: float | None) -> Session:
         """The session of a question: the service's own, unless it is about another method or a probability."""
@@ -237,59 +138,39 @@ class Service:
         explainer = self.explainer if method is None else self.others.fitted(method)
         return explainer.session(self.model, target=self.target, probability=probability)
 
-    def _rows(self, records: Sequence[Mapping[str, Any]], field: str = "answers") -> np.ndarray:
-        """Records as rows of the matrix (m, d); one that cannot be read is refused."""
-        read = table_of(self.explainer, records, field)
-        if read.refused:
-            raise Refused(422, next(iter(read.refused.values())), field)
-        return read.values
-
     def explain_people(self, people: Frame, n: int) -> Counterfactuals:
         """What would change the decisions about a whole table."""
         return self.session.explain(people, n=n)
 
     def evaluate(self, question: Evaluate) -> dict[str, Any]:
         """An edited record beside the original one."""
-        person = self.table(question)
+        person = self._readable(self._read(self._frame(question), "record"), "record")
         edited = complete(self.session, person, table_of(self.explainer, [question.answer], "answer"))
-        if edited.refused:
-            raise Refused(422, edited.refused[0], "answer")
-        known = assess(self.session, edited)[0]
+        known = assess(self.session, self._readable(edited, "answer"))[0]
         compared = compare(self.session, person, edited, question.constraints(self.explainer.schema_))
-        return {
-            "record": as_record(edited, edited.values[0]),
-            **{name: getattr(known, name) for name in _KNOWN},
-            "broken": [self._rules[text] for text in known.broken],
-            **asdict(compared),
-        }
+        record = as_record(edited, edited.values[0])
+        return vars(known) | {"record": record, "broken": self._broken(known.broken)} | asdict(compared)
 
-    def map(self, question: Map) -> dict[str, Any]:
+    def map(self, question: Map) -> MapAnswer:
         """Where somebody and their options are among real people, in a plane."""
         if not self.explainer.has_rows_:
             raise Refused(404, "There is no map: the explainer was saved without its training rows.")
-        person = self.table(question)
+        person = self._readable(self._read(self._frame(question), "record"), "record")
         options = self._rows(question.options, "options") if question.options else person.values[:0]
         return as_map(self._session(None, question.probability).plane(person.values, options))
 
-    def letter(self, question: Write) -> str:
+    def letter(self, question: Write) -> bytes:
         """A letter to somebody, as a page of HTML."""
-        if self.texts is None:
+        if self._texts is None:
             raise Refused(404, "There are no letters: the service was started without texts (--texts).")
-        result = self._written(question)
         reference = "{person}" if question.person is not None else ""
-        return letters.write(
-            result,
-            self.explainer,
-            self.model,
-            self.texts,
-            language=question.language,
-            options=question.options,
-            reference=reference,
-        )[0].html
+        asked: dict[str, Any] = {"language": question.language, "options": question.options, "reference": reference}
+        written = letters.write(self._written(question), self.explainer, self.model, self._texts, **asked)
+        return written[0].html.encode("utf-8", "replace")
 
     def report(self, question: Write) -> bytes:
         """The report on one person's options."""
-        return report_of(self._written(question))
+        return written_file(self._written(question).report, "report.html")
 
     def _written(self, question: Write) -> Counterfactuals:
         """What a letter or report is about: the options, and with real rows the reasons."""
@@ -297,15 +178,70 @@ class Service:
         real = self.explainer.has_rows_
         return self.result(Explain(**shared, n=question.options, contributions=real))
 
-    def frame(self, subject: Subject) -> Frame:
+    def _broken(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        return [self._rules[text] for text in texts]
+
+    def _frame(self, subject: Subject) -> Frame:
         """The one row that a question is about."""
         if subject.record is not None:
             return frame_of(self.explainer, [subject.record])
         return self.people.frame_of(str(subject.person))
 
-    def table(self, subject: Subject) -> Table:
-        """The same as a table; a record that cannot be read is refused."""
-        table = Table.read(self.frame(subject), self.explainer.schema_, "record", errors="status")
+    def _read(self, frame: Frame, field: str) -> Table:
+        return Table.read(frame, self.explainer.schema_, field, errors="status")
+
+    def _rows(self, records: Sequence[Mapping[str, Any]], field: str) -> np.ndarray:
+        """Records as rows of the matrix (m, d)."""
+        return self._readable(table_of(self.explainer, records, field), field).values
+
+    @staticmethod
+    def _readable(table: Table, field: str) -> Table:
+        """The table, unless one of its records cannot be read."""
         if table.refused:
-            raise Refused(422, table.refused[0], "record")
+            raise Refused(422, next(iter(table.refused.values())), field)
         return table
+
+
+class Others:
+    """The methods of the library, by name: fitted on the explainer's own training rows when somebody asks."""
+
+    def __init__(self, explainer: Explainer) -> None:
+        self._own = explainer
+        own = type(explainer).__name__
+        known = methods.__all__ if explainer.has_rows_ else ()
+        self.names = [own, *(name for name in known if name not in ("Explainer", own) and _available(name))]
+        self._fitted: dict[str, Explainer] = {own: explainer}
+        self._lock = threading.Lock()
+
+    def check(self, name: str) -> None:
+        """Refuses a name that is none of a method."""
+        if name not in self.names:
+            meant = did_you_mean(name, self.names) or f"; the methods are {listed(self.names, 20)}"
+            raise Refused(422, f"There is no method {name[:100]!r}{meant}.", "method")
+
+    def fitted(self, name: str) -> Explainer:
+        """A method with the explainer's seed and autoencoder."""
+        self.check(name)
+        with self._lock:
+            if name not in self._fitted:
+                self._fitted[name] = self._fit(getattr(methods, name))
+            return self._fitted[name]
+
+    def _fit(self, method: type[Explainer]) -> Explainer:
+        own = self._own
+        given: dict[str, Any] = {"schema": own.schema_, "laws": list(own.laws_), "random_state": own.random_state}
+        if "autoencoder" in inspect.signature(method).parameters and getattr(own, "autoencoder_", None) is not None:
+            given["autoencoder"] = own.autoencoder_
+        return method(**given).fit(own.layout_.frame(own.table_.values), own.labels_)
+
+
+def _available(name: str) -> bool:
+    """Whether what a method needs is installed: JAX for an autoencoder."""
+    if "autoencoder" not in inspect.signature(getattr(methods, name)).parameters:
+        return True
+    try:
+        # now, and not in a thread that answers: SciPy looks for JAX, and fails while another thread is importing it
+        import_module("jax")
+    except ImportError:
+        return False
+    return True

@@ -1,35 +1,33 @@
-"""Words in the languages of the page: those of the operator's texts, and the package's own from its catalogues."""
+"""What there is to ask about, in the languages of the page: the operator's texts, and the package's own sentences."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from attain.letters.rules import rule_sentence
-from attain.letters.texts import LANGUAGES, Texts, level_key
-from attain.schema import Schema
+from attain.letters.texts import LANGUAGES, InputTexts, Texts, level_key
+from attain.methods import Explainer
+from attain.schema import Feature
 from attain.schema.schema import Rule
+from attain.tables import ordinary
 
 OWN = "en"
 """The language of schemas and of the package's own sentences."""
+_QUANTILES = np.linspace(0.0, 1.0, 101)
 
 
 def translations(text: str | None) -> dict[str, str]:
     """A sentence of the package in other languages, where their catalogues have it."""
-    if not text:
-        return {}
-    found = {code: spoken.translated(text) for code, spoken in LANGUAGES.items() if code != OWN}
+    found = {code: spoken.translated(text) for code, spoken in LANGUAGES.items() if text and code != OWN}
     return {code: said for code, said in found.items() if said is not None}
 
 
-def sentence_of(text: str) -> dict[str, Any]:
-    """A sentence of the package, with its translations."""
-    return {"text": text, "texts": translations(text)}
-
-
 class Wording:
-    """The operator's texts in every language.
+    """The features, classes and rules of an explainer, with the operator's texts in every language.
 
     Parameters
     ----------
@@ -37,26 +35,53 @@ class Wording:
         The texts of letters; None where there are none, and the schema's own words are used.
     """
 
-    def __init__(self, texts: str | os.PathLike[str] | Mapping[str, Any] | None, schema: Schema) -> None:
-        self._schema = schema
-        self._read = {code: Texts.read(texts or {}, language, schema) for code, language in LANGUAGES.items()}
+    def __init__(self, texts: str | os.PathLike[str] | Mapping[str, Any] | None, explainer: Explainer) -> None:
+        self._explainer, self._schema = explainer, explainer.schema_
+        self._read = {code: Texts.read(texts or {}, language, self._schema) for code, language in LANGUAGES.items()}
 
-    def add_to(self, features: Iterable[dict[str, Any]]) -> None:
-        """Adds `labels`, `units` and `helps` to features, `labels` to their levels and `meanings` to special codes."""
-        for feature in features:
-            own = {code: found.of(self._schema[feature["name"]]) for code, found in self._read.items()}
-            for name in ("label", "unit", "help"):
-                feature[f"{name}s"] = {code: text for code, words in own.items() if (text := getattr(words, name))}
-            levels = {code: words.levels for code, words in own.items()}
-            for level in feature["levels"] or ():
-                level["labels"] = _named(level["value"], levels)
-            for special in feature["special"]:
-                special["meanings"] = _named(special["code"], levels)
+    def features(self) -> list[dict[str, Any]]:
+        """Each feature, in the order of the training data."""
+        return [self._feature(self._schema[name]) for name in self._explainer.layout_.columns]
+
+    def _feature(self, feature: Feature) -> dict[str, Any]:
+        j = self._schema.position(feature.name)
+        cells = self._explainer.table_.values[:, j]
+        known = cells[ordinary(feature, cells)]
+        observed = tuple(float(side[j]) for side in self._explainer.observed_)
+        ends = [seen if bound is None else bound for bound, seen in zip(feature.bounds, observed, strict=True)]
+        own = {code: found.of(feature) for code, found in self._read.items()}
+        levels = {code: words.levels for code, words in own.items()}
+        quantiles = np.quantile(known, _QUANTILES, method="inverted_cdf").tolist() if len(known) else None
+        return {
+            "name": feature.name,
+            "label": feature.title,
+            "labels": _given(own, "label"),
+            "unit": feature.unit,
+            "units": _given(own, "unit"),
+            "kind": feature.kind,
+            "levels": [_named(level, str(level), levels) for level in feature.levels] or None,
+            "low": ends[0] if feature.numeric else None,
+            "high": ends[1] if feature.numeric else None,
+            "bounds": feature.bounds,
+            "observed": observed if feature.numeric else None,
+            "step": feature.step,
+            "immutable": feature.immutable,
+            "direction": feature.direction,
+            "special": [
+                {"code": code, "meaning": meaning, "meanings": _named(code, meaning, levels)["labels"]}
+                for code, meaning in feature.special.items()
+            ],
+            "missing": bool(np.isnan(cells).any()),
+            "computed": feature.computed is not None,
+            "help": feature.description,
+            "helps": _given(own, "help"),
+            "quantiles": quantiles if feature.numeric else None,
+            "default": self._explainer.layout_.value(feature.name, _usual(feature, cells, known)),
+        }
 
     def class_of(self, label: Any, name: str | None) -> dict[str, Any]:
         """A class, what the operator calls it, and in which languages."""
-        named = _named(label, {code: found.classes for code, found in self._read.items()})
-        return {"value": label, "label": name, "labels": named}
+        return _named(label, name, {code: found.classes for code, found in self._read.items()})
 
     def rule(self, rule: Rule) -> dict[str, Any]:
         """A rule or law as the language of rules has it, and in words."""
@@ -64,7 +89,24 @@ class Wording:
         return {"text": rule.text, "sentence": said[OWN], "sentences": said}
 
 
-def _named(value: Any, names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The name of a level, special code or class in each language that has one."""
+def _usual(feature: Feature, cells: np.ndarray, known: np.ndarray) -> float:
+    """The median of an ordered feature, otherwise its most frequent level; missing where it always is."""
+    if len(known) and feature.ordered:
+        return float(np.quantile(known, 0.5, method="inverted_cdf"))
+    values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    return float(values[counts.argmax()]) if len(values) else np.nan
+
+
+def _given(texts: Mapping[str, InputTexts], name: str) -> dict[str, str]:
+    """The texts of this name in the languages that have one."""
+    return {code: text for code, words in texts.items() if (text := getattr(words, name))}
+
+
+def _named(value: Any, label: str | None, names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """A level, special code or class with its name, also in each language that has one."""
     key = level_key(value)
-    return {code: known[key] for code, known in names.items() if key in known}
+    return {
+        "value": value,
+        "label": label,
+        "labels": {code: known[key] for code, known in names.items() if key in known},
+    }

@@ -1,6 +1,6 @@
 /* A whole file: upload, progress, cancel, and the answers as files. */
 
-import { call, download, post, replaced } from "./api.js";
+import { call, download, get, post, replaced } from "./api.js";
 import { data, h, icon, replace, segments } from "./dom.js";
 import { number, said, t, whole } from "./format.js";
 import { complain, say, sentence } from "./toast.js";
@@ -8,6 +8,7 @@ import { complain, say, sentence } from "./toast.js";
 const RESULTS = [["csv", "CSV"], ["xlsx", "Excel"], ["json", "JSON"], ["report", null]];
 const OVER = ["done", "cancelled", "failed"];
 const HEAD = 65_536;
+const LOOK = 300;
 const MOST_OPTIONS = 5;
 
 /** The names of the columns of a CSV file, and what separates them: what its first line has most of. */
@@ -20,7 +21,7 @@ async function header(file) {
 export function files(app) {
   const job = (app.memory.job ??= { id: null, name: "", state: null, n: 1 });
   const out = h("section.job", { "aria-label": t("progress") });
-  let events = null;
+  let left = false;
 
   const chooser = h("input.hidden-text", { type: "file", id: "file", accept: ".csv,.parquet,text/csv", onchange: () => send(chooser.files[0]) });
   const drop = h(
@@ -62,28 +63,20 @@ export function files(app) {
     chooser.value = "";
   }
 
-  function follow() {
-    events?.close();
-    events = new EventSource(`jobs/${encodeURIComponent(job.id)}/events`);
-    const take = (event) => {
-      job.state = JSON.parse(event.data);
-      if (OVER.includes(kind())) {
-        events.close();
-        say(t(`job_${kind()}`));
-      }
-      show();
-    };
-    events.addEventListener("message", take);
-    events.onerror = async () => {
-      events.close();
+  /** Asks how far the job is until it has ended, or somebody has left. */
+  async function follow() {
+    const { id } = job;
+    while (!left && job.id === id) {
       try {
-        job.state = await call("GET", `jobs/${encodeURIComponent(job.id)}`);
-        show();
-        if (!OVER.includes(kind())) setTimeout(follow, 1000);
+        job.state = await get(`jobs/${encodeURIComponent(id)}`);
       } catch (error) {
-        complain(error);
+        return complain(error);
       }
-    };
+      if (job.id === id) show();
+      if (OVER.includes(kind())) return say(t(`job_${kind()}`));
+      await new Promise((resolve) => { setTimeout(resolve, LOOK); });
+    }
+    return null;
   }
 
   const kind = () => job.state.state;
@@ -163,5 +156,5 @@ export function files(app) {
     out,
     h("details.fixed", {}, h("summary", {}, t("columnsTitle", app.schema.features.length), icon("down")), h("ul.columns-list", {}, app.schema.features.map((feature) => h("li", {}, h("code", {}, data(feature.name)))))),
   );
-  return { node, title: t("wholeFile"), leave: () => events?.close() };
+  return { node, title: t("wholeFile"), leave: () => { left = true; } };
 }

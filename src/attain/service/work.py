@@ -1,0 +1,272 @@
+"""Work in a bounded number of threads: questions, answers that are kept, and whole files in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, TypeVar
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from attain.core.errors import AttainError, Interrupted
+from attain.core.frames import Frame
+from attain.core.progress import listening
+from attain.results.counterfactuals import Counterfactuals
+from attain.results.status import Status
+from attain.service.errors import Refused
+from attain.service.wording import translations
+
+T = TypeVar("T")
+State = Literal["waiting", "running", "done", "cancelled", "failed"]
+ENDED = ("done", "cancelled", "failed")
+_TOGETHER = 8
+"""How many people are answered between two looks at whether the job is cancelled."""
+
+
+def _threads(name: str, count: int) -> ThreadPoolExecutor:
+    """Threads in which models with OpenMP, such as boosted trees, use one core: others work at the same time."""
+    one = {"initializer": threadpool_limits, "initargs": (1, "openmp")}
+    return ThreadPoolExecutor(count, thread_name_prefix=f"attain-{name}", **one)
+
+
+class Pool:
+    """A number of threads, and a number of questions that may wait for one.
+
+    Parameters
+    ----------
+    name
+        That of the threads.
+    workers, queue
+        How many questions are worked on, and how many more may wait.
+    seconds
+        How long a client waits.
+    """
+
+    def __init__(self, name: str, workers: int, queue: int, seconds: float) -> None:
+        self._threads = _threads(name, workers)
+        self._free = threading.BoundedSemaphore(workers + queue)
+        self._seconds = seconds
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Starts work, or refuses it where too much is waiting."""
+        if not self._free.acquire(blocking=False):
+            raise Refused(429, "Too many questions are waiting; ask again in a moment.", retry=2)
+        try:
+            future = self._threads.submit(work)
+        except BaseException:
+            self._free.release()
+            raise
+        future.add_done_callback(lambda _: self._free.release())
+        return future
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """The result of work in a thread."""
+        return await self.wait(self.submit(work))
+
+    async def wait(self, future: Future[T]) -> T:
+        """The result of work that was started; it goes on where it takes too long."""
+        waiting = asyncio.wrap_future(future)
+        # an error that nobody waits for any more is not logged, as its message may quote what was asked
+        waiting.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+        try:
+            return await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
+        except TimeoutError:
+            raise Refused(
+                429,
+                f"This takes longer than {self._seconds:g} seconds. Ask the same again later, or ask for less: fewer "
+                "options, without details.",
+                retry=30,
+            ) from None
+
+    def close(self) -> None:
+        """Stops taking work; what is running ends by itself."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class Cache:
+    """Answers by question: the same question has the same answer, and is worked on once.
+
+    Parameters
+    ----------
+    pool
+        Where questions are worked on.
+    most
+        The most bytes that are kept; what was asked longest ago goes first.
+    """
+
+    def __init__(self, pool: Pool, most: int) -> None:
+        self._pool, self._most, self._size = pool, most, 0
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._running: dict[str, Future[bytes]] = {}
+        self._lock = threading.Lock()
+
+    async def answer(self, key: str, work: Callable[[], bytes]) -> tuple[bytes, bool]:
+        """The answer to a question, and whether it was known."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key], True
+            known = key in self._running
+            future = self._running[key] if known else self._pool.submit(work)
+            self._running[key] = future
+        if not known:
+            future.add_done_callback(lambda done: self._keep(key, done))
+        return await self._pool.wait(future), known
+
+    def _keep(self, key: str, done: Future[bytes]) -> None:
+        with self._lock:
+            self._running.pop(key, None)
+            if done.cancelled() or done.exception() is not None:
+                return
+            self._kept[key] = answer = done.result()
+            self._size += len(key) + len(answer)
+            while self._size > self._most and self._kept:
+                old, gone = self._kept.popitem(last=False)
+                self._size -= len(old) + len(gone)
+
+
+@dataclass(eq=False)
+class Job:
+    """One file: its state, and its result when it has ended."""
+
+    id: str
+    state: State = "waiting"
+    done: int = 0
+    total: int = 0
+    found: int = 0
+    message: str | None = None
+    result: Counterfactuals | None = field(default=None, repr=False)
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    cancelled: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return round((self.ended or time.monotonic()) - self.started, 3)
+
+    @property
+    def messages(self) -> dict[str, str]:
+        return translations(self.message)
+
+    def report(self, done: int, total: int, found: int) -> None:
+        """Notes progress; stops the work where the job is cancelled."""
+        self.done, self.total, self.found = done, total, found
+        if self.cancelled:
+            raise KeyboardInterrupt
+
+    def end(self, state: State, result: Counterfactuals | None = None, message: str | None = None) -> None:
+        """The last state."""
+        if result is not None:
+            self.total = len(result)
+            self.found = int(result.found.sum())
+            self.done = len(result) if state == "done" else self.done
+        self.result, self.message, self.ended = result, message, time.monotonic()
+        self.state = state
+
+
+class Jobs:
+    """Jobs by name, one after the other in a thread of their own; its methods belong to the event loop.
+
+    Parameters
+    ----------
+    most
+        How many jobs are kept; the oldest that has ended makes room for a new one.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._jobs: dict[str, Job] = {}
+        self._thread = _threads("jobs", 1)
+        self._folder = TemporaryDirectory(prefix="attain-", ignore_cleanup_errors=True)  # which only this user can read
+
+    def new_path(self, ending: str) -> str:
+        """Where a new file is to be written."""
+        return os.path.join(self._folder.name, f"{secrets.token_hex(16)}.{ending}")
+
+    def make_room(self) -> None:
+        """Forgets jobs that have ended until there is room for one more, or refuses it."""
+        while len(self._jobs) >= self._most:
+            ended = next((name for name, job in self._jobs.items() if job.state in ENDED), None)
+            if ended is None:
+                raise Refused(429, f"{self._most} files are waiting already; ask again later.", retry=60)
+            del self._jobs[ended]
+
+    def start(self, path: str, read: Callable[[str], Frame], explain: Callable[[Frame], Counterfactuals]) -> Job:
+        """Reads the people of a file, which is deleted, and answers them, when all jobs before have ended."""
+        self.make_room()
+        job = Job(secrets.token_hex(16))
+        self._jobs[job.id] = job
+        self._thread.submit(contextvars.copy_context().run, _work, job, path, read, explain)
+        return job
+
+    def find(self, name: str) -> Job:
+        """The job of this name."""
+        if name not in self._jobs:
+            raise Refused(404, "There is no such job; it may have made room for newer ones.", "id")
+        return self._jobs[name]
+
+    def cancel(self, name: str) -> Job:
+        """Stops a job, after the people it is working on; one that has ended is forgotten."""
+        job = self.find(name)
+        job.cancelled = True
+        if job.state in ENDED:
+            del self._jobs[name]
+        elif job.state == "waiting":
+            job.end("cancelled")
+        return job
+
+    def close(self) -> None:
+        """Cancels all jobs, and deletes all files."""
+        for job in self._jobs.values():
+            job.cancelled = True
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._folder.cleanup()
+
+
+def _work(job: Job, path: str, read: Callable[[str], Frame], explain: Callable[[Frame], Counterfactuals]) -> None:
+    failure = "The file could not be read: {}."
+    try:
+        try:
+            people = None if job.cancelled else read(path)
+        finally:
+            Path(path).unlink(missing_ok=True)
+        if people is None or job.cancelled:
+            job.end("cancelled")
+            return
+        failure = "The search failed: {}."
+        job.state, job.total = "running", len(people)
+        with listening(job.report, _TOGETHER):
+            _finish(job, explain(people))
+    except Interrupted as stop:
+        assert isinstance(stop.result, Counterfactuals)
+        job.end("cancelled", stop.result)
+    except KeyboardInterrupt:
+        job.end("cancelled")
+    except AttainError as error:
+        job.end("failed", message=str(error))
+    except Exception as error:
+        job.end("failed", message=failure.format(type(error).__name__))
+
+
+def _finish(job: Job, result: Counterfactuals) -> None:
+    """Done, with a note where some people could not be read; failed where nobody could."""
+    unread = [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE]
+    if not unread:
+        job.end("done", result)
+        return
+    why = result.reason(unread[0])
+    if len(unread) == len(result):
+        job.end("failed", message=f"None of the {len(result):,} rows could be read. The first one: {why}")
+    else:
+        message = f"{len(unread):,} of {len(result):,} rows could not be read. The first one: {why}"
+        job.end("done", result, message)
