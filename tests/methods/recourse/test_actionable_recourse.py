@@ -15,9 +15,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from attain import Feature, Schema, Status
 from attain.core.errors import AttainError
 from attain.methods import ActionableRecourse, GrowingSpheres
-from attain.methods.recourse import flip_set, program
-from attain.methods.recourse.flip_set import FlipSet
-from attain.methods.recourse.program import Choices, Chosen, Program, Row, cheapest, not_all
+from attain.methods.recourse import program
+from attain.methods.recourse.program import Choices, Chosen, FlipSet, Program, Row, cheapest, not_all
 from attain.methods.search.problem import Deadline
 from attain.methods.search.programs import Solution
 
@@ -187,7 +186,7 @@ def test_answers_are_proven_unless_the_solver_reached_its_limit(monkeypatch: pyt
         found = cheapest(program, *given)  # type: ignore[arg-type]
         return found._replace(proven=found.proven and not program.rows)
 
-    monkeypatch.setattr(flip_set, "cheapest", stopped_with_rules)
+    monkeypatch.setattr(program, "cheapest", stopped_with_rules)
     stopped = explainer.explain(MODEL, DENIED, target="yes", n=2)
     assert stopped.statuses == proven.statuses
     # a choice that keeps the rules although the program did not have them needs no other program

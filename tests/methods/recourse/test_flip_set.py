@@ -51,7 +51,9 @@ def test_the_optimum_is_that_of_all_choices(listed: int, kind, actions, need: in
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(programs, "_MOST_LISTED", listed)
         chosen, proven = cheapest(Program(groups, wanted, most, rows), kind, np.inf)
+        guessed, _ = cheapest(Program(groups, wanted, most, rows), kind, np.inf, proving=False)
     assert proven
+    assert guessed is None or tuple(guessed) in good
     if not good:
         assert chosen is None
         assert fits or most_gain(groups, most) < wanted

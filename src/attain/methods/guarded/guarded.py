@@ -18,8 +18,8 @@ from attain.methods.guarded.guard_context import (
     held_out,
 )
 from attain.methods.guarded.search import LESS_TYPICAL, Costs, GuardedSearch, GuardedSettings, crowd_of
+from attain.methods.recourse.actionable_recourse import exact_recourse
 from attain.methods.recourse.actions import ActionGrid, Actions
-from attain.methods.recourse.exact import ExactRecourse
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Call, Session
@@ -37,7 +37,7 @@ from attain.tables import Errors, Region
 class Easiest:
     """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not.
 
-    The guarded search shares `recourse.actions` and `recourse.exact` with `ActionableRecourse`; no other method uses a
+    The guarded search shares `recourse` with `ActionableRecourse`; no other method uses a
     part of another one.
     """
 
@@ -60,7 +60,7 @@ class Easiest:
         """
         region = problem.region.without_laws()
         actions = Actions(region, self._grid, self._percentiles, "total")
-        return ExactRecourse().search(replace(problem, region=region, options=1), actions, score)
+        return exact_recourse(replace(problem, region=region, options=1), actions, score)
 
 
 def _thinned(points: np.ndarray, most: int) -> np.ndarray:

@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import logit
 
+from attain.core.arrays import first_of_each
 from attain.core.checks import check_choice, check_integer
 from attain.methods.base import Explainer, choice, integer
-from attain.methods.recourse.actions import ActionGrid, Actions
-from attain.methods.recourse.exact import ExactRecourse
-from attain.methods.recourse.flip_set import FlipSet, Item
-from attain.methods.recourse.local_linear import LocalSearch
-from attain.methods.recourse.program import RecourseCost
-from attain.methods.recourse.rule_cuts import RuleCuts
-from attain.methods.search.moves import Scale
-from attain.methods.search.problem import Answers, Problem, diverse, sparse
+from attain.methods.recourse.actions import ActionGrid, Actions, RuleCuts
+from attain.methods.recourse.program import FlipSet, Item, RecourseCost
+from attain.methods.search.moves import Moves, Scale
+from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
+from attain.methods.search.programs import factual_scores
 from attain.methods.session import Session
-from attain.models.structure.encoding import StructureError
+from attain.models.structure.encoding import Encoding, StructureError
 from attain.models.structure.linear import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
+from attain.population.space import MeasuringSpace
+from attain.results.status import Status
 
 Estimate = Literal["ecdf", "kde"]
 Difference = Literal["distinct", "exclusive"]
 
-_PROPOSED = 2
+_ROWS_AT_ONCE: Final = 1_000
+_NUDGES: Final = (1e-10, 1e-7, 1e-4)
+"""How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""
+_PROPOSED: Final = 2
 """Items of a local model's flip set that are asked of the real one, for each gain."""
-_MOST_ROUNDS = 5
+_MOST_ROUNDS: Final = 5
 """How often the program of a local model, which is a guess in any case, is solved for one item."""
-_FEW = 30
+_FEW: Final = 30
 """The most features for which a second item is proposed."""
-_ROWS_AT_ONCE = 1_000
+_RADII: Final = (1.0, 3.0)
+"""Half of the records are drawn from each of these balls, in standard deviations."""
+_ROUNDS: Final = 4
+_OVERSHOOTS: Final = (1.0, 1.5, 2.5, 4.0)
+"""A local model is less accurate farther out: items are also proposed that gain more than it says is needed."""
+_RIDGE: Final = 1e-3
+_WIDTH: Final = 0.75
+"""The kernel's width, as a share of the root of the dimension."""
+_EDGE: Final = 1e-4
+_LEAST_WEIGHT: Final = 1e-12
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,7 +63,7 @@ class ActionableRecourse(Explainer):
       with more than 60,000 joint actions, so that a cheaper answer may exist. Where no allowed change can flip the
       decision, the status is `NO_RECOURSE`. That is certain for every value that the schema, the constraints and the
       range of the training data allow, on the grid or not; where it cannot be shown, the status is `OUT_OF_REACH`.
-    - for any other a local linear model is fitted round each row (`attain.methods.recourse.local_linear`), each item is
+    - for any other a local linear model is fitted round each row (`LocalSearch`), each item is
       verified on the real classifier, and the figure `proven` is missing.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes and missing
@@ -135,30 +149,189 @@ class ActionableRecourse(Explainer):
 
     def _search(self, problem: Problem) -> Answers:
         actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost)
-        exact = ExactRecourse(self.cost, self.flip_set == "exclusive")
         if problem.inspected is None:
-            return self._search_locally(problem, actions, exact)
-        return exact.search(problem, actions, problem.inspected)
+            return LocalSearch(self, problem, actions).answers()
+        return exact_recourse(problem, actions, problem.inspected, self.flip_set)
 
-    def _search_locally(self, problem: Problem, actions: Actions, exact: ExactRecourse) -> Answers:
-        region = problem.region
-        search = LocalSearch(problem, actions, self.space_, self.scale_, self.samples)
 
-        def propose(i: int, model: LinearScore, needs: Sequence[float]) -> Iterator[Item]:
-            program = actions.program(i, model, 0.0)
-            # a second item takes a program for each feature
-            number = _PROPOSED if len(program.choices) <= _FEW else 1
-            check = RuleCuts(region, i, program)
-            for need in needs:
-                until = problem.ledger.deadline
-                found = FlipSet(replace(program, need=need), self.cost, check, until, _MOST_ROUNDS, proving=False)
-                yield from islice(exact.items(found), number)
-                program = found.program
+def exact_recourse(
+    problem: Problem, actions: Actions, score: LinearScore, difference: Difference = "distinct"
+) -> Answers:
+    """The flip set of every row for a linear score, each item asked of the model itself.
 
-        search.run(propose)
-        rows, owners = search.pool.rows, search.pool.owners
+    An item refused because of rounding is asked for again with a little more gain. Nobody takes more than an even share
+    of the time that is left.
+    """
+    deadline, before = problem.ledger.deadline, factual_scores(problem, score)
+    status = [Status.OUT_OF_REACH] * len(problem)
+    kept: list[Item] = []
+    rows, owners = np.empty((0, len(problem.region.schema))), np.empty(0, dtype=np.intp)
+    waiting = np.arange(len(problem))
+    both = problem.price + problem.goal.last_questions
+    for nudge in _NUDGES:
+        proposed: list[tuple[int, Item, np.ndarray]] = []
+        for place, i in enumerate(waiting.tolist()):
+            if deadline.passed:
+                break
+            # every item is asked about now, and again in the last check
+            affordable = min(problem.options, int(problem.ledger.left[i]) // both)
+            if affordable < 1:
+                status[i] = Status.BUDGET_SPENT
+                continue
+            need = score.threshold - before[i] + nudge * max(1.0, abs(before[i]), abs(score.threshold))
+            program = actions.program(i, score, float(need))
+            cuts = RuleCuts(problem.region, i, program, score)
+            flip_set = FlipSet(program, actions.kind, cuts, deadline.share(len(waiting) - place))
+            found = list(islice(flip_set.items(difference), affordable))
+            proposed += [(i, item, cuts.row(item.actions)) for item in found]
+            if not found and nudge == _NUDGES[0] and flip_set.none():
+                status[i] = Status.NO_RECOURSE
+        new = np.array([i for i, *_ in proposed], dtype=np.intp)
+        candidates = np.concatenate([rows[:0], *(row for *_, row in proposed)])
+        accepted = problem.accepts(candidates, new)
+        kept += [item for (_, item, _), good in zip(proposed, accepted, strict=True) if good]
+        rows, owners = np.concatenate((rows, candidates[accepted])), np.concatenate((owners, new[accepted]))
+        for i in new[accepted]:
+            status[i] = Status.FOUND
+        waiting = np.array([i for i in np.unique(new[~accepted]) if status[i] is not Status.FOUND], dtype=np.intp)
+    proven = np.array([item.proven for item in kept], dtype=np.float64)
+    figures = {"cost": np.round(actions.cost(rows, owners), 9), "proven": proven}
+    return Answers(rows, owners, np.array([item.cost for item in kept]), status, figures)
+
+
+class LocalSearch:
+    """The search by a linear model of any classifier in the neighbourhood of each row.
+
+    Records are drawn round the row and scored. A weighted ridge regression in the measuring space, through the row's
+    own score, says which cells help. The flip set of that model is a proposal: each item is asked of the real
+    classifier, and what it answers goes into the next round's regression.
+    """
+
+    def __init__(self, settings: ActionableRecourse, problem: Problem, actions: Actions) -> None:
+        self._settings, self._problem, self._actions, self._space = settings, problem, actions, settings.space_
+        self._moves = Moves(problem.region, settings.scale_, problem.seed)
+        keep = 4 * problem.options
+        self._pool = Pool(len(problem), len(problem.region.schema), keep)
+        self._rows, self._owners = np.empty((0, len(problem.region.schema))), np.empty(0, dtype=np.intp)
+        self._score = np.empty(0)
+        # rows kept back for taking back changes, and for the last check
+        self._reserve = keep * (1 + self._moves.dimensions)
+
+    def answers(self) -> Answers:
+        problem, actions = self._problem, self._actions
+        self._run()
+        rows, owners = self._pool.rows, self._pool.owners
         rows = sparse(rows, owners, actions.costs(rows, owners), problem)
-        cost = actions.cost(rows, owners)
-        rows, owners, cost = diverse(rows, owners, cost, region, problem.options)
-        status = problem.statuses(owners, problem.spent(search.reserve + self.samples))
+        rows, owners, cost = diverse(rows, owners, actions.cost(rows, owners), problem.region, problem.options)
+        status = problem.statuses(owners, problem.spent(self._reserve + self._settings.samples))
         return Answers(rows, owners, cost, status, {"cost": np.round(cost, 9)})
+
+    def _run(self) -> None:
+        """Draws, then proposes and asks in rounds, while the budget lasts."""
+        waiting = np.arange(len(self._problem))
+        own = waiting[self._problem.affordable(waiting, self._reserve)]
+        self._remember(
+            self._problem.region.start[own], own, self._problem.judge(self._problem.region.start[own], own).score
+        )
+        for radius in _RADII:
+            inner, outer = np.zeros(len(waiting)), np.full(len(waiting), radius)
+            self._ask(*self._moves.draw(waiting, inner, outer, self._settings.samples // len(_RADII)))
+        for _ in range(_ROUNDS):
+            scored, before = self._transformed(), self._pool.nearest.copy()
+            proposals = [(row, i) for i in waiting.tolist() for row in self._proposals(i, *scored)]
+            if not proposals:
+                return
+            self._ask(np.concatenate([row for row, _ in proposals]), np.array([i for _, i in proposals]))
+            # an answer that another round did not improve is final
+            nearest = self._pool.nearest[waiting]
+            waiting = waiting[np.isinf(nearest) | (nearest < before[waiting])]
+
+    def _ask(self, rows: np.ndarray, owners: np.ndarray) -> None:
+        """Asks about rows that are new, allowed and affordable, and remembers the answers."""
+        tried = self._problem.evaluate(
+            rows, owners, reserve=self._reserve, where=lambda rows: self._unseen(rows, owners), distinct=owners
+        )
+        self._remember(tried.rows[tried.asked], owners[tried.asked], tried.score)
+        rows, owners = tried.rows[tried.hits], owners[tried.hits]
+        self._pool.add(rows, owners, self._actions.cost(rows, owners))
+
+    def _remember(self, rows: np.ndarray, owners: np.ndarray, score: np.ndarray) -> None:
+        self._rows = np.concatenate((self._rows, rows))
+        self._owners = np.concatenate((self._owners, owners))
+        self._score = np.concatenate((self._score, score))
+
+    def _unseen(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Which rows were not asked about before."""
+        known = len(self._rows)
+        first = first_of_each(np.concatenate((self._rows, rows)), np.concatenate((self._owners, owners)))
+        return np.isin(np.arange(len(rows)) + known, first)
+
+    def _transformed(self) -> tuple[csr_array, np.ndarray, float]:
+        """All scored rows as points, their scores (log-odds where these are bounded), and the score that is needed."""
+        goal, score = self._problem.goal, self._score
+        wanted = goal.margin if goal.probability is None else min(goal.probability + goal.margin, 1.0)
+        low = -1.0 if goal.probability is None else 0.0
+        if np.isin(score, (0.0, 1.0)).all() and goal.probability is None:
+            low, wanted = 0.0, 0.5  # a model that gives labels only
+        if (score >= low).all() and (score <= 1.0).all():
+            chances = np.clip((np.append(score, wanted) - low) / (1.0 - low), _EDGE, 1 - _EDGE)
+            score, wanted = logit(chances[:-1]), float(logit(chances[-1]))
+        return self._space.sparse(self._rows), score, wanted
+
+    def _proposals(self, i: int, points: csr_array, score: np.ndarray, wanted: float) -> Iterator[np.ndarray]:
+        """The first items of the flip sets of row i's local model, for each gain, as rows (1, d)."""
+        mine = np.flatnonzero(self._owners == i)
+        if len(mine) < 2:
+            return
+        own = mine[0]  # the row itself was asked first
+        moves = points[mine] - csr_array(np.ones((len(mine), 1))) @ points[[own]]
+        model = _linear(self._space, _slopes(moves, score[mine] - score[own]))
+        lacking = max(wanted - float(score[own]), _EDGE)
+        program = self._actions.program(i, model, 0.0)
+        # a second item takes a program for each feature
+        number = _PROPOSED if len(program.choices) <= _FEW else 1
+        cuts, until = RuleCuts(self._problem.region, i, program), self._problem.ledger.deadline
+        for overshoot in _OVERSHOOTS:
+            needed = replace(program, need=overshoot * lacking)
+            flip_set = FlipSet(needed, self._actions.kind, cuts, until, _MOST_ROUNDS, proving=False)
+            for item in islice(flip_set.items(self._settings.flip_set), number):
+                yield cuts.row(item.actions)
+            program = flip_set.program
+
+
+def _linear(space: MeasuringSpace, slopes: np.ndarray) -> LinearScore:
+    """Σ_k slopes[k] · z_k as a sum over cells. A missing cell of a column that has none counts like its mean."""
+    d, schema, n = len(space.schema), space.schema, len(space.scaled)
+    unit, offset = np.zeros(d), np.zeros(d)
+    unit[space.scaled] = slopes[:n] / space.scale
+    offset[space.scaled] = unit[space.scaled] * space.mean  # what a column adds less at 0 than at its mean
+    ends = np.searchsorted(space.indicated, np.arange(d + 1)) + n
+    levels, special, missing = [], [], offset.copy()
+    for j, feature in enumerate(schema):
+        of_states = slopes[ends[j] : ends[j + 1]] + offset[j]
+        own = 0 if feature.ordered else len(feature.levels)
+        levels.append((np.arange(len(feature.levels)) * unit[j] if feature.ordered else of_states[:own])[:, None])
+        special.append(of_states[own : own + len(feature.special)][:, None])
+        if len(of_states) > own + len(feature.special):
+            missing[j] = of_states[-1]
+    numeric = np.array([feature.numeric for feature in schema])
+    slope = np.where(numeric, unit, 0.0)[:, None]
+    constant = np.array([-offset.sum()])
+    encoding = Encoding(schema, constant, slope, tuple(levels), tuple(special), missing[:, None], unseen=0.0)
+    return LinearScore(encoding, threshold=0.0)
+
+
+def _slopes(points: csr_array, score: np.ndarray) -> np.ndarray:
+    """The ridge regression through the origin, (p,): (XᵀWX + ρI)⁻¹ XᵀWy with W = exp(−‖x‖² / 2w²).
+
+    With more coordinates than points it is solved in the points: Xᵀ (XXᵀ + ρW⁻¹)⁻¹ y.
+    """
+    width = _WIDTH * np.sqrt(points.shape[1])
+    weight = np.exp(-points.power(2).sum(axis=1) / (2 * width**2))
+    if points.shape[1] > points.shape[0]:
+        kernel = (points @ points.T).toarray() + np.diag(_RIDGE * weight.sum() / np.maximum(weight, _LEAST_WEIGHT))
+        return np.asarray(points.T @ np.linalg.solve(kernel, score))
+    dense = points.toarray()
+    weighted = dense * weight[:, None]
+    normal = dense.T @ weighted + _RIDGE * weight.sum() * np.eye(dense.shape[1])
+    return np.linalg.solve(normal, weighted.T @ score)
