@@ -37,8 +37,7 @@ from attain.tables import Errors, Region
 class Easiest:
     """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not.
 
-    The guarded search shares `recourse` with `ActionableRecourse`; no other method uses a
-    part of another one.
+    The guarded search shares `recourse` with `ActionableRecourse`; no other method uses a part of another one.
     """
 
     def __init__(self, schema: Schema, values: np.ndarray, percentiles: Percentiles, most_values: int) -> None:
