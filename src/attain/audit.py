@@ -41,7 +41,6 @@ from attain.methods.result import as_json
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.options import Option
-from attain.results.record import Record
 from attain.results.status import Status
 from attain.tables import Table
 
@@ -192,7 +191,7 @@ def _without(text: bytes, line: Mapping[str, Any], *names: str) -> bytes | None:
 # what a line says
 
 
-def _contents(result: Record, key: bytes | None, inputs: Shown, answers: Shown) -> Iterator[dict[str, Any]]:
+def _contents(result: Counterfactuals, key: bytes | None, inputs: Shown, answers: Shown) -> Iterator[dict[str, Any]]:
     """What the line of each person says.
 
     Sentences have both current and new values, so they are stored in plain text only where both are.
@@ -224,7 +223,7 @@ def _shown(key: bytes | None, how: Shown, purpose: str, value: Any) -> dict[str,
     return {"hmac": _hmac(key, purpose, _canonical(value))}
 
 
-def _why_none(result: Record, position: int) -> str:
+def _why_none(result: Counterfactuals, position: int) -> str:
     """Why a person has no option. The sentence about an unreadable record names its row, whose label may change."""
     return result.statuses[position].reason if position in result.unreadable else result.reason(position)
 
@@ -243,7 +242,7 @@ def _cells(table: Table, position: int) -> dict[str, Any]:
     }
 
 
-def _option(result: Record, option: Option) -> dict[str, Any]:
+def _option(result: Counterfactuals, option: Option) -> dict[str, Any]:
     """The new values that an option has, its figures, and ranges and importance, if they were asked for."""
     figures = {name: _figure(values[option.place]) for name, values in result.option_figures.items()}
     changes = [change.as_json() for change in option.changes]
@@ -263,7 +262,7 @@ def _listed(value: Any) -> Any:
     return [str(level) for level in value] if isinstance(value, tuple) else value
 
 
-def _contributions(result: Record) -> dict[int, dict[str, float]]:
+def _contributions(result: Counterfactuals) -> dict[int, dict[str, float]]:
     """What each input contributes to each person's score, if that was asked for; not the person's values."""
     found = result.attributions
     if found is None:
@@ -331,7 +330,7 @@ class AuditLog:
         with locked(self.path):
             return str(self._intact_end())
 
-    def append(self, result: Record) -> list[str]:
+    def append(self, result: Counterfactuals) -> list[str]:
         """Adds a line for every person of a result, whatever their status; returns the ids of the lines."""
         if not result.settings:
             raise AttainError(

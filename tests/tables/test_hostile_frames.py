@@ -20,7 +20,7 @@ import pytest
 from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
 from attain.core.errors import DataError
 from attain.core.frames import library_of
-from attain.results import html
+from attain.results import text
 from attain.tables import Table
 from attain.testing.explainer import digest
 
@@ -67,7 +67,7 @@ def explain(X: Any, **arguments: Any) -> Counterfactuals:
     assert bad == [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE]
     for made in (result.frame, result.options, result.changes, result.status, result.figures):
         assert made is not None
-    with patch.object(html, "_DRAWN", 1):  # drawing takes most of the time
+    with patch.object(text, "_DRAWN", 1):  # drawing takes most of the time
         assert result._repr_html_()
     again = Counterfactuals.from_json(result.to_json())
     assert list(again.reasons) == list(result.reasons)

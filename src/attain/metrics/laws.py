@@ -21,7 +21,7 @@ from attain.core.errors import AttainError
 from attain.population.measuring import measured
 from attain.population.percentiles import Percentiles
 from attain.population.relations import in_order
-from attain.results.record import Record
+from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema
 from attain.schema.laws import Law
 from attain.tables import RuleBook, on_grid
@@ -43,7 +43,7 @@ LEAST = 50
 
 
 def possible(
-    answers: ArrayLike | Record,
+    answers: ArrayLike | Counterfactuals,
     laws: Iterable[str | Law],
     schema: Schema | None = None,
     found: ArrayLike | None = None,
@@ -58,7 +58,7 @@ def possible(
         What holds for real people: `attain.laws.find(X_test)`, or texts such as ``"paid <= limit"``.
     """
     known = tuple(laws)
-    if isinstance(answers, Record):
+    if isinstance(answers, Counterfactuals):
         schema = answers.table.schema if schema is None else schema
         answers = answers.answers
     elif schema is None:

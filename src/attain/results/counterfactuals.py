@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -11,19 +12,23 @@ from typing import Any
 import numpy as np
 
 from attain.core.checks import free_name
+from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
-from attain.core.text import plain
+from attain.core.text import number, plain
 from attain.results import exports, report
-from attain.results.html import notebook
+from attain.results.details import Attributions, Importances, Ranges, Related
 from attain.results.json_text import read_fields, to_json
+from attain.results.options import Option, entries, option_at
 from attain.results.plots import Plots
-from attain.results.record import Record
-from attain.results.sentences import person_sentences
-from attain.results.text import description, overview
+from attain.results.sentences import person_sentences, why_nothing_is_free
+from attain.results.status import Status, Typicality
+from attain.results.text import description, notebook, overview
+from attain.schema.laws import Law
+from attain.tables import RuleBook, Table, unchanged
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counterfactuals(Record):
+class Counterfactuals:
     """Answers for a batch of people.
 
     Frames and columns are of the library that came in, in the order of the rows that were explained.
@@ -83,16 +88,60 @@ class Counterfactuals(Record):
         file); and of the `training` data rows, columns and digest.
     """
 
+    table: Table
+    method: str
+    target: Any
+    probability: float | None
+    statuses: tuple[Status, ...]
+    """One for each person."""
+    rows: np.ndarray
+    """Every option as a row of the matrix (m, d), grouped by person, best first."""
+    owners: np.ndarray
+    """The position of the person that each option belongs to (m,)."""
+    percentiles: tuple[np.ndarray, np.ndarray, np.ndarray]
+    """Percentiles of the factual, percentiles of the option, and shifts, each (m, d)."""
+    person_figures: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Figures with one value per person (n,)."""
+    option_figures: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Figures with one value per option (m,)."""
+    notes: tuple[str, ...] = ()
+    rows_asked: int = 0
+    """All rows that models were asked about in this call, once for each score or decision."""
+    rows_uncharged: int = 0
+    """Those of them that are charged to nobody: the probe, training rows, gradients, rows of importance and
+    contributions, and rows asked again after an error. All others are charged: the sum of the figure `rows_scored`."""
+    unreadable: Mapping[int, str] = field(default_factory=dict)
+    """The people whose record cannot be read, by position, each with a sentence that says why."""
+    target_name: str | None = None
+    """What the target is called in texts; None for the target itself."""
+    laws: tuple[Law, ...] = ()
+    """The laws that answers keep, unless a person breaks one already."""
+    intervals: Ranges | None = None
+    """The ranges round the options, where they were asked for."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What these answers follow from, as JSON: see `Counterfactuals.settings`."""
+    importances: Importances | None = None
+    """How much each change matters, where it was asked for."""
+    attributions: Attributions | None = None
+    """What each scored input contributes, where it was asked for."""
+    related: Related | None = None
+    """What relations between columns say of each option; None where there are none."""
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    # frames of the caller's library
+
     @cached_property
     def frame(self) -> Frame:
         return self.table.replaced(np.where(self.found[:, None], self.answers, self.table.values))
 
     @cached_property
     def options(self) -> Frame:
-        listed = self.table.take(self.owners, self.rows)
+        frame = self.table.take(self.owners, self.rows)
         person, option = (free_name(name, self.table.schema.names) for name in ("person", "option"))
         people = [self.table.labels[i] for i in self.owners]
-        return self.table.layout.library.with_leading(listed, {person: people, option: self.ranks.tolist()})
+        return self.table.layout.library.with_leading(frame, {person: people, option: self.ranks.tolist()})
 
     @cached_property
     def changes(self) -> Frame:
@@ -129,8 +178,8 @@ class Counterfactuals(Record):
     @cached_property
     def typicality(self) -> Any:
         levels: list[str | None] = [None] * len(self)
-        for i in np.flatnonzero(self.best):
-            levels[self.owners[i]] = self.levels[i]
+        for place in np.flatnonzero(self.best):
+            levels[self.owners[place]] = self.levels[place]
         return self._series("typicality", levels)
 
     @cached_property
@@ -145,6 +194,138 @@ class Counterfactuals(Record):
 
     def _series(self, name: str, values: Sequence[Any]) -> Any:
         return self.table.layout.library.series(name, values, self.table.source)
+
+    # people and their options by position
+
+    @property
+    def decision(self) -> Any:
+        """The target as texts call it."""
+        return self.target if self.target_name is None else self.target_name
+
+    @property
+    def request(self) -> str:
+        """What was asked for in words: the decision, and the probability if there is one."""
+        name = f"the decision “{plain(self.decision)}”" if isinstance(self.decision, str) else f"class {self.decision}"
+        return name if self.probability is None else f"{name} with a probability of at least {number(self.probability)}"
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """The number of each option among those of its person, from 1 (m,)."""
+        return np.arange(len(self.owners)) - np.searchsorted(self.owners, self.owners, side="left") + 1
+
+    @property
+    def best(self) -> np.ndarray:
+        """Which options are the best of their person (m,)."""
+        return self.ranks == 1
+
+    @cached_property
+    def levels(self) -> list[str | None]:
+        """How typical each option is, in words (m,); None where the method has no guard."""
+        known = self.option_figures.get("typicality", np.full(len(self.owners), math.nan))
+        return [None if math.isnan(kind) else str(Typicality(int(kind))) for kind in known]
+
+    @property
+    def found(self) -> np.ndarray:
+        """Who has an answer (n,)."""
+        return np.array([status is Status.FOUND for status in self.statuses], dtype=bool)
+
+    @property
+    def answers(self) -> np.ndarray:
+        """The best option of each person as a row of the matrix (n, d); NaN where there is none."""
+        answers = np.full(self.table.values.shape, math.nan)
+        answers[self.owners[self.best]] = self.rows[self.best]
+        return answers
+
+    @property
+    def share_found(self) -> float:
+        """The share of people with an answer among those whose decision was not the desired one already."""
+        needed = len(self) - self.statuses.count(Status.ALREADY_DESIRED)
+        return self.statuses.count(Status.FOUND) / needed if needed else math.nan
+
+    def of_best(self, name: str) -> np.ndarray:
+        """A figure of each person's best option (n,); NaN where there is no option or no such figure."""
+        values = np.full(len(self), math.nan)
+        if name in self.option_figures:
+            values[self.owners[self.best]] = self.option_figures[name][self.best]
+        return values
+
+    def reason(self, position: int) -> str:
+        """How the search for the person at this position ended, as a sentence."""
+        if position in self.unreadable:
+            return f"This record cannot be read: {self.unreadable[position].rstrip('.')}."
+        status = self.statuses[position]
+        why = why_nothing_is_free(self.table, position) if status is Status.NOTHING_FREE else ""
+        return f"{status.reason.rstrip('.')}: {why}." if why else status.reason
+
+    def positions(self, person: Any) -> list[int]:
+        """The positions of the rows with this label."""
+        found = [i for i, label in enumerate(self.table.labels) if label == person]
+        if not found:
+            raise DataError(f"no row has the label {person!r}; the labels are {listed(self.table.labels)}")
+        return found
+
+    def option(self, place: int) -> Option:
+        """The option at a place among all, to be shown."""
+        return option_at(self, place)
+
+    def options_of(self, position: int) -> list[Option]:
+        """The options of the person at a position, the best first."""
+        return [self.option(place) for place in entries(self.owners, position)]
+
+    @cached_property
+    def views(self) -> list[Option]:
+        """All options, to be shown."""
+        return [self.option(place) for place in range(len(self.owners))]
+
+    # laws and time
+
+    @cached_property
+    def _book(self) -> RuleBook:
+        return RuleBook(self.table.schema, self.laws)
+
+    @cached_property
+    def following(self) -> frozenset[str]:
+        """The features that follow others by a law: nobody changes them by themselves."""
+        return frozenset(self.table.schema.names[one.column] for one in self._book.derivations if one.follows)
+
+    @cached_property
+    def months(self) -> np.ndarray:
+        """How long each option takes (m,), by the clocks and paces of the schema."""
+        timing, before = self._book.timing, self.table.values[self.owners]
+        return np.zeros(len(before)) if timing is None else timing.months(self.rows, before)
+
+    @cached_property
+    def waits(self) -> np.ndarray:
+        """Which options take longer than their changes need, so that clocks advance (m,)."""
+        timing, before = self._book.timing, self.table.values[self.owners]
+        return np.zeros(len(before), dtype=bool) if timing is None else timing.waits(self.rows, before)
+
+    @cached_property
+    def needs(self) -> list[tuple[int, int, int]]:
+        """(option, column, rule or law) for each changed cell without which the option would break what it keeps."""
+        before, book = self.table.values[self.owners], self._book
+        options, columns = np.nonzero(~unchanged(before, self.rows))
+        undone = self.rows[options]
+        undone[np.arange(len(options)), columns] = before[options, columns]
+        needed = ~book.kept(undone) & book.kept(self.rows)[options]
+        # where one column follows others, the law asks for its change, not for theirs
+        equations = np.array([rule.determines is not None for rule in book.rules], dtype=bool)
+        follows = np.array([name in self.following for name in self.table.schema.names])
+        needed &= ~(equations & book.is_law) | follows[columns][:, None]
+        cells, rules = np.nonzero(needed)
+        return list(zip(options[cells].tolist(), columns[cells].tolist(), rules.tolist(), strict=True))
+
+    @cached_property
+    def needed_by_law(self) -> np.ndarray:
+        """Which changed cells (m, d) a rule or law asks for, or follow from others, as clocks do from time."""
+        result = np.zeros(self.rows.shape, dtype=bool)
+        for place, column, _ in self.needs:
+            result[place, column] = True
+        follows = [*(one.column for one in self._book.derivations), *self.table.schema.clocks]
+        result[:, follows] = ~unchanged(self.table.values[self.owners], self.rows)[:, follows]
+        return result
+
+    # texts, plots and files
 
     def describe(self, person: Any, width: int | None = None) -> str:
         """All options of one person as text: what changes, from which value and percentile to which.

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
-
-if TYPE_CHECKING:
-    from attain.results.record import Record
 
 _WEIGHTY: Final = 0.1
 """What counts against a person has at least this share of the weight of the first."""
@@ -119,26 +116,6 @@ class Attributions:
         weights = self.contribution[p]
         order = np.argsort(weights, kind="stable")
         return [int(c) for c in order if weights[c] < 0 and weights[c] <= _WEIGHTY * weights.min()]
-
-    def entries(self, record: Record) -> list[dict[str, Any]]:
-        """One dictionary for each person and input, with the columns of `contributions`; most against first."""
-        order = np.argsort(self.contribution, axis=1, kind="stable")
-        return [
-            self._entry(record, p, int(c), rank + 1) for p, ranked in enumerate(order) for rank, c in enumerate(ranked)
-        ]
-
-    def _entry(self, record: Record, p: int, c: int, rank: int) -> dict[str, Any]:
-        position, feature = int(self.person[p]), record.table.schema.features[self.column[c]]
-        return {
-            "person": record.table.labels[position],
-            "feature": feature.name,
-            "label": feature.title,
-            "value": record.table.layout.value(feature.name, float(record.table.values[position, self.column[c]])),
-            "contribution": float(self.contribution[p, c]),
-            "error": None if np.isnan(self.error[p, c]) else float(self.error[p, c]),
-            "rank": rank,
-            "free": bool(self.free[p, c]),
-        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,11 @@
-"""A result as tables for spreadsheets: CSV and Excel."""
+"""A result as tables: those with a row for each change, law or input, and files of CSV and Excel."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -13,18 +13,13 @@ import pandas as pd
 from attain.core.checks import check_boolean, check_choice, free_name
 from attain.core.errors import AttainError
 from attain.core.files import check_ending, write_atomically
-from attain.core.frames import Frame, library_named
+from attain.core.frames import library_named
 from attain.core.spreadsheets import csv_bytes, excel_bytes
-from attain.results.options import Option
-from attain.results.record import Record
 from attain.schema import Feature
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
 
-Table: TypeAlias = "Callable[[Counterfactuals], pd.DataFrame]"
-
-_CSV: Final = (".csv", ".tsv", ".txt")
 _SHARES: Final = ("total_shift", "max_shift", "easiest_shift")
 """Figures that are shares of a column's people; in files they are percentile points, as everywhere for reading."""
 
@@ -35,7 +30,7 @@ def to_csv(
     """Writes one of the tables."""
     check_choice("table", table, TABLES)
     check_boolean("labels", labels)
-    check_ending(path, *_CSV)
+    check_ending(path, ".csv", ".tsv", ".txt")
     write_atomically(path, csv_bytes(made(result, table, labels), separator))
 
 
@@ -43,7 +38,8 @@ def to_excel(result: Counterfactuals, path: str | os.PathLike[str], labels: bool
     """Writes all tables that the result has, each as a sheet."""
     check_boolean("labels", labels)
     check_ending(path, ".xlsx")
-    write_atomically(path, excel_bytes({name: made(result, name, labels) for name in _present(result)}))
+    names = [name for name in TABLES if name not in _FIELDS or getattr(result, _FIELDS[name])]
+    write_atomically(path, excel_bytes({name: made(result, name, labels) for name in names}))
 
 
 def made(result: Counterfactuals, table: str, labels: bool = False) -> pd.DataFrame:
@@ -85,39 +81,39 @@ def answer_rows(result: Counterfactuals) -> AnswerRows:
     table = result.table
     without = np.setdiff1d(np.arange(len(table)), result.owners)
     owners = np.concatenate([result.owners, without])
-    rows = np.concatenate([result.rows, table.values[without]])
     order = np.argsort(owners, kind="stable")
-    owners, rows, answered = owners[order], rows[order], order < len(result.owners)
-    figures = {name: np.asarray(values)[owners] for name, values in result.person_figures.items()}
+    rows = np.concatenate([result.rows, table.values[without]])[order]
+    figures = {name: np.asarray(values)[owners[order]] for name, values in result.person_figures.items()}
     for name, values in result.option_figures.items():
-        figures[name] = np.full(len(owners), np.nan)
-        figures[name][answered] = _in_points(name, values[order[answered]])
-    nothing = [None] * len(without)
-    ranks, levels = [*result.ranks.tolist(), *nothing], [*result.levels, *nothing]
-    sentences = [*(option.sentence for option in result.views), *(result.reason(i) for i in without)]
-    leading = {
-        "person": [table.labels[i] for i in owners],
-        "option": [ranks[k] for k in order],
-        "status": [result.statuses[i].name for i in owners],
-        "sentence": [sentences[k] for k in order],
-        "level": [levels[k] for k in order],
-    }
-    return AnswerRows(owners, rows, leading, figures)
+        figures[name] = np.append(_in_points(name, values), np.full(len(without), np.nan))[order]
+    lines: list[tuple[Any, ...]] = [
+        *((option.person, option.number, "FOUND", option.sentence, option.level) for option in result.views),
+        *((table.labels[i], None, result.statuses[i].name, result.reason(i), None) for i in without.tolist()),
+    ]
+    names = ("person", "option", "status", "sentence", "level")
+    leading = {name: [lines[k][part] for k in order] for part, name in enumerate(names)}
+    return AnswerRows(owners[order], rows, leading, figures)
 
 
 def _answers(result: Counterfactuals) -> pd.DataFrame:
     """Person, option, status, sentence, level if any is known, the features, the figures of person and option."""
     owners, rows, leading, figures = answer_rows(result)
-    features = _as_pandas(result, result.table.take(owners, rows)).reset_index(drop=True)
-    taken = set(features.columns)
-    made: dict[str, Any] = {
-        _person_column(result) if name == "person" else free_name(name, taken): values
-        for name, values in leading.items()
-        if name != "level" or any(values)
-    }
-    made[free_name("option", taken)] = pd.array(leading["option"], dtype="Int64")
-    named_figures = {free_name(name, taken): values for name, values in figures.items()}
-    return pd.concat([pd.DataFrame(made), features, pd.DataFrame(named_figures)], axis=1)
+    library, frame = result.table.layout.library, result.table.take(owners, rows)
+    if not isinstance(frame, pd.DataFrame):
+        opened = library.read(frame)
+        frame = _frame({name: opened[name].to_list() for name in opened.columns})
+    features = frame.reset_index(drop=True)
+    if not any(leading["level"]):
+        del leading["level"]
+    first = _frame({_person_column(result): leading.pop("person"), **_renamed(leading, features)})
+    option = free_name("option", set(features.columns))
+    first[option] = first[option].astype("Int64")
+    return pd.concat([first, features, _frame(_renamed(figures, features))], axis=1)
+
+
+def _renamed(columns: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
+    """Columns under names that a frame does not have."""
+    return {free_name(name, set(frame.columns)): values for name, values in columns.items()}
 
 
 def _figures(result: Counterfactuals) -> pd.DataFrame:
@@ -139,143 +135,115 @@ def _settings(result: Counterfactuals) -> pd.DataFrame:
     return pd.DataFrame(pairs, columns=["setting", "value"], dtype=object)
 
 
-def _changes(result: Record) -> Iterator[dict[str, Any]]:
-    for option, change in _each(result):
-        yield {
-            **change,
-            "counterfactual": change["suggested"],
-            "counterfactual_percentile": change["suggested_percentile"],
-            "follows": change["related"],
-            **{name: getattr(option, name) for name in ("total_shift", "outlier", "connected", "level")},
-            "method": result.method,
-        }
-
-
-def _ranges(result: Record) -> Iterator[dict[str, Any]]:
-    for _, change in _each(result):
-        if change["checked"] is not None:
-            levels = [str(level) for level in change["levels"]]
-            yield {**change, "counterfactual": change["suggested"], "levels": levels}
-
-
-def _importance(result: Record) -> Iterator[dict[str, Any]]:
-    return (change for _, change in _each(result) if change["needed_for_decision"] is not None)
-
-
-def _each(result: Record) -> Iterator[tuple[Option, dict[str, Any]]]:
-    """Each change with its option, as a dictionary, in the order of the columns."""
+def _changes(result: Counterfactuals, needed: str = "feature") -> Iterator[dict[str, Any]]:
+    """The changes that have the attribute `needed`, with figures of their options."""
     for option in result.views:
+        figures = {name: getattr(option, name) for name in ("total_shift", "outlier", "connected", "level")}
         for change in option.changes:
-            yield option, {"person": option.person, "option": option.number, **change.as_json()}
+            if getattr(change, needed) is not None:
+                cells = {"person": option.person, "option": option.number, **figures, **change.as_json()}
+                cells |= {"counterfactual": change.suggested, "method": result.method, "follows": change.related}
+                yield {**cells, "counterfactual_percentile": change.suggested_percentile}
+
+
+def _law_changes(result: Counterfactuals) -> Iterator[dict[str, Any]]:
+    """The changed cells without which an option would break a law."""
+    for place, column, rule in result.needs:
+        if (law := rule - len(result.table.schema.rules)) >= 0:
+            yield {
+                "person": result.table.labels[int(result.owners[place])],
+                "option": int(result.ranks[place]),
+                "feature": result.table.schema.names[column],
+                "law": result.laws[law].text,
+                "sentence": result.laws[law].sentence,
+            }
+
+
+def contributions(result: Counterfactuals) -> Iterator[dict[str, Any]]:
+    """What each scored input contributes for each person, the one that speaks most against the person first."""
+    found, table = result.attributions, result.table
+    if found is None:
+        return
+    for p, position in enumerate(found.person.tolist()):
+        for rank, c in enumerate(np.argsort(found.contribution[p], kind="stable").tolist(), start=1):
+            feature, cell = table.schema.features[found.column[c]], table.values[position, found.column[c]]
+            yield {
+                "person": table.labels[position],
+                "feature": feature.name,
+                "label": feature.title,
+                "value": table.layout.value(feature.name, float(cell)),
+                "contribution": float(found.contribution[p, c]),
+                "error": None if np.isnan(found.error[p, c]) else float(found.error[p, c]),
+                "rank": rank,
+                "free": bool(found.free[p, c]),
+            }
 
 
 class Long(NamedTuple):
     """A table in long form: its columns, its rows, and the field of a result without which there is none."""
 
-    columns: tuple[str, ...]
-    rows: Callable[[Record], Iterable[Mapping[str, Any]]]
+    columns: str
+    rows: Callable[[Counterfactuals], Iterable[Mapping[str, Any]]]
     field: str | None = None
 
 
 LONG: Final[Mapping[str, Long]] = {
     "changes": Long(
-        (
-            *("person", "option", "feature", "label", "unit", "current", "counterfactual", "current_percentile"),
-            *(
-                "counterfactual_percentile",
-                "shift",
-                "total_shift",
-                "outlier",
-                "connected",
-                "level",
-                "follows",
-                "method",
-            ),
-        ),
+        "person option feature label unit current counterfactual current_percentile counterfactual_percentile shift "
+        "total_shift outlier connected level follows method",
         _changes,
     ),
     "ranges": Long(
-        (
-            *("person", "option", "feature", "counterfactual", "low", "high", "low_percentile", "high_percentile"),
-            *("levels", "checked"),
-        ),
-        _ranges,
+        "person option feature counterfactual low high low_percentile high_percentile levels checked",
+        lambda result: _changes(result, "checked"),
         "intervals",
     ),
-    "law_changes": Long(("person", "option", "feature", "law", "sentence"), Record.law_cells),
+    "law_changes": Long("person option feature law sentence", _law_changes),
     "importance": Long(
-        (
-            *("person", "option", "feature", "label", "gain", "per_point"),
-            *("needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
-        ),
-        _importance,
+        "person option feature label gain per_point needed_for_decision needed_to_stay_typical needed_by_law",
+        lambda result: _changes(result, "needed_for_decision"),
         "importances",
     ),
-    "contributions": Long(
-        ("person", "feature", "label", "value", "contribution", "error", "rank", "free"),
-        Record.contribution_entries,
-        "attributions",
-    ),
+    "contributions": Long("person feature label value contribution error rank free", contributions, "attributions"),
 }
 """The tables with a row for each change, law or input."""
 
 
-def long_columns(result: Record, name: str) -> dict[str, list[Any]]:
+def long_columns(result: Counterfactuals, name: str) -> dict[str, list[Any]]:
     """The columns of a table in long form."""
     columns, rows, field = LONG[name]
     if field is not None and getattr(result, field) is None:
         was = "were" if name.endswith("s") else "was"
         raise AttainError(f"{name} {was} not asked for; call explain(..., {name}=True)")
-    listed = list(rows(result))
-    return {column: [row[column] for row in listed] for column in columns}
+    found = list(rows(result))
+    return {column: [row[column] for row in found] for column in columns.split()}
 
 
-def _flat(name: str) -> Table:
+def _flat(name: str) -> Callable[[Counterfactuals], pd.DataFrame]:
     """The maker of a table in long form, with lists of levels as text."""
 
     def frame(result: Counterfactuals) -> pd.DataFrame:
         columns = long_columns(result, name)
         people = columns.pop("person")
-        columns = {free_name(_person_column(result), columns): people, **columns}
-        return _frame({column: [_joined(cell) for cell in cells] for column, cells in columns.items()})
+        if "levels" in columns:
+            columns["levels"] = [", ".join(levels) for levels in columns["levels"]]
+        return _frame({free_name(_person_column(result), columns): people, **columns})
 
     return frame
 
 
-def _joined(cell: Any) -> Any:
-    return ", ".join(cell) if isinstance(cell, list) else cell
-
-
-TABLES: Final[Mapping[str, Table]] = {
+TABLES: Final[Mapping[str, Callable[[Counterfactuals], pd.DataFrame]]] = {
     "answers": _answers,
-    "changes": _flat("changes"),
-    "ranges": _flat("ranges"),
-    "law_changes": _flat("law_changes"),
-    "importance": _flat("importance"),
-    "contributions": _flat("contributions"),
+    **{name: _flat(name) for name in LONG},
     "figures": _figures,
     "settings": _settings,
 }
 """How each table is made."""
-_FIELDS: Final = {
-    "ranges": "intervals",
+_FIELDS: Final = {name: long.field for name, long in LONG.items() if long.field} | {
     "law_changes": "laws",
-    "importance": "importances",
-    "contributions": "attributions",
     "settings": "settings",
 }
 """The field of a result without which it does not have a table."""
-
-
-def _present(result: Counterfactuals) -> list[str]:
-    return [name for name in TABLES if name not in _FIELDS or getattr(result, _FIELDS[name])]
-
-
-def _as_pandas(result: Counterfactuals, frame: Frame) -> pd.DataFrame:
-    if isinstance(frame, pd.DataFrame):
-        return frame
-    opened = result.table.layout.library.read(frame)
-    return _frame({name: opened[name].to_list() for name in opened.columns})
 
 
 def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
@@ -284,8 +252,8 @@ def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
 
 def _person_column(result: Counterfactuals) -> str:
     """The name of the index, or else `person`."""
-    own = getattr(getattr(result.table.source, "index", None), "name", None)
-    return own if isinstance(own, str) and own else free_name("person", result.table.schema.names)
+    name = getattr(getattr(result.table.source, "index", None), "name", None)
+    return name if isinstance(name, str) and name else free_name("person", result.table.schema.names)
 
 
 def heading(feature: Feature) -> str:
@@ -295,9 +263,8 @@ def heading(feature: Feature) -> str:
 
 def _headings(result: Counterfactuals, columns: Iterable[str]) -> dict[str, str]:
     """The features' names with their headings, which are distinct."""
-    schema, taken = result.table.schema, set(columns) - set(result.table.schema.names)
-    headings: dict[str, str] = {}
+    schema, headings = result.table.schema, dict[str, str]()
+    others = set(columns) - set(schema.names)
     for name in schema.names:
-        headings[name] = free_name(heading(schema[name]), taken)
-        taken.add(headings[name])
+        headings[name] = free_name(heading(schema[name]), others.union(headings.values()))
     return headings

@@ -27,7 +27,7 @@ from attain.schema.law import Law
 from attain.tables import RuleBook, Table
 
 if TYPE_CHECKING:
-    from attain.results.record import Record
+    from attain.results.counterfactuals import Counterfactuals
 
 FORMAT: Final = "attain-counterfactuals-1"
 Scalar: TypeAlias = bool | int | float | str | None
@@ -99,7 +99,7 @@ class Content(_Stored, kw_only=True):
     related: Related | None
 
 
-def to_json(result: Record) -> str:
+def to_json(result: Counterfactuals) -> str:
     """All fields of the result; numbers keep every digit."""
     table, library = result.table, result.table.layout.library
     source, changes = library.read(table.source), long_columns(result, "changes")

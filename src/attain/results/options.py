@@ -1,12 +1,12 @@
 """Options as people see them: what each one changes, and all that is known about it.
 
-Sentences, tables, notebooks, reports, pages, plots and files render these; `Record.option` makes them.
+Sentences, tables, notebooks, reports, pages, plots and files render these; `Counterfactuals.option` makes them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -18,10 +18,11 @@ from attain.schema.feature import Feature
 from attain.tables import unchanged
 
 if TYPE_CHECKING:
-    from attain.results.record import Record
+    from attain.results.counterfactuals import Counterfactuals
 
 WAITING: Final = "waiting"
 """What plots and reports call the time that an option takes beyond what its changes need."""
+Kind = Literal["", "relation", "law", "time"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +50,7 @@ class Change:
     current_percentile: float | None
     suggested_percentile: float | None
     shift: float | None
-    follows: Literal["", "relation", "law", "time"]
+    follows: Kind
     related: bool = False
     low: Any = None
     high: Any = None
@@ -65,9 +66,10 @@ class Change:
     only_typical: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: the feature by its name, label and unit, and everything else."""
-        named = {"feature": self.feature.name, "label": self.feature.title, "unit": self.feature.unit}
-        return named | {item.name: getattr(self, item.name) for item in fields(self)[1:]}
+        """For programs: the feature by its name, label and unit, other levels as texts, and everything else."""
+        cells = {item.name: getattr(self, item.name) for item in fields(self)}
+        cells |= {"feature": self.feature.name, "label": self.feature.title, "unit": self.feature.unit}
+        return cells | {"levels": None if self.levels is None else [str(level) for level in self.levels]}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,8 +115,7 @@ class Option:
     @property
     def ordered(self) -> list[Change]:
         """The changes as they are read: what people do, then what is computed from that, and what time brings."""
-        last = ("law", "time")
-        return sorted(self.changes, key=lambda one: last.index(one.follows) + 1 if one.follows in last else 0)
+        return sorted(self.changes, key=lambda change: {"law": 1, "time": 2}.get(change.follows, 0))
 
     @property
     def is_typical(self) -> bool:
@@ -131,91 +132,86 @@ class Option:
         return known | {"changes": [change.as_json() for change in self.ordered], "sentence": self.sentence}
 
 
-def option_at(record: Record, place: int) -> Option:
+def option_at(result: Counterfactuals, place: int) -> Option:
     """The option at a place among all of a result."""
-    position, row = int(record.owners[place]), record.rows[place]
-    figures = {name: _known(values[place]) for name, values in record.option_figures.items()}
+    position = int(result.owners[place])
+    figures = {name: values[place] for name, values in result.option_figures.items()}
     return Option(
         place=place,
         position=position,
-        person=record.table.labels[position],
-        number=int(record.ranks[place]),
-        request=record.request,
-        changes=tuple(_changes(record, place, np.flatnonzero(~unchanged(record.table.values[position], row)).tolist())),
-        level=record.levels[place],
-        outlier=_verdict(figures.get("outlier")),
-        connected=_verdict(figures.get("connected")),
+        person=result.table.labels[position],
+        number=int(result.ranks[place]),
+        request=result.request,
+        changes=tuple(_changes(result, place)),
+        level=result.levels[place],
+        outlier=_known(figures.get("outlier"), bool),
+        connected=_known(figures.get("connected"), bool),
         total_shift=points(figures.get("total_shift")),
         max_shift=points(figures.get("max_shift")),
-        score=figures.get("score_after"),
-        months=float(record.months[place]),
-        waits=bool(record.waits[place]),
-        contradiction="" if record.related is None else record.related.contradictions[place],
+        score=_known(figures.get("score_after")),
+        months=float(result.months[place]),
+        waits=bool(result.waits[place]),
+        contradiction="" if result.related is None else result.related.contradictions[place],
     )
 
 
-def _changes(record: Record, place: int, columns: list[int]) -> Iterator[Change]:
-    own, row = record.table.values[record.owners[place]], record.rows[place]
-    ranges, importance = _ranges(record, place), _importance(record, place)
-    for j in columns:
-        feature = record.table.schema.features[j]
-        related = record.related is not None and bool(record.related.follows[place, j])
-        before, after, shift = (points(part[place, j]) for part in record.percentiles)
+def _changes(result: Counterfactuals, place: int) -> Iterator[Change]:
+    own, row, schema = result.table.values[result.owners[place]], result.rows[place], result.table.schema
+    ranges, importance = _ranges(result, place), _importance(result, place)
+    for j in np.flatnonzero(~unchanged(own, row)).tolist():
+        feature = schema.features[j]
+        related = result.related is not None and bool(result.related.follows[place, j])
+        by_law = feature.name in result.following or feature.computed is not None
+        before, after, shift = (points(part[place, j]) for part in result.percentiles)
         yield Change(
             feature=feature,
-            current=record.table.layout.value(feature.name, float(own[j])),
-            suggested=record.table.layout.value(feature.name, float(row[j])),
+            current=result.table.layout.value(feature.name, float(own[j])),
+            suggested=result.table.layout.value(feature.name, float(row[j])),
             current_percentile=before,
             suggested_percentile=after,
             shift=shift,
-            follows=_follows(record, feature, related),
+            follows="time" if feature.clock is not None else "law" if by_law else "relation" if related else "",
             related=related,
             **ranges.get(j, {}),
             **importance.get(j, {}),
         )
 
 
-def _follows(record: Record, feature: Feature, related: bool) -> Literal["", "relation", "law", "time"]:
-    if feature.clock is not None:
-        return "time"
-    if feature.name in record.following or feature.computed is not None:
-        return "law"
-    return "relation" if related else ""
-
-
-def _ranges(record: Record, place: int) -> dict[int, dict[str, Any]]:
+def _ranges(result: Counterfactuals, place: int) -> dict[int, dict[str, Any]]:
     """What else does as well, by column."""
-    found = record.intervals
-    if found is None:
+    known, value = result.intervals, result.table.layout.value
+    if known is None:
         return {}
-    columns = {int(found.column[r]): r for r in entries(found.option, place)}
+    columns = {r: result.table.schema.features[known.column[r]] for r in entries(known.option, place)}
     return {
-        j: {
-            **{end: record.table.layout.value(feature.name, float(getattr(found, end)[r])) for end in ("low", "high")},
-            **{name: points(getattr(found, name)[r]) for name in ("low_percentile", "high_percentile")},
-            "levels": tuple(feature.levels[level] for level in found.levels[r]),
-            "checked": int(found.checked[r]),
+        int(known.column[r]): {
+            "low": value(feature.name, float(known.low[r])),
+            "high": value(feature.name, float(known.high[r])),
+            "low_percentile": points(known.low_percentile[r]),
+            "high_percentile": points(known.high_percentile[r]),
+            "levels": tuple(feature.levels[level] for level in known.levels[r]),
+            "checked": int(known.checked[r]),
         }
-        for j, r in columns.items()
-        for feature in [record.table.schema.features[j]]
+        for r, feature in columns.items()
     }
 
 
-def _importance(record: Record, place: int) -> dict[int, dict[str, Any]]:
+def _importance(result: Counterfactuals, place: int) -> dict[int, dict[str, Any]]:
     """How much each change matters, by column."""
-    found = record.importances
-    if found is None:
+    known, shifts = result.importances, 100 * result.percentiles[2][place]
+    if known is None:
         return {}
+    columns = {int(known.column[r]): r for r in entries(known.option, place)}
     return {
-        (j := int(found.column[r])): {
-            "gain": (gain := _known(found.gain[r])),
-            "per_point": _per_point(gain, 100 * float(record.percentiles[2][place, j])),
-            "needed_for_decision": bool(found.for_decision[r]),
-            "needed_to_stay_typical": _verdict(_known(found.to_stay_typical[r])),
-            "needed_by_law": bool(record.needed_by_law[place, j]),
-            "only_typical": bool(found.only_typical[r] == 1),
+        j: {
+            "gain": _known(known.gain[r]),
+            "per_point": _known(round(float(known.gain[r]) / float(shifts[j]), 9)) if shifts[j] > 0 else None,
+            "needed_for_decision": bool(known.for_decision[r]),
+            "needed_to_stay_typical": _known(known.to_stay_typical[r], bool),
+            "needed_by_law": bool(result.needed_by_law[place, j]),
+            "only_typical": bool(known.only_typical[r] == 1),
         }
-        for r in entries(found.option, place)
+        for j, r in columns.items()
     }
 
 
@@ -224,18 +220,10 @@ def entries(options: np.ndarray, place: int) -> range:
     return range(*np.searchsorted(options, (place, place + 1)).tolist())
 
 
-def _per_point(gain: float | None, shift: float) -> float | None:
-    return None if gain is None or not shift > 0 else round(gain / shift, 9)
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
-
-
-def _verdict(value: float | None) -> bool | None:
-    return None if value is None else bool(value)
+def _known(value: float | None, kind: Callable[[float], Any] = float) -> Any:
+    return None if value is None or math.isnan(value) else kind(value)
 
 
 def points(share: float | None) -> float | None:
     """A share as percentile points, rounded to a thousandth; None where there is none."""
-    return None if share is None or math.isnan(share) else round(100 * float(share), 3)
+    return _known(share, lambda known: round(100 * float(known), 3))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from attain.core.drawing import COLOURS, FAINT, TRACK, finished, headline, label, legend_below, mark, style
+from attain.core.text import ENGLISH, points
+from attain.results.options import WAITING, Change, Option
+from attain.results.sentences import how_long, now_and_then, worded
 
 _GAP: Final = 24.0
 """Between the tracks of two options, in percentile points."""
@@ -22,31 +24,37 @@ _NAME, _VALUE = 24, 40
 _ROW: Final = 0.5
 """The height of a row in inches."""
 _BAND: Final = {"color": COLOURS["sky"], "alpha": 0.55, "solid_capstyle": "butt"}
+_WAIT: Final = ""
+"""The key of the row for waiting, which is no feature."""
 
 
-@dataclass(frozen=True)
-class Change:
-    """A feature's change by one option: both values as texts, and their percentiles from 0 to 100, or NaN."""
+class Dumbbell(NamedTuple):
+    """A feature's change by one option: both values as texts, and their percentiles from 0 to 100, or NaN.
 
+    Attributes
+    ----------
+    low, high
+        The ends of the range in which the option holds, as percentiles.
+    others
+        The other levels for which it holds.
+    left, row
+        Where its track begins.
+    """
+
+    left: float
+    row: int
     before: str
     after: str
     start: float
     end: float
-    low: float = math.nan
-    high: float = math.nan
-    """The ends of the range in which the option holds, as percentiles."""
-    others: str = ""
-    """The other levels for which it holds."""
+    low: float
+    high: float
+    others: str
 
     @property
-    def on_scale(self) -> bool:
-        """Whether both values have a percentile."""
-        return not math.isnan(self.start) and not math.isnan(self.end)
-
-    @property
-    def off_scale(self) -> bool:
-        """Whether neither has."""
-        return math.isnan(self.start) and math.isnan(self.end)
+    def ends(self) -> int:
+        """How many of both values have a percentile."""
+        return 2 - math.isnan(self.start) - math.isnan(self.end)
 
     @property
     def banded(self) -> bool:
@@ -54,13 +62,31 @@ class Change:
         return self.high - self.low >= _NARROWEST
 
 
-@dataclass(frozen=True)
-class Column:
-    """An option: its heading, what is to be known about it, and its changes by feature."""
+def titles(options: Sequence[Option]) -> dict[str, str]:
+    """The titles of all changed features: largest shifts first, then what follows, waiting, and clocks last."""
+    changes: dict[str, list[Change]] = {}
+    for change in (change for option in options for change in option.changes):
+        changes.setdefault(change.feature.name, []).append(change)
+    places = {"law": (1, " (follows)"), "time": (3, " (with time)")}
+    rows = [(2, 0.0, _WAIT, WAITING)] if any(option.waits for option in options) else []
+    for name, found in changes.items():
+        rank, words = places.get(found[0].follows, (0, ""))
+        rows.append((rank, -max(change.shift or 0.0 for change in found), name, f"{found[0].feature.title}{words}"))
+    return {name: title for *_, name, title in sorted(rows, key=lambda row: row[:2])}
 
-    heading: str
-    about: str
-    changes: Mapping[str, Change]
+
+def _facts(option: Option) -> str:
+    """How typical an option is, how far it is, and how long it takes."""
+    facts = [] if option.level is None else [option.level]
+    facts += [] if option.total_shift is None else [f"total shift {points(option.total_shift)} points"]
+    return " · ".join([*facts, *how_long(option)])
+
+
+def _dumbbell(change: Change, left: float, row: int) -> Dumbbell:
+    places = (change.current_percentile, change.suggested_percentile, change.low_percentile, change.high_percentile)
+    start, end, low, high = (math.nan if place is None else place for place in places)
+    others = ", ".join(map(worded, change.levels or ()))
+    return Dumbbell(left, row, *now_and_then(change), start, end, low, high, others)
 
 
 def size(features: int, columns: int) -> tuple[float, float]:
@@ -68,25 +94,34 @@ def size(features: int, columns: int) -> tuple[float, float]:
     return (6.6 if columns == 1 else 1.9 + 2.5 * columns), (1.25 if columns == 1 else 1.55) + _ROW * max(features, 1)
 
 
-def dumbbells(ax: Any, title: str, about: str, names: Mapping[str, str], columns: Sequence[Column]) -> None:
+def dumbbells(ax: Any, title: str, names: Mapping[str, str], options: Sequence[Option]) -> None:
     """Draws a row for each feature, by its name, and a column for each option, with a track from 0 to 100."""
+    rows, lefts = {name: row for row, name in enumerate(names)}, [(100 + _GAP) * k for k in range(len(options))]
     cells = [
-        (change, (100 + _GAP) * place, row)
-        for place, column in enumerate(columns)
-        for row, feature in enumerate(names)
-        if (change := column.changes.get(feature)) is not None
+        _dumbbell(change, left, rows[change.feature.name])
+        for left, option in zip(lefts, options, strict=True)
+        for change in option.changes
+    ]
+    nowhere = (math.nan,) * 4
+    cells += [
+        Dumbbell(left, rows[_WAIT], "", ENGLISH.duration(option.months), *nowhere, "")
+        for left, option in zip(lefts, options, strict=True)
+        if option.waits
     ]
     with style():
-        _frame(ax, names, len(columns))
-        if len(columns) > 1:
-            ax.set_ylim(top=_headings(ax, names, columns))
+        _frame(ax, list(names.values()), lefts)
+        if len(options) > 1:
+            _headings(ax, options, lefts)
+            unchanged = {(left, row) for left in lefts for row in rows.values()} - {cell[:2] for cell in cells}
+            for left, row in sorted(unchanged):
+                ax.text(left, row, "unchanged", va="center", fontsize=8, color=COLOURS["grey"])
         for cell in cells:
-            _marks(ax, *cell)
-        headline(ax, title, about)
-        _key(ax, [change for change, *_ in cells])
+            _marks(ax, cell)
+        headline(ax, title, _facts(options[0]) if len(options) == 1 else "")
+        _key(ax, cells)
         finished(ax)  # so that the widths of texts are known
         for cell in cells:
-            _texts(ax, *cell)
+            _texts(ax, cell)
 
 
 def message(ax: Any, title: str, text: str) -> None:
@@ -98,73 +133,64 @@ def message(ax: Any, title: str, text: str) -> None:
         ax.text(0, 0.9, label(text, 88, 6), transform=ax.transAxes, va="top", color=FAINT, linespacing=1.4)
 
 
-def _frame(ax: Any, names: Mapping[str, str], columns: int) -> None:
+def _frame(ax: Any, names: Sequence[str], lefts: Sequence[float]) -> None:
     ax.grid(visible=False)
-    for side in ("top", "right", "left", "bottom"):
-        ax.spines[side].set_visible(False)
-    ax.set_yticks(range(len(names)), [label(name, _NAME, 2) for name in names.values()], color=COLOURS["black"])
+    ax.spines[:].set_visible(False)
+    ax.set_yticks(range(len(names)), [label(name, _NAME, 2) for name in names], color=COLOURS["black"])
     ax.set_ylim(len(names) - 0.62, -0.55)
-    starts, marks = [(100 + _GAP) * place for place in range(columns)], range(0, 101, 25 if columns == 1 else 50)
-    ax.set_xlim(-2.5, starts[-1] + 102.5)
-    ax.set_xticks([start + m for start in starts for m in marks], [str(m) for _ in starts for m in marks])
+    marks = range(0, 101, 25 if len(lefts) == 1 else 50)
+    ax.set_xlim(-2.5, lefts[-1] + 102.5)
+    ax.set_xticks([left + m for left in lefts for m in marks], [str(m) for _ in lefts for m in marks])
     ax.tick_params(length=0, labelsize=8.5)
     ax.tick_params(axis="x", colors=FAINT, labelsize=8)
     ax.set_xlabel("percentile of the training data", color=FAINT, fontsize=8, loc="left")
 
 
-def _headings(ax: Any, names: Mapping[str, str], columns: Sequence[Column]) -> float:
-    """The headings of options, and where the axes end above them."""
-    abouts = [label(column.about, 36, 2) for column in columns]
-    top = -0.95 - 0.27 * max(about.count("\n") for about in abouts)
-    for place, (column, about) in enumerate(zip(columns, abouts, strict=True)):
-        start = (100 + _GAP) * place
-        ax.text(start, top, column.heading, va="bottom", fontsize=8.5, fontweight="bold")
-        ax.text(start, top + 0.03, about, va="top", fontsize=8, color=FAINT, linespacing=1.2)
-        for row, feature in enumerate(names):
-            if feature not in column.changes:
-                ax.text(start, row, "unchanged", va="center", fontsize=8, color=COLOURS["grey"])
-    return top - 0.3
+def _headings(ax: Any, options: Sequence[Option], lefts: Sequence[float]) -> None:
+    """The headings of options above the tracks."""
+    facts = [label(_facts(option), 36, 2) for option in options]
+    top = -0.95 - 0.27 * max(text.count("\n") for text in facts)
+    for left, option, text in zip(lefts, options, facts, strict=True):
+        ax.text(left, top, f"Option {option.number}", va="bottom", fontsize=8.5, fontweight="bold")
+        ax.text(left, top + 0.03, text, va="top", fontsize=8, color=FAINT, linespacing=1.2)
+    ax.set_ylim(top=top - 0.3)
 
 
-def _marks(ax: Any, change: Change, start: float, row: int) -> None:
-    """The track, the range and both ends."""
-    if change.off_scale:
+def _marks(ax: Any, cell: Dumbbell) -> None:
+    """The track, the range and both ends: a triangle in the direction of the change, or else a small diamond."""
+    if not cell.ends:
         return
-    ax.plot([start, start + 100], [row, row], color=TRACK, lw=2, solid_capstyle="round", zorder=1)
-    if change.banded:
-        ax.plot([start + change.low, start + change.high], [row, row], **_BAND, lw=9, zorder=2)
-    ax.plot([start + change.start, start + change.end], [row, row], color=COLOURS["blue"], lw=1.8, zorder=3)
-    ax.plot(start + change.start, row, "o", ms=7, mfc="white", mec=COLOURS["black"], mew=1.4, zorder=4)
-    pointer = _pointer(change)
-    ax.plot(start + change.end, row, pointer, ms=4 if pointer == "D" else 8, color=COLOURS["blue"], mew=0, zorder=5)
+    (left, row), rows = cell[:2], [cell.row] * 2
+    ax.plot([left, left + 100], rows, color=TRACK, lw=2, solid_capstyle="round", zorder=1)
+    if cell.banded:
+        ax.plot([left + cell.low, left + cell.high], rows, **_BAND, lw=9, zorder=2)
+    ax.plot([left + cell.start, left + cell.end], rows, color=COLOURS["blue"], lw=1.8, zorder=3)
+    ax.plot(left + cell.start, row, "o", ms=7, mfc="white", mec=COLOURS["black"], mew=1.4, zorder=4)
+    pointer, size = (">", 8) if cell.end > cell.start else ("<", 8) if cell.end < cell.start else ("D", 4)
+    ax.plot(left + cell.end, row, pointer, ms=size, color=COLOURS["blue"], mew=0, zorder=5)
 
 
-def _pointer(change: Change) -> str:
-    """A triangle in the direction of the change; a diamond, small enough for the ring, where it has none."""
-    return ">" if change.end > change.start else "<" if change.end < change.start else "D"
-
-
-def _texts(ax: Any, change: Change, start: float, row: int) -> None:
+def _texts(ax: Any, cell: Dumbbell) -> None:
     """Both values, each above its end of the track, or side by side where there are not two ends."""
-    level, alignment = (row, "center") if change.off_scale else (row - _ABOVE, "bottom")
+    level, alignment = (cell.row - _ABOVE, "bottom") if cell.ends else (cell.row, "center")
 
     def text(content: str, **look: Any) -> Any:
         return ax.text(0, level, label(content, _VALUE), ha="center", va=alignment, fontsize=8, **look)
 
-    after = change.after if change.on_scale or not change.before else f"→ {change.after}"
-    texts = [text(change.before, color=FAINT), text(after, color=COLOURS["blue"], fontweight="bold")]
-    if change.end < change.start:
+    after = cell.after if cell.ends == 2 or not cell.before else f"→ {cell.after}"
+    texts = [text(cell.before, color=FAINT), text(after, color=COLOURS["blue"], fontweight="bold")]
+    if cell.end < cell.start:
         texts.reverse()
     left, right = _fitted(ax, texts, 100 - _APART)
-    places = (left / 2, left + _APART * bool(change.before) + right / 2)
-    if change.on_scale:
-        places = _beside(min(change.start, change.end), max(change.start, change.end), left, right)
+    places = (left / 2, left + _APART * bool(cell.before) + right / 2)
+    if cell.ends == 2:
+        places = _beside(min(cell.start, cell.end), max(cell.start, cell.end), left, right)
     for part, place in zip(texts, places, strict=True):
-        part.set_x(start + place)
+        part.set_x(cell.left + place)
     room = 100 - places[1] - right / 2 - _APART
-    if change.others and room > 10:
-        more = text(f"or {change.others}", color=FAINT)
-        more.set_x(start + 100 - room + _fitted(ax, [more], room)[0] / 2)
+    if cell.others and room > 10:
+        more = text(f"or {cell.others}", color=FAINT)
+        more.set_x(cell.left + 100 - room + _fitted(ax, [more], room)[0] / 2)
 
 
 def _fitted(ax: Any, texts: Sequence[Any], room: float) -> list[float]:
@@ -195,16 +221,15 @@ def _beside(first: float, second: float, left: float, right: float) -> tuple[flo
     return first, second
 
 
-def _key(ax: Any, changes: Sequence[Change]) -> None:
+def _key(ax: Any, cells: Sequence[Dumbbell]) -> None:
     """What the marks mean, below the axes."""
-    if all(change.off_scale for change in changes):
-        ax.set_xlabel("")
-        ax.set_xticks([])
+    if not any(cell.ends for cell in cells):
+        ax.set(xlabel="", xticks=[])
         return
     entries = [
         mark("now", marker="o", ms=6.5, mfc="white", mec=COLOURS["black"], mew=1.4),
         mark("suggested", marker=">", ms=7, color=COLOURS["blue"]),
     ]
-    if any(change.banded for change in changes):
+    if any(cell.banded for cell in cells):
         entries.append(mark("range that still holds", ls="-", lw=7, **_BAND))
     legend_below(ax, entries, "upper left", 3, 34)

@@ -1,11 +1,10 @@
-"""Plots over a population: which features the best answers change, how far, and for which groups of people."""
+"""Plots over a population: what the best answers change, for which groups of people, and a map of real people."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -14,11 +13,14 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import is_missing
 from attain.core.intervals import MISSING, in_reading_order
 from attain.core.text import ENGLISH, number, plain
+from attain.results.details import Plane
 from attain.results.options import WAITING
-from attain.results.record import Record
 from attain.schema.text import described
 from attain.tables import unchanged
 from attain.tables.labels import column_groups
+
+if TYPE_CHECKING:
+    from attain.results.counterfactuals import Counterfactuals
 
 _MOST_FEATURES, _MOST_BY_GROUP = 15, 8
 """How many features are shown for everybody, and by group."""
@@ -29,18 +31,13 @@ _LANE: Final = 0.19
 """The height of one group's lane in inches."""
 _FEW: Final = 4
 """Fewer shifts than this have no quartiles."""
+_SHADES: Final = ("#f9d9c6", "#fdefe6", "#e6f1f8", "#c9e1f0")
+"""From no decision for the target to all, in steps of a quarter."""
+_CLOSE: Final = 0.03
+"""Options nearer than this share of both sides would hide each other."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """People with an answer: their name, and how many they are."""
-
-    name: str
-    size: int
-
-
-@dataclass(frozen=True)
-class Moves:
+class Moves(NamedTuple):
     """What the answers of one group do with one feature.
 
     Attributes
@@ -58,56 +55,42 @@ class Moves:
     share: float
 
 
-@dataclass(frozen=True)
-class Lever:
+class Lever(NamedTuple):
     """A feature: its name, what each group's answers do with it, and the mean gain of its changes, where known."""
 
     name: str
     moves: Sequence[Moves]
-    gain: float | None = None
+    gain: float | None
 
 
-def population(result: Record, by: Any) -> tuple[list[Group], list[Lever], str]:
-    """The groups, the features that best answers change, those changed most often first, and how many there are.
+class Population(NamedTuple):
+    """The groups of people with an answer, by name how many they are; the levers; and a line on both."""
 
-    Waiting stands for all clocks.
+    groups: dict[str, int]
+    levers: list[Lever]
+    about: str
+
+
+def population(result: Counterfactuals, by: Any) -> Population:
+    """What the best answers change, the features changed most often first; waiting stands for all clocks.
 
     `by` is None, the name of a column, or has the group of each person.
     """
     changed = changed_columns(result)
     masks = _groups(result, by)
-    groups = [Group(name, int(mask.sum())) for name, mask in masks.items()]
     order = np.argsort(-changed.sum(axis=0), kind="stable")[: int(changed.any(axis=0).sum())]
-    shown = order[: _MOST_FEATURES if len(groups) == 1 else _MOST_BY_GROUP].tolist()
-    levers = [_lever(result, j, changed[:, j], masks.values()) for j in shown]
+    levers = []
+    for j in order[: _MOST_FEATURES if len(masks) == 1 else _MOST_BY_GROUP].tolist():
+        moves = [_moves(result, j, changed[:, j] & mask, int(mask.sum())) for mask in masks.values()]
+        title = WAITING if j == len(result.table.schema) else result.table.schema.features[j].title
+        levers.append(Lever(title, moves, _gain(result, j)))
     about = f"the best answers of {int(result.found.sum())} of {len(result)} people"
-    if len(shown) < len(order):
-        about += f"; the {len(shown)} features changed most often, of {len(order)}"
-    return groups, levers, about
+    if len(levers) < len(order):
+        about += f"; the {len(levers)} features changed most often, of {len(order)}"
+    return Population({name: int(mask.sum()) for name, mask in masks.items()}, levers, about)
 
 
-def _moves(result: Record, j: int, chosen: np.ndarray, people: int) -> Moves:
-    """What the best answers `chosen` (b,) of a group of so many people do with feature `j`."""
-    feature, options = result.table.schema.features[j], np.flatnonzero(result.best)[chosen]
-    before, after = (100 * part[options, j] for part in result.percentiles[:2])
-    on_scale = ~np.isnan(before) & ~np.isnan(after)
-    values = [result.table.layout.value(feature.name, float(result.rows[i, j])) for i in options[~on_scale]]
-    common = Counter(label(described(value, feature), 24) for value in values).most_common(2)
-    levels = ", ".join(f"→ {text} ({count})" for text, count in common)
-    return Moves((after - before)[on_scale], levels, len(options) / people if people else 0.0)
-
-
-def _lever(result: Record, j: int, changed: np.ndarray, groups: Collection[np.ndarray]) -> Lever:
-    """Feature `j`, which `changed` of the best answers (b,) change, or waiting, for groups given as masks (b,)."""
-    schema = result.table.schema
-    if j == len(schema):
-        parts = [_waits(result, changed & mask, int(mask.sum())) for mask in groups]
-        return Lever(WAITING, parts, None)
-    parts = [_moves(result, j, changed & mask, int(mask.sum())) for mask in groups]
-    return Lever(schema.features[j].title, parts, _gain(result, j))
-
-
-def changed_columns(result: Record) -> np.ndarray:
+def changed_columns(result: Counterfactuals) -> np.ndarray:
     """Which features the best answers (b,) change, clocks never, and at the end which of them wait, (b, d + 1)."""
     best = result.best
     changed = ~unchanged(result.table.values[result.owners[best]], result.rows[best])
@@ -115,10 +98,18 @@ def changed_columns(result: Record) -> np.ndarray:
     return np.column_stack((changed, result.waits[best]))
 
 
-def _waits(result: Record, chosen: np.ndarray, people: int) -> Moves:
-    """How long the best answers `chosen` (b,) of a group of so many people wait."""
-    waits = result.months[result.best][chosen]
-    return Moves(np.empty(0), time_waited(waits), len(waits) / people if people else 0.0)
+def _moves(result: Counterfactuals, j: int, chosen: np.ndarray, people: int) -> Moves:
+    """What the best answers `chosen` (b,) of a group of so many people do with feature `j`, or how long they wait."""
+    options = np.flatnonzero(result.best)[chosen]
+    share = len(options) / people if people else 0.0
+    if j == len(result.table.schema):
+        return Moves(np.empty(0), time_waited(result.months[options]), share)
+    feature = result.table.schema.features[j]
+    before, after = (100 * part[options, j] for part in result.percentiles[:2])
+    on_scale = ~np.isnan(before) & ~np.isnan(after)
+    values = [result.table.layout.value(feature.name, float(cell)) for cell in result.rows[options[~on_scale], j]]
+    common = Counter(label(described(value, feature), 24) for value in values).most_common(2)
+    return Moves((after - before)[on_scale], ", ".join(f"→ {text} ({count})" for text, count in common), share)
 
 
 def time_waited(waits: np.ndarray) -> str:
@@ -128,16 +119,16 @@ def time_waited(waits: np.ndarray) -> str:
     return f"{number(waits.min())} to {ENGLISH.duration(float(waits.max()))}, median {number(float(np.median(waits)))}"
 
 
-def _gain(result: Record, j: int) -> float | None:
+def _gain(result: Counterfactuals, j: int) -> float | None:
     """The mean score gained by the changes of feature `j` in the best options; None if not known."""
-    found = result.importances
-    if found is None:
+    known = result.importances
+    if known is None:
         return None
-    gains = found.gain[(found.column == j) & result.best[found.option]]
+    gains = known.gain[(known.column == j) & result.best[known.option]]
     return float(np.nanmean(gains)) if np.isfinite(gains).any() else None
 
 
-def _groups(result: Record, by: Any) -> dict[str, np.ndarray]:
+def _groups(result: Counterfactuals, by: Any) -> dict[str, np.ndarray]:
     """By name, which of the best answers (b,) belong to each group; the smallest groups are put together."""
     owners = result.owners[result.best]
     if by is None:
@@ -151,136 +142,129 @@ def _groups(result: Record, by: Any) -> dict[str, np.ndarray]:
     return masks or {"nobody": np.zeros(0, dtype=bool)}
 
 
-def _group_names(result: Record, by: Any) -> list[str]:
+def _group_names(result: Counterfactuals, by: Any) -> list[str]:
     """The group of each person."""
-    table = result.table
     if isinstance(by, str):
-        if by not in table.schema:
-            raise DataError(f"by is {by!r}; the columns are {listed(table.schema.names)}")
-        return column_groups(table, by)
+        if by not in result.table.schema:
+            raise DataError(f"by is {by!r}; the columns are {listed(result.table.schema.names)}")
+        return column_groups(result.table, by)
     given = list(by)
     if len(given) != len(result):
         raise DataError(f"by must have one group for each of the {len(result)} people, got {len(given)}")
     return [MISSING if is_missing(item) else plain(item) for item in given]
 
 
-def size(features: int, groups: int, lanes: int) -> tuple[float, float]:
-    """The width and height that suit a figure with so many features, groups, and lanes for each feature, in inches."""
-    return 7.0 if groups == 1 else 8.6, 1.2 + max(features, 1) * max(0.37, _LANE * lanes + 0.16)
+def size(people: Population, lanes: int) -> tuple[float, float]:
+    """The width and height that suit a figure with so many lanes for each feature, in inches."""
+    height = 1.2 + max(len(people.levers), 1) * max(0.37, _LANE * lanes + 0.16)
+    return 7.0 if len(people.groups) == 1 else 8.6, height
 
 
-def shift_lanes(ax: Any, title: str, about: str, groups: Sequence[Group], levers: Sequence[Lever]) -> None:
+def shift_lanes(ax: Any, title: str, people: Population) -> None:
     """A row for each feature, with a lane for each group: each shift as a point, their quartiles and median."""
     with style():
-        _frame(ax, levers)
+        height = 0.8 / len(people.groups)
+        _frame(ax, people, 1.16, lines=True)
         ax.axvline(0, color=COLOURS["black"], lw=0.9, zorder=1)
-        height = 0.8 / len(groups)
-        for row, lever in enumerate(levers):
-            if row:
-                ax.axhline(row - 0.5, color=TRACK, lw=0.7, zorder=0)
-            for place, (part, (colour, marker, _)) in enumerate(zip(lever.moves, LOOKS, strict=False)):
-                at = row + (place - (len(groups) - 1) / 2) * height
-                _lane(ax, at, height, part, colour, marker)
+        for row, lever in enumerate(people.levers):
+            for y, part, (colour, marker, _) in zip(_lanes(row, people, height), lever.moves, LOOKS, strict=False):
+                _lane(ax, y, height, part, {"marker": marker, "color": colour, "ls": "", "mew": 0})
                 shade = COLOURS["black"] if part.share else COLOURS["grey"]
-                ax.text(104, at, f"{100 * part.share:.0f} %", va="center", fontsize=8, color=shade)
+                ax.text(104, y, f"{100 * part.share:.0f} %", va="center", fontsize=8, color=shade)
         ax.text(104, -0.56, "changed by", fontsize=7.5, color=FAINT, va="bottom")
         ax.set_xlim(-102, 102)
         ax.set_xticks(range(-100, 101, 50), ["100\ndown", "50", "0", "50", "100\nup"])
         ax.set_xlabel("shift, percentile points", color=FAINT)
-        _key(ax, groups, 1.16)
-        headline(ax, title, about)
+        headline(ax, title, people.about)
 
 
-def share_dots(ax: Any, title: str, about: str, groups: Sequence[Group], levers: Sequence[Lever]) -> None:
+def share_dots(ax: Any, title: str, people: Population) -> None:
     """A row for each feature: the share of each group whose answer changes it, and the mean gain where it is known."""
     with style():
-        _frame(ax, levers)
-        beside = ax.get_yaxis_transform()
-        apart = min(0.17, 0.7 / len(groups))
-        for row, lever in enumerate(levers):
+        gains = [(row, lever.gain) for row, lever in enumerate(people.levers) if lever.gain is not None]
+        height = min(0.17, 0.7 / len(people.groups))
+        _frame(ax, people, 1.16 if gains else 1.02, lines=len(people.groups) > 1)
+        beside = {"transform": ax.get_yaxis_transform()}
+        for row, lever in enumerate(people.levers):
             shares = [100 * part.share for part in lever.moves]
-            if len(groups) == 1:
+            if len(shares) == 1:
                 ax.plot([0, shares[0]], [row, row], color=TRACK, lw=4, solid_capstyle="butt", zorder=1)
                 place = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
                 ax.annotate(f"{shares[0]:.0f} %", (shares[0], row), **place)
-            elif row:
-                ax.axhline(row - 0.5, color=TRACK, lw=0.7, zorder=0)
-            for place_of, (share, (colour, marker, _)) in enumerate(zip(shares, LOOKS, strict=False)):
-                at = row + (place_of - (len(groups) - 1) / 2) * apart
-                ax.plot(share, at, marker, ms=6.5, color=colour, mew=0.6, mec="white", zorder=3)
-            if lever.gain is not None:
-                ax.text(1.03, row, f"{lever.gain:+.2f}", transform=beside, va="center", fontsize=8)
-        known = any(lever.gain is not None for lever in levers)
-        if known:
-            ax.text(1.03, -0.56, "mean gain\nin score", transform=beside, fontsize=7.5, color=FAINT, va="bottom")
-        top = max((100 * part.share for lever in levers for part in lever.moves), default=0.0)
+            for y, share, (colour, marker, _) in zip(_lanes(row, people, height), shares, LOOKS, strict=False):
+                ax.plot(share, y, marker, ms=6.5, color=colour, mew=0.6, mec="white", zorder=3)
+        for row, gain in gains:
+            ax.text(1.03, row, f"{gain:+.2f}", **beside, va="center", fontsize=8)
+        if gains:
+            ax.text(1.03, -0.56, "mean gain\nin score", **beside, fontsize=7.5, color=FAINT, va="bottom")
+        top = max((100 * part.share for lever in people.levers for part in lever.moves), default=0.0)
         ax.set_xlim(-1.5, max(10.0, 1.08 * top) + 1.5)
         ax.set_xlabel("% of people with an answer", color=FAINT)
-        _key(ax, groups, 1.16 if known else 1.02)
-        headline(ax, title, about)
+        headline(ax, title, people.about)
 
 
-def _frame(ax: Any, levers: Sequence[Lever]) -> None:
+def _lanes(row: int, people: Population, height: float) -> list[float]:
+    """Where the lanes of the groups lie in a row."""
+    count = len(people.groups)
+    return [row + (place - (count - 1) / 2) * height for place in range(count)]
+
+
+def _frame(ax: Any, people: Population, right: float, lines: bool) -> None:
+    """The rows, and beside the axes which marker is which group."""
     ax.grid(visible=False, axis="y")
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    levers = people.levers
     ax.set_yticks(range(len(levers)), [label(lever.name, _NAME, 2) for lever in levers])
     ax.set_ylim(max(len(levers), 1) - 0.5, -0.5)
     ax.tick_params(length=0)
     ax.tick_params(axis="x", colors=FAINT, labelsize=8)
     ax.tick_params(axis="y", labelsize=8.5)
-
-
-def _lane(ax: Any, at: float, height: float, part: Moves, colour: str, marker: str) -> None:
-    shifts = part.shifts
-    if len(shifts):
-        ax.plot([-100, 100], [at, at], color=TRACK, lw=0.8, zorder=1)
-        if len(shifts) < _FEW:
-            ax.plot(shifts, np.full(len(shifts), at), marker, ms=5, color=colour, alpha=0.8, mew=0, zorder=2)
-        else:
-            # a fixed scatter, so that equal shifts are seen as many
-            scatter = ((np.arange(len(shifts)) * 0.618034) % 1 - 0.5) * 0.5 * height
-            ax.plot(shifts, at + scatter, marker, ms=3, color=colour, alpha=0.5, mew=0, zorder=2)
-            low, middle, high = np.quantile(shifts, (0.25, 0.5, 0.75))
-            ax.plot([low, high], [at, at], color=colour, lw=4, alpha=0.5, solid_capstyle="butt", zorder=3)
-            ax.plot(middle, at, "|", ms=9, mew=2, color=colour, zorder=4)
-    if part.levels:
-        behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        ax.text(-100, at, part.levels, va="center", fontsize=7.5, color=FAINT, bbox=behind, zorder=5)
-
-
-def _key(ax: Any, groups: Sequence[Group], right: float) -> None:
-    """Which marker is which group, beside the axes."""
-    if len(groups) == 1:
+    for row in range(1, len(levers) if lines else 0):
+        ax.axhline(row - 0.5, color=TRACK, lw=0.7, zorder=0)
+    if len(people.groups) == 1:
         return
     handles = [
-        mark(f"{label(group.name, 24)} ({group.size})", marker=marker, color=colour, ms=6)
-        for group, (colour, marker, _) in zip(groups, LOOKS, strict=False)
+        mark(f"{label(name, 24)} ({count})", marker=marker, color=colour, ms=6)
+        for (name, count), (colour, marker, _) in zip(people.groups.items(), LOOKS, strict=False)
     ]
     place = {"loc": "upper left", "bbox_to_anchor": (right, 1), "borderaxespad": 0}
     ax.legend(handles=handles, **place, fontsize=8, labelcolor=FAINT, handletextpad=0.3)
 
 
-class Kind(NamedTuple):
-    """Answers of one kind: its name, which they are (m,), and their colour and marker."""
+def _lane(ax: Any, y: float, height: float, part: Moves, look: dict[str, Any]) -> None:
+    shifts = part.shifts
+    if len(shifts):
+        ax.plot([-100, 100], [y, y], color=TRACK, lw=0.8, zorder=1)
+    if 0 < len(shifts) < _FEW:
+        ax.plot(shifts, np.full(len(shifts), y), **look, ms=5, alpha=0.8, zorder=2)
+    elif len(shifts):
+        # a fixed scatter, so that equal shifts are seen as many
+        scatter = ((np.arange(len(shifts)) * 0.618034) % 1 - 0.5) * 0.5 * height
+        ax.plot(shifts, y + scatter, **look, ms=3, alpha=0.5, zorder=2)
+        low, middle, high = np.quantile(shifts, (0.25, 0.5, 0.75))
+        ax.plot([low, high], [y, y], color=look["color"], lw=4, alpha=0.5, solid_capstyle="butt", zorder=3)
+        ax.plot(middle, y, "|", ms=9, mew=2, color=look["color"], zorder=4)
+    if part.levels:
+        behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        ax.text(-100, y, part.levels, va="center", fontsize=7.5, color=FAINT, bbox=behind, zorder=5)
 
-    name: str
-    members: np.ndarray
-    colour: str
-    marker: str
 
+def shift_scatter(
+    ax: Any, title: str, total: np.ndarray, largest: np.ndarray, kinds: Sequence[tuple[str, np.ndarray, Sequence[str]]]
+) -> None:
+    """The total against the largest shift of each answer (m,), in percentile points.
 
-def shift_scatter(ax: Any, title: str, total: np.ndarray, largest: np.ndarray, kinds: Sequence[Kind]) -> None:
-    """The total against the largest shift of each answer (m,), in percentile points."""
+    A kind of answers has a name, which they are (m,), and their colour and marker.
+    """
     with style():
         widest = max(float(total.max(initial=0.0)), 1.0)
         side = min(widest, 100.0)
         entries = []
-        for name, own, colour, marker in kinds:
-            if own.any():
+        for name, members, (colour, marker) in kinds:
+            if members.any():
                 look = {"color": colour, "marker": marker, "ms": 5, "mew": 0}
-                ax.plot(total[own], largest[own], ls="", alpha=0.75, **look)
-                entries.append(mark(f"{name} ({int(own.sum())})", **look))
+                ax.plot(total[members], largest[members], ls="", alpha=0.75, **look)
+                entries.append(mark(f"{name} ({int(members.sum())})", **look))
         about = "no answers"
         if len(total):
             mean = (float(total.mean()), float(largest.mean()))
@@ -296,3 +280,65 @@ def shift_scatter(ax: Any, title: str, total: np.ndarray, largest: np.ndarray, k
         ax.set(xlabel="total shift, percentile points (TS)", ylabel="largest shift, percentile points (MS)")
         ax.set_xlim(-0.03 * widest, 1.1 * widest)
         ax.set_ylim(-0.03 * side, 1.1 * side)
+
+
+def people_map(ax: Any, title: str, plane: Plane, target: str, starts: Sequence[int], ranks: Sequence[int]) -> None:
+    """Draws a plane, and an arrow to each option (m,) from the factual at its start.
+
+    The options' ranks are shown where all arrows begin at one place.
+    """
+    single, black = len(plane.factuals) == 1, COLOURS["black"]
+    person = {"marker": "*", "color": COLOURS["yellow"], "mec": black}
+    arrow = {"arrowstyle": "-|>", "color": black, "shrinkA": 0, "lw": 1.3 if single else 0.7}
+    with style():
+        ax.grid(visible=False)
+        ax.contourf(*plane.grid, plane.share, levels=[-0.01, 0.25, 0.5, 0.75, 1.01], colors=_SHADES, zorder=0)
+        if np.nanmin(plane.share) < 0.5 < np.nanmax(plane.share):
+            ax.contour(*plane.grid, plane.share, levels=[0.5], colors=FAINT, linewidths=1.0, zorder=1)
+        for members, colour, marker, edge in (
+            (~plane.accepted, "vermilion", "x", 0.8),
+            (plane.accepted, "blue", "o", 0),
+        ):
+            look = {"ms": 3.2, "mew": edge, "alpha": 0.45, "color": COLOURS[colour]}
+            ax.plot(*plane.people[members].T, marker, **look, zorder=2)
+        if single:
+            ax.plot(*plane.factuals[0], **person, ls="", ms=16, mew=1.1, zorder=6)
+        for start, option in zip(plane.factuals[starts], plane.options, strict=True):
+            properties = {**arrow, "shrinkB": 6.5 if single else 0}
+            ax.annotate("", tuple(option), tuple(start), arrowprops=properties, zorder=5)
+        if single:
+            _number_options(ax, plane, ranks)
+        for axis, name, side in zip((ax.xaxis, ax.yaxis), plane.axes, plane.grid, strict=True):
+            axis.set_label_text(name, color=FAINT)
+            ax.set(**{f"{axis.axis_name}lim": (side[0], side[-1])})
+        ax.tick_params(colors=FAINT, labelsize=8)
+        name, nearby = label(target, 24), "decoded: " if plane.decoded else "nearby: mostly "
+        entries = [
+            mark(f"real person: {name}", marker="o", ms=5, color=COLOURS["blue"]),
+            mark("real person: not", marker="x", ms=5, mew=1, color=COLOURS["vermilion"]),
+            mark(f"{nearby}{name}", marker="s", ms=9, color=_SHADES[-1], mec=FAINT, mew=0.6),
+            mark(f"{nearby}not", marker="s", ms=9, color=_SHADES[0], mec=FAINT, mew=0.6),
+        ]
+        if single:
+            entries += [
+                mark("the person now", **person, ms=10, mew=0.9),
+                mark("options", marker="o", ms=8, color=black),
+            ]
+        legend_below(ax, entries, "upper left", 3, 38)
+        about = "the decisions about real people nearby in this projection"
+        if plane.decoded:
+            about = "the decisions about decoded records with this person’s immutable features"
+        headline(ax, title, f"regions: {about}")
+
+
+def _number_options(ax: Any, plane: Plane, ranks: Sequence[int]) -> None:
+    """The ranks of options at their places; those of options that are close together share one label."""
+    span = plane.grid[:, -1] - plane.grid[:, 0]
+    labels: list[tuple[np.ndarray, list[str]]] = []
+    for place, rank in zip(plane.options, ranks, strict=True):
+        near = [names for other, names in labels if (np.abs(other - place) / span).max() < _CLOSE]
+        near[0].append(str(rank)) if near else labels.append((place, [str(rank)]))
+    look = {"color": "white", "fontsize": 7.5, "fontweight": "bold", "ha": "center", "va": "center", "zorder": 8}
+    box = {"boxstyle": "round,pad=0.35,rounding_size=0.9", "facecolor": COLOURS["black"], "edgecolor": "white"}
+    for place, names in labels:
+        ax.annotate(", ".join(names), tuple(place), **look, bbox=box)

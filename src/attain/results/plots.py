@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.core.checks import free_name
 from attain.core.drawing import LOOKS, TONES, finished, label, shown
 from attain.core.errors import AttainError, DataError
-from attain.core.text import ENGLISH, plain, points
-from attain.results import plot_changes as dumbbells
-from attain.results import plot_map as planes
-from attain.results import plot_people as people
-from attain.results.options import WAITING, Change, Option
-from attain.results.record import Record
-from attain.results.sentences import now_and_then, worded
+from attain.core.text import plain
+from attain.results import plot_changes, plot_people
+from attain.results.options import Option
 from attain.results.status import Typicality
-from attain.results.text import how_long
+
+if TYPE_CHECKING:
+    from attain.results.counterfactuals import Counterfactuals
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,7 @@ class Plots:
     They need Matplotlib: `pip install 'attain[report]'`.
     """
 
-    result: Record
+    result: Counterfactuals
     new_axes: Callable[[float, float], Any] = shown
     """Makes axes of a width and a height, in inches."""
 
@@ -53,9 +49,8 @@ class Plots:
         options = self.result.options_of(position)
         if options and not 1 <= option <= len(options):
             raise AttainError(f"option must be an integer from 1 to {len(options)}, got {option!r}")
-        chosen = [one for one in options if one.number == option]
         number = f", option {option}" if len(options) > 1 else ""
-        return self._dumbbells(position, f"Person {_name(person)}{number}", chosen, ax)
+        return self._options(position, number, [one for one in options if one.number == option], ax)
 
     def options(self, person: Any, *, ax: Any = None) -> Any:
         """All options of one person side by side, drawn as in `changes`."""
@@ -63,23 +58,17 @@ class Plots:
 
     def at(self, position: int, *, ax: Any = None) -> Any:
         """`options` of the person at a position."""
-        title = f"Person {_name(self.result.table.labels[position])}"
-        return self._dumbbells(position, title, self.result.options_of(position), ax)
+        return self._options(position, "", self.result.options_of(position), ax)
 
     def shifts(self, *, ax: Any = None) -> Any:
         """The total against the largest shift of every person's best answer, as in the paper's comparison."""
-        result = self.result
-        total, largest, level = (
-            result.of_best(name)[result.found] for name in ("total_shift", "max_shift", "typicality")
-        )
-        kinds = [people.Kind(str(kind), level == kind, *TONES[kind.tone]) for kind in Typicality]
-        kinds.append(people.Kind("answers", np.isnan(level), *LOOKS[0][:2]))
-        ax = ax if ax is not None else self.new_axes(6.4, 4.4)
-        people.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
+        result, names = self.result, ("total_shift", "max_shift", "typicality")
+        total, largest, level = (result.of_best(name)[result.found] for name in names)
+        kinds = [(str(kind), level == kind, TONES[kind.tone]) for kind in Typicality]
+        kinds.append(("answers", np.isnan(level), LOOKS[0][:2]))
+        ax = self._axes(ax, 6.4, 4.4)
+        plot_people.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
         return finished(ax)
-
-    def _session(self, explainer: Any, model: Any) -> Any:
-        return explainer.session(model, target=self.result.target, probability=self.result.probability)
 
     def map(self, explainer: Any, model: Any, person: Any = None, *, ax: Any = None) -> Any:
         """Real people and decision regions in a plane, and the way from a person to each option.
@@ -99,23 +88,15 @@ class Plots:
             Axes to draw in.
         """
         result = self.result
-        position = None if person is None else self._position(person)
-        chosen = result.best if position is None else result.owners == position
-        owners = np.unique(result.owners[chosen]) if position is None else np.array([position])
-        plane = self._session(explainer, model).plane(result.table.values[owners], result.rows[chosen])
-        starts = np.searchsorted(owners, result.owners[chosen])
-        routes = [
-            (int(start), k, str(rank)) for k, (start, rank) in enumerate(zip(starts, result.ranks[chosen], strict=True))
-        ]
-        among = "in the latent space" if plane.latent else "among real people"
-        title = f"Person {_name(person)} {among}" if person is not None else f"Answers {among}"
-        about = (
-            "regions: the decisions about decoded records with this person’s immutable features"
-            if plane.decoded
-            else "regions: the decisions about real people nearby in this projection"
-        )
-        ax = ax if ax is not None else self.new_axes(6.4, 5.6)
-        planes.people_map(ax, title, about, plane, plain(result.decision), routes)
+        chosen = result.best if person is None else result.owners == self._position(person)
+        owners = np.unique(result.owners[chosen]) if person is None else np.array([self._position(person)])
+        session = explainer.session(model, target=result.target, probability=result.probability)
+        plane = session.plane(result.table.values[owners], result.rows[chosen])
+        starts = np.searchsorted(owners, result.owners[chosen]).tolist()
+        who = "Answers" if person is None else f"Person {label(person, 40)}"
+        title = f"{who} {'in the latent space' if plane.latent else 'among real people'}"
+        ax = self._axes(ax, 6.4, 5.6)
+        plot_people.people_map(ax, title, plane, plain(result.decision), starts, result.ranks[chosen].tolist())
         return finished(ax)
 
     def overview(self, by: Any = None, *, ax: Any = None) -> Any:
@@ -131,9 +112,9 @@ class Plots:
         ax
             Axes to draw in.
         """
-        groups, levers, about = people.population(self.result, by)
-        ax = ax if ax is not None else self.new_axes(*people.size(len(levers), len(groups), len(groups)))
-        people.shift_lanes(ax, "What answers change, and how far", about, groups, levers)
+        people = plot_people.population(self.result, by)
+        ax = self._axes(ax, *plot_people.size(people, len(people.groups)))
+        plot_people.shift_lanes(ax, "What answers change, and how far", people)
         return finished(ax)
 
     def levers(self, by: Any = None, *, ax: Any = None) -> Any:
@@ -142,10 +123,13 @@ class Plots:
         With `explain(..., importance=True)`, also how much score its changes gain on average. Parameters as in
         `overview`.
         """
-        groups, levers, about = people.population(self.result, by)
-        ax = ax if ax is not None else self.new_axes(*people.size(len(levers), len(groups), 1))
-        people.share_dots(ax, "Which changes help the most people", about, groups, levers)
+        people = plot_people.population(self.result, by)
+        ax = self._axes(ax, *plot_people.size(people, 1))
+        plot_people.share_dots(ax, "Which changes help the most people", people)
         return finished(ax)
+
+    def _axes(self, ax: Any, width: float, height: float) -> Any:
+        return self.new_axes(width, height) if ax is None else ax
 
     def _position(self, person: Any) -> int:
         """The position of the only row with this label."""
@@ -154,65 +138,14 @@ class Plots:
             raise DataError(f"{len(positions)} rows have the label {person!r}; plots of one person need unique labels")
         return positions[0]
 
-    def _dumbbells(self, position: int, title: str, options: Sequence[Option], ax: Any) -> Any:
+    def _options(self, position: int, number: str, options: Sequence[Option], ax: Any) -> Any:
+        title = f"Person {label(self.result.table.labels[position], 40)}{number}"
         if not options:
-            ax = ax if ax is not None else self.new_axes(6.6, 1.4)
-            dumbbells.message(ax, f"{title}: no answer", self.result.reason(position))
+            ax = self._axes(ax, 6.6, 1.4)
+            plot_changes.message(ax, f"{title}: no answer", self.result.reason(position))
             return finished(ax)
-        names = self._names(options)
-        columns = [
-            dumbbells.Column(f"Option {option.number}", _facts(option), self._changes(option)) for option in options
-        ]
-        ax = ax if ax is not None else self.new_axes(*dumbbells.size(len(names), len(columns)))
-        wanted = self.result.request
-        heading = f"{title}: what leads to {wanted}" if len(options) == 1 else f"{title}: ways to {wanted}"
-        about = _facts(options[0]) if len(options) == 1 else ""
-        dumbbells.dumbbells(ax, heading, about, names, columns)
+        names = plot_changes.titles(options)
+        ways = "what leads to" if len(options) == 1 else "ways to"
+        ax = self._axes(ax, *plot_changes.size(len(names), len(options)))
+        plot_changes.dumbbells(ax, f"{title}: {ways} {self.result.request}", names, options)
         return finished(ax)
-
-    def _names(self, options: Sequence[Option]) -> dict[str, str]:
-        """The titles of all changed features: largest shifts first, then what follows, waiting, and clocks last."""
-        changes: dict[str, list[Change]] = {}
-        for change in (change for option in options for change in option.changes):
-            changes.setdefault(change.feature.name, []).append(change)
-        said = {"law": (1, " (follows)"), "time": (3, " (with time)")}
-        rows = []
-        for name, found in changes.items():
-            rank, words = said.get(found[0].follows, (0, ""))
-            rows.append((rank, -max(change.shift or 0.0 for change in found), name, f"{found[0].feature.title}{words}"))
-        if any(option.waits for option in options):
-            rows.append((2, 0.0, self._waiting, WAITING))
-        return {name: title for *_, name, title in sorted(rows, key=lambda row: row[:2])}
-
-    @property
-    def _waiting(self) -> str:
-        """The key of the row for waiting."""
-        return free_name(WAITING, self.result.table.schema.names)
-
-    def _changes(self, option: Option) -> dict[str, dumbbells.Change]:
-        changes = {change.feature.name: _dumbbell(change) for change in option.changes}
-        if option.waits:
-            changes[self._waiting] = dumbbells.Change("", ENGLISH.duration(option.months), math.nan, math.nan)
-        return changes
-
-
-def _dumbbell(change: Change) -> dumbbells.Change:
-    places = (change.current_percentile, change.suggested_percentile, change.low_percentile, change.high_percentile)
-    before, after = now_and_then(change)
-    start, end, low, high = map(_or_nan, places)
-    return dumbbells.Change(before, after, start, end, low, high, ", ".join(map(worded, change.levels or ())))
-
-
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def _name(person: Any) -> str:
-    return label(person, 40)
-
-
-def _facts(option: Option) -> str:
-    """How typical an option is, how far it is, and how long it takes."""
-    facts = [] if option.level is None else [option.level]
-    facts += [] if option.total_shift is None else [f"total shift {points(option.total_shift)} points"]
-    return " · ".join([*facts, *how_long(option)])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attain.core.page import Block, Cell, Data, Heading, Paragraph, TableBlock, Tone, asset
 from attain.core.text import ENGLISH, plain, points
 from attain.results.options import WAITING, Change, Option
-from attain.results.record import Record
-from attain.results.sentences import has_room, interval, now_and_then, worded
+from attain.results.sentences import has_room, how_long, interval, now_and_then, worded
 from attain.results.status import Status, Typicality
-from attain.results.text import how_long
 from attain.schema.text import described
+
+if TYPE_CHECKING:
+    from attain.results.counterfactuals import Counterfactuals
 
 _WITHOUT_SCRIPT: Final = 20
 """How many people are shown where scripts do not run."""
@@ -50,7 +51,7 @@ _INTRODUCTION: Final = (
 )
 
 
-def outcomes(result: Record) -> list[str | Status | None]:
+def outcomes(result: Counterfactuals) -> list[str | Status | None]:
     """What each person got: the level of the best option (None without a guard), or why there is no answer."""
     found: list[str | Status | None] = list(result.statuses)
     for i, owner in enumerate(result.owners):
@@ -66,14 +67,14 @@ def outcome_words(outcome: str | Status | None) -> tuple[str, Tone]:
     return _LEVELS[outcome]
 
 
-def counted_outcomes(result: Record) -> list[tuple[str | Status | None, int]]:
+def counted_outcomes(result: Counterfactuals) -> list[tuple[str | Status | None, int]]:
     """The outcomes that occur, answers first, and how often."""
     counts = Counter(outcomes(result))
     known = [*_LEVELS, *Status]
     return sorted(counts.items(), key=lambda pair: known.index(pair[0]))
 
 
-def explorer(result: Record) -> list[Block]:
+def explorer(result: Counterfactuals) -> list[Block]:
     """The section with each person's options."""
     if not len(result):
         return []
@@ -97,7 +98,7 @@ def _first(content: Mapping[str, Any]) -> list[Block]:
     return [TableBlock(("person", "what to change", "outcome"), rows), *note]
 
 
-def _content(result: Record) -> dict[str, Any]:
+def _content(result: Counterfactuals) -> dict[str, Any]:
     """What `people.js` reads; lists instead of objects keep it small."""
     kinds = [kind for kind, _ in counted_outcomes(result)]
     own, why = outcomes(result), _against(result)
@@ -128,7 +129,7 @@ def _content(result: Record) -> dict[str, Any]:
     }
 
 
-def _change(result: Record, change: Change) -> list[Any]:
+def _change(result: Counterfactuals, change: Change) -> list[Any]:
     places = (change.current_percentile, change.suggested_percentile)
     gain, needs = None, 2 ** len(_NEEDS)
     if change.follows != "time":
@@ -140,7 +141,7 @@ def _change(result: Record, change: Change) -> list[Any]:
     ]  # fmt: skip
 
 
-def _wait(result: Record, option: Option) -> list[Any]:
+def _wait(result: Counterfactuals, option: Option) -> list[Any]:
     """How long an option waits, in the form of `_change`."""
     return [len(result.table.schema), "", ENGLISH.duration(option.months), None, None, None, None, "", None, 0]
 
@@ -170,7 +171,7 @@ def _rounded(place: float | None) -> float | None:
     return None if place is None else round(place, 1)
 
 
-def _against(result: Record) -> dict[int, str]:
+def _against(result: Counterfactuals) -> dict[int, str]:
     """The inputs that count most against each person, by position, where that was asked for."""
     found = result.attributions
     if found is None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from textwrap import shorten
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -37,12 +37,14 @@ from attain.results.exports import flattened
 from attain.results.options import WAITING, Change
 from attain.results.plot_people import changed_columns, time_waited
 from attain.results.plots import Plots
-from attain.results.record import Record
 from attain.results.report_people import counted_outcomes, outcome_words
 from attain.results.sentences import joined
 from attain.results.status import Status, Typicality
 from attain.schema.text import FEATURE_HEADER, feature_lines
 from attain.tables import RuleBook
+
+if TYPE_CHECKING:
+    from attain.results.counterfactuals import Counterfactuals
 
 _INTERVALS: Final = (
     "All figures but the first are over people with an answer, by their best option. The intervals say how much a "
@@ -74,14 +76,14 @@ _NOT_ASKED: Final = {"versions", "method", "parameters", "seed", "explainer_dige
 """Settings that are no arguments of `explain`."""
 
 
-def about(result: Record) -> str:
+def about(result: Counterfactuals) -> str:
     """The line below the title."""
     version = result.settings.get("versions", {}).get("attain")
     by = f"{result.method}, attain {version}" if version else result.method
     return f"For {result.request} · {by}"
 
 
-def overview(result: Record) -> list[Block]:
+def overview(result: Counterfactuals) -> list[Block]:
     """How many were asked about and answered, how typical the answers are, and why others have none."""
     counts = counted_outcomes(result)
     parts = [Part(outcome_words(kind)[0], count, outcome_words(kind)[1]) for kind, count in counts]
@@ -104,7 +106,7 @@ def overview(result: Record) -> list[Block]:
     return blocks
 
 
-def _tiles(result: Record) -> Tiles:
+def _tiles(result: Counterfactuals) -> Tiles:
     asked, found = _asked(result), result.found
     tiles = [Tile(f"{len(result):,}", "people", _already(result))]
     figures = {measure.name: measure for measure in _measures(result)}
@@ -121,12 +123,12 @@ def _tiles(result: Record) -> Tiles:
     return Tiles(tiles)
 
 
-def _already(result: Record) -> str:
+def _already(result: Counterfactuals) -> str:
     count = sum(status is Status.ALREADY_DESIRED for status in result.statuses)
     return f"{count:,} of them decided as asked already" if count else ""
 
 
-def _asked(result: Record) -> np.ndarray:
+def _asked(result: Counterfactuals) -> np.ndarray:
     """Who needed an answer (n,)."""
     return np.array([status is not Status.ALREADY_DESIRED for status in result.statuses], dtype=bool)
 
@@ -170,7 +172,7 @@ def _written(value: float, share: bool) -> str:
     return f"{100 * value:.0f} %" if share else f"{value:.1f}"
 
 
-def quality(result: Record) -> list[Block]:
+def quality(result: Counterfactuals) -> list[Block]:
     """The figures of the answers, with intervals."""
     measures = _measures(result)
     if not measures:
@@ -180,7 +182,7 @@ def quality(result: Record) -> list[Block]:
     return [Heading("Quality of the answers"), TableBlock(header, rows, (1, 2)), Paragraph(_INTERVALS, "muted")]
 
 
-def _measures(result: Record) -> list[_Measure]:
+def _measures(result: Counterfactuals) -> list[_Measure]:
     """Shares first, then means; those that the result does not have are left out."""
     asked, best = _asked(result), result.of_best
     shares = [
@@ -214,14 +216,14 @@ def _equal(values: np.ndarray, kind: float) -> np.ndarray:
     return np.where(np.isnan(values), np.nan, values == kind)
 
 
-def _features(result: Record) -> np.ndarray:
+def _features(result: Counterfactuals) -> np.ndarray:
     """How many features each person's best option changes (n,); NaN without one."""
     values = np.full(len(result), np.nan)
     values[result.owners[result.best]] = changed_columns(result).sum(axis=1)
     return values
 
 
-def _months(result: Record) -> np.ndarray:
+def _months(result: Counterfactuals) -> np.ndarray:
     """How long each person's best option takes (n,); NaN without one, and everywhere if none takes time."""
     values = np.full(len(result), np.nan)
     if result.months.any():
@@ -229,7 +231,7 @@ def _months(result: Record) -> np.ndarray:
     return values
 
 
-def changed_features(result: Record) -> list[Block]:
+def changed_features(result: Counterfactuals) -> list[Block]:
     """Which features the best options change, for how many people, and how far."""
     answered = int(result.found.sum())
     if not answered:
@@ -259,7 +261,7 @@ def changed_features(result: Record) -> list[Block]:
     return [*blocks, *_pictures(result)]
 
 
-def _pictures(result: Record) -> list[Block]:
+def _pictures(result: Counterfactuals) -> list[Block]:
     plots = Plots(result, detached)
     with warnings.catch_warnings():
         # names are in the tables, too; a font without a glyph is no reason for a warning
@@ -277,7 +279,7 @@ def _moves(changes: Sequence[Change]) -> tuple[str, str]:
     return said or "–", number(round(float(np.median(shifts)), 1)) if shifts else "–"
 
 
-def rules(result: Record) -> list[Block]:
+def rules(result: Counterfactuals) -> list[Block]:
     """What every answer kept: rules, laws, and what was held fixed."""
     schema = result.table.schema
     lines = [(name, kind, may, values) for name, kind, may, values, _ in feature_lines(schema)]
@@ -322,7 +324,7 @@ def _kept(kind: str, texts: Sequence[str], kept: np.ndarray, own: np.ndarray) ->
     return [Heading(f"{kind.capitalize()}s", 3), Paragraph(said + cut), listed]
 
 
-def provenance(result: Record, title: str | None) -> list[Block]:
+def provenance(result: Counterfactuals, title: str | None) -> list[Block]:
     """The model and the data, settings and versions, notes and limits, and how to make the report again."""
     settings = result.settings
     blocks: list[Block] = [Heading("Model and data")]
@@ -350,14 +352,14 @@ def provenance(result: Record, title: str | None) -> list[Block]:
     return [*blocks, Heading("How to make this report again"), *_again(result, title)]
 
 
-def _class_names(result: Record) -> dict[Any, str]:
+def _class_names(result: Counterfactuals) -> dict[Any, str]:
     """What texts call the classes, where they have names."""
     model = result.settings.get("model", {})
     names = zip(model.get("classes", ()), model.get("class_names") or (), strict=False)
     return {label: name for label, name in names if name is not None}
 
 
-def _again(result: Record, title: str | None) -> list[Block]:
+def _again(result: Counterfactuals, title: str | None) -> list[Block]:
     """The command and the lines of Python that write the same report."""
     settings = result.settings
     defaults = {"n": 1, "errors": "status"}

@@ -4,34 +4,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from attain.core.text import ENGLISH, plain
+from attain.core.text import ENGLISH, number, plain
 from attain.results.status import Status, Typicality
 from attain.schema.feature import Feature
 from attain.schema.text import described
+from attain.tables import Table
 
 if TYPE_CHECKING:
+    from attain.results.counterfactuals import Counterfactuals
     from attain.results.options import Change, Option
-    from attain.results.record import Record
 
-_TYPICALITY = {
-    str(Typicality.TYPICAL): "The new record is typical of people with this decision.",
-    str(Typicality.UNUSUAL): "The new record would be unusual among people with this decision.",
-    str(
-        Typicality.OUTSIDE
-    ): "The new record is unlike those seen with this decision, so treat this suggestion with caution.",
+_TYPICALITY: Final = {
+    str(Typicality.TYPICAL): "is typical of people with this decision",
+    str(Typicality.UNUSUAL): "would be unusual among people with this decision",
+    str(Typicality.OUTSIDE): "is unlike those seen with this decision, so treat this suggestion with caution",
 }
 
 
-def person_sentences(result: Record) -> list[str]:
+def person_sentences(result: Counterfactuals) -> list[str]:
     """A text for each person: what to change, by the best option, or why there is no answer."""
     texts = [result.reason(i) for i in range(len(result))]
     for place in np.flatnonzero(result.best).tolist():
         texts[result.owners[place]] = result.option(place).sentence
     return texts
+
+
+def why_nothing_is_free(table: Table, position: int) -> str:
+    """Why no cell of a record may change: all that could are missing, or special codes; empty for other reasons."""
+    row = table.values[position].tolist()
+    cells = [(feature, cell) for feature, cell in zip(table.schema, row, strict=True) if feature.searched]
+    codes = {cell: feature.special[cell] for feature, cell in cells if cell in feature.special}
+    held = (
+        not feature.fillable if math.isnan(cell) else cell in feature.special and cell not in feature.transitions
+        for feature, cell in cells
+    )
+    if not cells or not all(held):
+        return ""
+    shown = ", ".join(f"{number(code)}: {plain(text)}" if text else number(code) for code, text in codes.items())
+    ways = ["missing"] if any(math.isnan(cell) for _, cell in cells) else []
+    ways += [f"recorded as a code ({shown}) rather than a number"] if codes else []
+    return f"every value that could is {' or '.join(ways)}"
 
 
 def option_sentence(option: Option) -> str:
@@ -45,22 +61,22 @@ def option_sentence(option: Option) -> str:
     leading = [change for change in chosen if not change.only_typical]
     if not leading and not option.waits:  # nothing is left for them to follow
         leading, followers = followers, []
-    led = [plain(change.feature.title) for change in followers]
     needed = actions(leading) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
-    going = f"; {joined(led)} {'goes' if len(led) == 1 else 'go'} with {'it' if len(chosen) == 1 else 'these'}"
-    parts = [f"For {option.request}, {joined(needed, ', and ')}{going if led else ''}."] if needed else []
     also = actions(change for change in chosen if change.only_typical)
-    parts += (
-        [f"To {'stay typical' if option.is_typical else 'be less unusual'}, also {joined(also, ', and ')}."]
+    names = [plain(change.feature.title) for change in followers]
+    going = f"; {joined(names)} {'goes' if len(names) == 1 else 'go'} with {'it' if len(chosen) == 1 else 'these'}"
+    parts = [
+        f"For {option.request}, {joined(needed, ', and ')}{going if names else ''}." if needed else "",
+        f"To {'stay typical' if option.is_typical else 'be less unusual'}, also {joined(also, ', and ')}."
         if also
-        else []
-    )
-    parts += [f"This takes about {ENGLISH.duration(option.months)}."] if option.months and not option.waits else []
-    parts += [f"This brings {joined([_change(change) for change in derived])}."] if derived else []
-    parts += leeway(option)
-    parts += [_TYPICALITY[option.level]] if option.level is not None else []
-    parts += [f"It contradicts itself: {option.contradiction}."] if option.contradiction else []
-    return " ".join(parts)
+        else "",
+        f"This takes about {ENGLISH.duration(option.months)}." if option.months and not option.waits else "",
+        f"This brings {joined([_change(change) for change in derived])}." if derived else "",
+        *leeway(option),
+        f"The new record {_TYPICALITY[option.level]}." if option.level is not None else "",
+        f"It contradicts itself: {option.contradiction}." if option.contradiction else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def only_typical(option: Option) -> list[str]:
@@ -75,6 +91,11 @@ def only_typical(option: Option) -> list[str]:
     return [f"{needed} not needed for the decision, but without {'it' if one else 'them'} the record is less typical."]
 
 
+def how_long(option: Option) -> list[str]:
+    """`wait 6 months`, or `takes 6 months` where that is what the changes need; nothing where there is no time."""
+    return [f"{'wait' if option.waits else 'takes'} {ENGLISH.duration(option.months)}"] if option.months else []
+
+
 def leeway(option: Option) -> list[str]:
     """Which other values of each feature do as well, the others as suggested, where `ranges` were asked for.
 
@@ -84,29 +105,23 @@ def leeway(option: Option) -> list[str]:
     free = [
         f"any {plain(change.feature.title)}{interval(change)}"
         for change in ranged
-        if has_room(change) and not _within(change)
+        if has_room(change)
+        and not _cell(change, change.low) <= _cell(change, change.current) <= _cell(change, change.high)
     ]
-    levels = [
-        f"For {plain(change.feature.title)}, {joined([_quoted(level) for level in change.levels], ' or ')} will do as "
-        "well."
-        for change in ranged
-        if change.levels
-    ]
-    if not free:
-        return levels
     alone = f",{' each' if len(free) > 1 else ''} with the other changes as suggested" if len(ranged) > 1 else ""
-    return [f"By the values checked, {joined(free, ' or ')} will do{alone}.", *levels]
+    return [
+        *([f"By the values checked, {joined(free, ' or ')} will do{alone}."] if free else []),
+        *(
+            f"For {plain(change.feature.title)}, {joined([*map(_quoted, change.levels)], ' or ')} will do as well."
+            for change in ranged
+            if change.levels
+        ),
+    ]
 
 
 def has_room(change: Change) -> bool:
     """Whether there is a range with more than one value."""
     return change.low is not None and _cell(change, change.low) < _cell(change, change.high)
-
-
-def _within(change: Change) -> bool:
-    """Whether the person's own value lies in the range."""
-    low, own, high = (_cell(change, value) for value in (change.low, change.current, change.high))
-    return low <= own <= high
 
 
 def _cell(change: Change, value: Any) -> float:
@@ -119,9 +134,8 @@ def _cell(change: Change, value: Any) -> float:
 
 def interval(change: Change) -> str:
     """` up to 33 months`, ` from 4 to 33 months`: an end is left out where the feature cannot go beyond it."""
-    feature = change.feature
-    unit = plain(feature.unit or "")
-    (least, most), low, high = _limits(feature), _cell(change, change.low), _cell(change, change.high)
+    feature, unit = change.feature, plain(change.feature.unit or "")
+    (least, most), low, high = feature.suggested, _cell(change, change.low), _cell(change, change.high)
     if feature.levels:
         lower, upper = _quoted(change.low), _quoted(change.high)
     else:
@@ -133,33 +147,18 @@ def interval(change: Change) -> str:
     return f" from {ENGLISH.first(lower, unit)} to {ENGLISH.with_unit(upper, unit)}"
 
 
-def _limits(feature: Feature) -> tuple[float, float]:
-    """The least and the largest number, or position of a level, that anybody may be suggested."""
-    if feature.levels:
-        return 0.0, len(feature.levels) - 1.0
-    lows, highs = zip(feature.bounds, feature.reach, strict=True)
-    return (
-        max((float(low) for low in lows if low is not None), default=-np.inf),
-        min((float(high) for high in highs if high is not None), default=np.inf),
-    )
-
-
 def actions(changes: Iterable[Change]) -> list[str]:
     """`reduce duration from 48 to 24 months and amount from 5951 to 5075 DM`: one text for each verb."""
     found: dict[str, list[str]] = {}
     for change in changes:
         if change.current is None:
-            filled = f"{plain(change.feature.title)} with {now_and_then(change, _quoted)[1]}"
-            found.setdefault("fill in", []).append(filled)
+            verb, text = "fill in", f"{plain(change.feature.title)} with {now_and_then(change, _quoted)[1]}"
         else:
-            found.setdefault(_verb(change), []).append(_change(change))
+            numbers = _ordinary(change.current, change.feature) and _ordinary(change.suggested, change.feature)
+            verb = "change" if not numbers else "increase" if change.suggested > change.current else "reduce"
+            text = _change(change)
+        found.setdefault(verb, []).append(text)
     return [f"{verb} {joined(parts)}" for verb, parts in found.items()]
-
-
-def _verb(change: Change) -> str:
-    if not (_ordinary(change.current, change.feature) and _ordinary(change.suggested, change.feature)):
-        return "change"
-    return "increase" if change.suggested > change.current else "reduce"
 
 
 def _change(change: Change) -> str:
@@ -170,6 +169,10 @@ def _change(change: Change) -> str:
 def worded(value: Any) -> str:
     """A level or a special code for reading: `yes` for True."""
     return plain("yes" if value is True else "no" if value is False else value)
+
+
+def _quoted(value: Any) -> str:
+    return f"“{plain(value)}”" if isinstance(value, str) else worded(value)
 
 
 def now_and_then(change: Change, quoted: Callable[[Any], str] = worded) -> tuple[str, str]:
@@ -183,11 +186,6 @@ def now_and_then(change: Change, quoted: Callable[[Any], str] = worded) -> tuple
     return ENGLISH.pair(before, after, feature.step, plain(feature.unit or ""))
 
 
-def arrow(change: Change) -> str:
-    """A change on one line: `duration: 48 → 24 months`."""
-    return f"{plain(change.feature.title)}: {' → '.join(now_and_then(change))}"
-
-
 def _alone(value: Any, feature: Feature, quoted: Callable[[Any], str]) -> str:
     if value is None:
         return "missing"
@@ -198,12 +196,13 @@ def _alone(value: Any, feature: Feature, quoted: Callable[[Any], str]) -> str:
 
 def _ordinary(value: Any, feature: Feature) -> bool:
     """Whether this is a number on a scale: no special code, no missing cell, and levels only if they are numbers."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and feature.ordered and float(value) not in feature.special
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and feature.ordered and float(value) not in feature.special
 
 
-def _quoted(value: Any) -> str:
-    return f"“{plain(value)}”" if isinstance(value, str) else worded(value)
+def arrow(change: Change) -> str:
+    """A change on one line: `duration: 48 → 24 months`."""
+    return f"{plain(change.feature.title)}: {' → '.join(now_and_then(change))}"
 
 
 def joined(parts: Sequence[str], last: str = " and ") -> str:

@@ -1,24 +1,32 @@
-"""A result as text: a table of people, the options of one person, a summary, methods side by side."""
+"""A result in a terminal and in a notebook: a table of people, the options of one person, a summary."""
 
 from __future__ import annotations
 
+import base64
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from html import escape
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from attain.core.text import ENGLISH, folded, number, plain, points, table, wrapped
-from attain.results.options import Change, Option
-from attain.results.record import Record
-from attain.results.sentences import arrow, leeway, only_typical
+from attain.core.drawing import detached, written
+from attain.core.errors import MissingExtraError
+from attain.core.text import NONE, folded, number, plain, points, table, wrapped
+from attain.results.options import Change
+from attain.results.plots import Plots
+from attain.results.sentences import arrow, how_long, leeway, only_typical
 from attain.results.status import Status, Typicality
 from attain.schema.text import described
 
-CHANGE_HEADER: Final = ("feature", "now", "suggested", "percentile", "shift")
-_SHOWN = 10
+if TYPE_CHECKING:
+    from attain.results.counterfactuals import Counterfactuals
+
+_CHANGE_HEADER: Final = ("feature", "now", "suggested", "percentile", "shift")
+_SHOWN: Final = 10
 """How many people `str(result)` lists."""
-MEANS = {
+MEANS: Final = {
     "features_changed": ("features changed, on average", 1, ""),
     "total_shift": ("total shift, on average", 100, " percentile points"),
     "max_shift": ("largest shift, on average", 100, " percentile points"),
@@ -41,117 +49,106 @@ LEGEND: Final = (
 """What the words in `description` mean."""
 
 
-def overview(result: Record, width: int | None = None) -> str:
+def overview(result: Counterfactuals, width: int | None = None) -> str:
     """The first people as a table, then the summary, within the window."""
-    said = [*further_options(result, "`result.options`"), *summary(result).splitlines()]
-    lines = [wrapped(line.lstrip(), width, line[: -len(line.lstrip())]) for line in said]
+    texts = [*further_options(result, "`result.options`"), *summary(result).splitlines()]
+    lines = [wrapped(line.lstrip(), width, line[: -len(line.lstrip())]) for line in texts]
     if not len(result):
         return "\n".join(lines)
     more = [f"… and {len(result) - _SHOWN} more people"] if len(result) > _SHOWN else []
     return "\n".join([people_table(result, range(min(len(result), _SHOWN)), width), *more, "", *lines])
 
 
-def further_options(result: Record, place: str) -> list[str]:
+def further_options(result: Counterfactuals, place: str) -> list[str]:
     """A line on the options that a table of people does not show, and where they are; none where it shows all."""
     count = len(result.owners) - int(result.found.sum())
     return [f"The first option of each person is shown; {count} more in {place}."] if count else []
 
 
-def summary(result: Record) -> str:
+def summary(result: Counterfactuals) -> str:
     """How many have an answer, why the others have none, and the means of the figures, in a few lines."""
     known = result.of_best("typicality")
     levels = {str(kind): int((known == kind).sum()) for kind in Typicality}
-    means = {name: _mean(result, name) for name in MEANS}
-    return "\n".join([*summary_lines(result, Counter(result.statuses), levels, means), *result.notes])
+    return "\n".join([*summary_lines(result, Counter(result.statuses), levels, _means(result)), *result.notes])
 
 
 def summary_lines(
-    request: Record, statuses: Mapping[Status, int], levels: Mapping[str, int], means: Mapping[str, float]
+    request: Counterfactuals, statuses: Mapping[Status, int], levels: Mapping[str, int], means: Mapping[str, float]
 ) -> list[str]:
     """The lines of a summary, from a result that has the request, and from counts and means over all people."""
     name = "" if request.target_name is None else f" “{plain(request.target_name)}”"
-    asked = f"{request.method}, target {plain(repr(request.target))}{name}"
+    wanted = f"{request.method}, target {plain(repr(request.target))}{name}"
     if request.probability is not None:
-        asked += f" with probability at least {number(request.probability)}"
+        wanted += f" with probability at least {number(request.probability)}"
     people = sum(statuses.values())
     found = f"{statuses.get(Status.FOUND, 0)} of {people} people have an answer"
     if statuses.get(Status.ALREADY_DESIRED, 0) == people:
         found = "Nobody needed an answer" if people else "There are no people to answer"
-    lines = [f"{found} ({asked})."]
-    for status, count in statuses.items():
-        if status is not Status.FOUND:
-            lines.append(
-                " ".join([f"{count} × {status}: {status.reason}", *([status.remedy] if status.remedy else [])])
-            )
+    others = {status: count for status, count in statuses.items() if status is not Status.FOUND}
+    lines = [f"{found} ({wanted})."]
+    lines += [f"{count} × {status}: {status.reason} {status.remedy}".rstrip() for status, count in others.items()]
     if any(levels.values()):
         shown = ", ".join(f"{count} {level}" for level, count in levels.items() if count)
         lines.append(f"  among real people of the desired class: {shown}")
-    for name, (label, factor, unit) in MEANS.items():
-        if not np.isnan(means.get(name, np.nan)):
-            lines.append(f"  {label}: {number(round(factor * means[name], 1))}{unit}")
+    for key, (label, factor, unit) in MEANS.items():
+        if not np.isnan(means.get(key, np.nan)):
+            lines.append(f"  {label}: {number(round(factor * means[key], 1))}{unit}")
     return lines
 
 
-def comparison(results: Mapping[str, Record], width: int | None = None) -> str:
+def comparison(results: Mapping[str, Counterfactuals], width: int | None = None) -> str:
     """A column for each method: how many have an answer, how far the answers are, how realistic they look."""
-    rows: dict[str, list[str]] = {}
+    labels = ("answered", "features changed", "total shift", "largest shift", "outliers", "connected", "rows scored")
+    columns = [labels]
     for result in results.values():
-        means = {name: _mean(result, name) for name in MEANS}
-        for label, cell in {
-            "answered": f"{result.found.sum()} of {len(result)}",
-            "features changed": number(round(means["features_changed"], 1)),
-            "total shift": points(100 * means["total_shift"]),
-            "largest shift": points(100 * means["max_shift"]),
-            "outliers": f"{means['outlier']:.0%}",
-            "connected": f"{means['connected']:.0%}",
-            "rows scored": f"{result.person_figures['rows_scored'].mean():.0f}",
-        }.items():
-            rows.setdefault(label, [label]).append(cell)
-    return table(("", *results), list(rows.values()), width=width, right=range(1, len(results) + 1))
+        means = _means(result)
+        columns.append(
+            (
+                f"{result.found.sum()} of {len(result)}",
+                number(round(means["features_changed"], 1)),
+                points(100 * means["total_shift"]),
+                points(100 * means["max_shift"]),
+                f"{means['outlier']:.0%}",
+                f"{means['connected']:.0%}",
+                f"{result.person_figures['rows_scored'].mean():.0f}",
+            )
+        )
+    return table(("", *results), zip(*columns, strict=True), width=width, right=range(1, len(columns)))
 
 
-def _mean(result: Record, name: str) -> float:
-    """The mean of a figure over the best options; NaN where there is none."""
-    values = result.of_best(name)
-    return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
+def _means(result: Counterfactuals) -> dict[str, float]:
+    """The means of the figures over the best options; NaN where there is none."""
+    values = {name: result.of_best(name) for name in MEANS}
+    return {name: float(np.nanmean(x)) if not np.isnan(x).all() else np.nan for name, x in values.items()}
 
 
-def people_table(result: Record, positions: Sequence[int], width: int | None = None) -> str:
-    """A row for each person at some positions: the best option, or why there is no answer."""
+def people_table(result: Counterfactuals, positions: Sequence[int], width: int | None = None) -> str:
+    """A row for each person at some positions: the best option, or why there is no answer.
+
+    Clocks are left out: how long an option takes says the same.
+    """
     rows = []
     for i in positions:
         row = [plain(result.table.labels[i]), plain(result.reason(i)), "", ""]
-        if result.found[i]:
-            best = result.options_of(i)[0]
-            row[1:] = ["; ".join(_changes(best)), points(best.total_shift), best.level or ""]
+        for best in result.options_of(i)[:1]:
+            changes = [arrow(change) for change in best.ordered if change.follows != "time"]
+            row[1:] = ["; ".join([*changes, *how_long(best)]), points(best.total_shift), best.level or ""]
         rows.append(row)
-    known = any(row[3] for row in rows)
-    header = ("person", "suggested change", "shift", *(("level",) if known else ()))
+    header = ("person", "suggested change", "shift", "level")[: 4 if any(row[3] for row in rows) else 3]
     return table(header, [row[: len(header)] for row in rows], width=width, right=(2,))
 
 
-def _changes(option: Option) -> list[str]:
-    """What changes, and how long that takes; clocks show the same, and are left out."""
-    return [*(arrow(change) for change in option.ordered if change.follows != "time"), *how_long(option)]
-
-
-def how_long(option: Option) -> list[str]:
-    """`wait 6 months`, or `takes 6 months` where that is what the changes need; nothing where there is no time."""
-    return [f"{'wait' if option.waits else 'takes'} {ENGLISH.duration(option.months)}"] if option.months else []
-
-
-def paragraphs(result: Record, width: int | None = None) -> str:
+def paragraphs(result: Counterfactuals, width: int | None = None) -> str:
     """A paragraph for each person: all options as sentences, or why there is no answer."""
     texts = []
     for i, label in enumerate(result.table.labels):
-        own = [option.sentence for option in result.options_of(i)] or [result.reason(i)]
-        texts.append(
-            "\n".join(folded(text, width) for text in (f"{plain(label)}: {own[0]}", *(f"Or: {o}" for o in own[1:])))
-        )
+        first, *others = [option.sentence for option in result.options_of(i)] or [result.reason(i)]
+        lines = [f"{plain(label)}: {first}", *(f"Or: {sentence}" for sentence in others)]
+        texts.append("\n".join(folded(line, width) for line in lines))
     return "\n\n".join(texts)
 
 
-def description(result: Record, position: int, width: int | None = None) -> str:
+def description(result: Counterfactuals, position: int, width: int | None = None) -> str:
     """All options of one person, each with its figures and a table of its changes; or why there is no answer."""
     name = f"Person {plain(result.table.labels[position])}"
     options = result.options_of(position)
@@ -159,32 +156,92 @@ def description(result: Record, position: int, width: int | None = None) -> str:
         return folded(f"{name}: {result.reason(position)}", width)
     blocks = [folded(f"{name}, for {result.request}", width)]
     for option in options:
-        body = table(CHANGE_HEADER, [shown_change(change) for change in option.ordered], width=width, right=(3, 4))
+        verdicts = {"not an outlier": option.outlier is False, "outlier": option.outlier}
+        verdicts |= {"not connected": option.connected is False, "connected": option.connected}
+        facts = [option.level] if option.level is not None else []
+        facts += [*(words for words, holds in verdicts.items() if holds), f"total shift {points(option.total_shift)}"]
+        head = f"Option {option.number}: {', '.join([*facts, *how_long(option)])}"
+        body = table(_CHANGE_HEADER, [_cells(change) for change in option.ordered], width=width, right=(3, 4))
         more = [folded(text, width) for text in (*leeway(option), *only_typical(option))]
-        blocks.append("\n".join([folded(_option_line(option), width), body, *more]))
+        blocks.append("\n".join([folded(head, width), body, *more]))
     return "\n\n".join(blocks)
 
 
-def _option_line(option: Option) -> str:
-    verdicts = {"not an outlier": option.outlier is False, "outlier": option.outlier}
-    verdicts |= {"not connected": option.connected is False, "connected": option.connected}
-    level = [] if option.level is None else [option.level]
-    shift = f"total shift {points(option.total_shift)}"
-    said = [*level, *(words for words, holds in verdicts.items() if holds), shift, *how_long(option)]
-    return f"Option {option.number}: {', '.join(said)}"
-
-
-def shown_change(change: Change) -> Sequence[str]:
-    """The cells under `CHANGE_HEADER`."""
+def _cells(change: Change) -> Sequence[str]:
+    """The cells under `_CHANGE_HEADER`."""
     before, after = change.current_percentile, change.suggested_percentile
     return (
         plain(change.feature.title),
         plain(described(change.current, change.feature)),
         plain(described(change.suggested, change.feature)),
-        "–" if before is None and after is None else f"{points(before)} → {points(after)}",
+        NONE if before is None and after is None else f"{points(before)} → {points(after)}",
         points(change.shift),
     )
 
 
-def yes_no(value: bool | None) -> str:
-    return "–" if value is None else "yes" if value else "no"
+_MOST: Final = 20
+"""How many people a notebook shows."""
+_DRAWN: Final = 3
+"""How many of them have a plot."""
+_STYLE: Final = (
+    "<style>.attain{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    ".attain th,.attain td{padding:.2em .7em;text-align:left;vertical-align:top}"
+    ".attain th{border-bottom:1px solid currentColor}"
+    ".attain tr.first td{border-top:1px solid rgba(128,128,128,.4)}"
+    ".attain td:first-child{white-space:nowrap}"
+    ".attain img{max-width:100%;height:auto}"
+    ".attain .muted{opacity:.65}</style>"
+)
+_HEADER: Final = ("person", *_CHANGE_HEADER, "total shift", "level", "outlier", "connected")
+
+
+def notebook(result: Counterfactuals) -> str:
+    """The changes of the first people as HTML, with a plot of the first few, and the reason for no answer.
+
+    Every value is escaped.
+    """
+    shown = range(min(len(result), _MOST))
+    drawn = [i for i in shown if result.found[i]][:_DRAWN]
+    rows = "".join(_person(result, i) + (_picture(result, i) if i in drawn else "") for i in shown)
+    head = "".join(f"<th>{name}</th>" for name in _HEADER)
+    more = f"<p class='muted'>… and {len(result) - _MOST} more people</p>" if len(result) > _MOST else ""
+    title = escape(f"{result.found.sum()} of {len(result)} people have an answer ({result.method})")
+    notes = "".join(f"<p class='muted'>{escape(note)}</p>" for note in result.notes)
+    body = f"<table class='attain'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"{_STYLE}<p>{title}</p>{body}{more}{notes}"
+
+
+def _person(result: Counterfactuals, i: int) -> str:
+    name = plain(result.table.labels[i])
+    if not result.found[i]:
+        reason = f"<td colspan='{len(_HEADER) - 1}' class='muted'>{escape(result.reason(i))}</td>"
+        return f"<tr class='first'><td>{escape(name)}</td>{reason}</tr>"
+    rows = []
+    for option in result.options_of(i):
+        verdicts = [
+            NONE if verdict is None else "yes" if verdict else "no" for verdict in (option.outlier, option.connected)
+        ]
+        first = name if option.number == 1 else f"{name}, option {option.number}"
+        last: Sequence[str] = (points(option.total_shift), option.level or NONE, *verdicts)
+        kind = " class='first'"
+        for change in option.ordered:
+            texts = "".join(f"<td>{escape(text)}</td>" for text in (first, *_cells(change), *last))
+            rows.append(f"<tr{kind}>{texts}</tr>")
+            first, last, kind = "", [""] * len(last), ""
+    return "".join(rows)
+
+
+def _picture(result: Counterfactuals, i: int) -> str:
+    """A row with the options of the person at position `i` as a plot; nothing where Matplotlib is not installed."""
+    try:
+        with warnings.catch_warnings():
+            # the table has every text; a font without a glyph is no reason for a warning below it
+            warnings.simplefilter("ignore")
+            figure = Plots(result, detached).at(i).figure
+            image = written(figure)
+    except MissingExtraError:
+        return ""
+    source = f"data:image/png;base64,{base64.b64encode(image).decode()}"
+    text = escape(f"The options of person {plain(result.table.labels[i])}, drawn by percentile", quote=True)
+    picture = f"<img src='{source}' alt='{text}' style='width:{82 * figure.get_figwidth():.0f}px'>"
+    return f"<tr><td></td><td colspan='{len(_HEADER) - 1}'>{picture}</td></tr>"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.details import Plane
+from attain.results.exports import contributions
 from attain.results.options import Change, Option
 from attain.service.people import as_record
 from attain.service.questions import Cell
@@ -281,7 +282,7 @@ def as_answer(result: Counterfactuals, decision: Any, seconds: float, *, full: b
         target=result.target,
         score=result.person_figures["score_before"][0],
         options=[_option(result, option, option.total_shift == least) for option in options],
-        contributions=None if found is None else [ContributionOf(**entry) for entry in result.contribution_entries()],
+        contributions=None if found is None else [ContributionOf(**entry) for entry in contributions(result)],
         scale=None if found is None else found.scale,
         notes=[Sentence(text=note, texts=translations(note)) for note in result.notes],
         result=result.to_json() if full else None,
@@ -295,9 +296,8 @@ def _option(result: Counterfactuals, option: Option, easiest: bool) -> OptionOf:
 
 
 def _change(change: Change) -> ChangeOf:
-    levels = None if change.levels is None else [str(level) for level in change.levels]
     follows = {"clock": change.follows == "time", "follows": change.follows == "law"}
-    return ChangeOf(**change.as_json() | {"levels": levels, **follows})
+    return ChangeOf(**change.as_json() | follows)
 
 
 def as_map(plane: Plane) -> MapAnswer:
