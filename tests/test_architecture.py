@@ -29,14 +29,14 @@ BORROWED = {("guarded", "recourse")}
 
 BUDGETS = {
     "": 64,
-    "core": 1_627,
+    "core": 1_568,
     "engine": 2_663,
     "schema": 3_491,
     "tables": 1_340,
     "models": 2_483,
     "population": 1_102,
     "density": 2_398,
-    "results": 2_218,
+    "results": 2_083,
     "methods": 6_281,
     "metrics": 1_598,
     "letters": 860,

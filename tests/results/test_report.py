@@ -23,9 +23,9 @@ from scipy.stats import binomtest
 import attain
 from attain import Counterfactuals, Feature, GrowingSpheres, Schema, Status
 from attain.cli import main as cli
+from attain.core import page
 from attain.core.drawing import TONES
 from attain.core.errors import MissingExtraError
-from attain.core.page import asset
 from attain.models import Model
 from attain.results.details import Attributions, Importances, Ranges
 from attain.results.report_people import outcome_words
@@ -322,7 +322,7 @@ def test_inputs_that_hardly_count_are_not_named(tmp_path: Path) -> None:
 
 
 def test_levels_have_one_colour_and_shape_in_pages_and_plots() -> None:
-    css = asset("attain.core.page", "page.css")
+    css = (page.FOLDER / "page.css").read_text("utf-8")
     for kind in Typicality:
         colour = re.findall(rf"--{kind.tone}-fill: (#\w+);", css)[0]
         assert TONES[kind.tone][0] == colour

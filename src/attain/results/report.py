@@ -2,36 +2,285 @@
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from attain.core import page
+import numpy as np
+
+from attain.core.drawing import detached, written
 from attain.core.files import check_ending
-from attain.results.report_people import explorer
-from attain.results.report_sections import about, changed_features, overview, provenance, quality, rules
+from attain.core.intervals import mean_intervals, share_interval
+from attain.core.page import Cell, write_page
+from attain.core.text import ENGLISH, number, plain
+from attain.results.exports import flattened
+from attain.results.options import WAITING, Change
+from attain.results.plot_people import changed_columns, time_waited
+from attain.results.plots import Plots
+from attain.results.report_people import counted_outcomes, explorer, outcome_words
+from attain.results.status import Status, Typicality
+from attain.schema.text import FEATURE_HEADER, feature_lines
+from attain.tables import RuleBook
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
 
 ENDINGS = (".html", ".htm")
+_TEMPLATE: Final = Path(__file__).parent / "report_page" / "report.html"
+_LISTED: Final = 300
+"""How many laws, or records that cannot be read, are listed."""
+_LONGEST: Final = 400
+"""How many characters of a law are shown."""
+_NOT_ASKED: Final = {"versions", "method", "parameters", "seed", "explainer_digest", "robust", "model", "training"}
+"""Settings that are no arguments of `explain`."""
 
 
 def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | None = None) -> None:
     """Writes the report; the same result gives the same bytes."""
     check_ending(path, *ENDINGS)
-    blocks: list[page.Block] = [
-        *overview(result),
-        *quality(result),
-        *changed_features(result),
-        *explorer(result),
-        *rules(result),
-        *provenance(result, title),
-    ]
-    name = f"What {_people(len(result))} could change" if title is None else title
-    page.write(
-        os.fspath(path), name, blocks, about=about(result), style=page.asset("attain.results", "report_page/report.css")
+    count, version = len(result), result.settings.get("versions", {}).get("attain")
+    people = "one person" if count == 1 else f"{count:,} people"
+    write_page(
+        os.fspath(path),
+        _TEMPLATE,
+        title=f"What {people} could change" if title is None else title,
+        about=f"For {result.request} · {result.method}" + (f", attain {version}" if version else ""),
+        count=count,
+        outcomes=[(*outcome_words(kind), times) for kind, times in counted_outcomes(result)],
+        **_overview(result),
+        measures=(measures := _measures(result)),
+        tiles=_tiles(result, measures),
+        changes=_changes(result),
+        waiting=bool(result.months.any()),
+        clocks=[plain(result.table.schema.features[j].title) for j in result.table.schema.clocks],
+        pictures=_pictures(result),
+        people=explorer(result),
+        **_rules(result),
+        facts=_facts(result.settings, result),
+        settings=[(name, _value(value)) for name, value in flattened(_without(result.settings, "model", "training"))],
+        notes=[plain(note) for note in result.notes],
+        command="attain report answers.json --out report.html" + ("" if title is None else f" --title={quote(title)}"),
+        python=_python(result, title),
     )
 
 
-def _people(count: int) -> str:
-    return "one person" if count == 1 else f"{count:,} people"
+def _overview(result: Counterfactuals) -> dict[str, Any]:
+    """Why people have no answer, and whose records cannot be read."""
+    statuses = Counter(status for status in result.statuses if status is not Status.FOUND)
+    return {
+        "already": statuses[Status.ALREADY_DESIRED],
+        "unanswered": [
+            (outcome_words(status)[0], f"{count:,}", status.reason, status.remedy or "–")
+            for status, count in statuses.most_common()
+        ],
+        "unreadable": [(plain(result.table.labels[i]), result.reason(i)) for i in sorted(result.unreadable)[:_LISTED]],
+    }
+
+
+class Measure(NamedTuple):
+    """A mean or a share over people, with its interval."""
+
+    mean: float
+    low: float
+    high: float
+    share: bool
+
+    @property
+    def text(self) -> str:
+        return self._written(self.mean)
+
+    @property
+    def interval(self) -> str:
+        if np.isnan(self.low):
+            return ""
+        return f"{self._written(self.low).removesuffix(' %')} to {self._written(self.high)}"
+
+    def _written(self, value: float) -> str:
+        return f"{100 * value:.0f} %" if self.share else f"{value:.1f}"
+
+
+def _measures(result: Counterfactuals) -> dict[str, Measure]:
+    """Shares first, then means; those that the result does not have are left out."""
+    best, typicality = result.of_best, result.of_best("typicality")
+    shares = {
+        "found": result.found[[status is not Status.ALREADY_DESIRED for status in result.statuses]].astype(np.float64),
+        "typical": np.where(np.isnan(typicality), np.nan, typicality == Typicality.TYPICAL),
+        "connected": best("connected"),
+        "outlier": best("outlier"),
+    }
+    means = {
+        "changed": _of_answered(result, changed_columns(result).sum(axis=1)),
+        "total_shift": 100 * best("total_shift"),
+        "max_shift": 100 * best("max_shift"),
+        "months": _of_answered(result, result.months[result.best] if result.months.any() else np.nan),
+    }
+    known = {name: values for name, values in means.items() if not np.isnan(values).all()}
+    intervals = [share_interval(values) for values in shares.values()]
+    intervals += list(mean_intervals(np.column_stack(list(known.values())))) if known else []
+    return {
+        name: Measure(float(np.nanmean(values)), float(ends[0]), float(ends[1]), name in shares)
+        for (name, values), ends in zip((shares | known).items(), intervals, strict=True)
+        if not np.isnan(values).all()
+    }
+
+
+def _of_answered(result: Counterfactuals, values: Any) -> np.ndarray:
+    """Values of the best options, by person (n,); NaN where somebody has none."""
+    found = np.full(len(result), np.nan)
+    found[result.owners[result.best]] = values
+    return found
+
+
+def _tiles(result: Counterfactuals, measures: Mapping[str, Measure]) -> list[tuple[str, str, str]]:
+    """The largest figures: the value, its name, and what is to be known about it."""
+    asked = sum(status is not Status.ALREADY_DESIRED for status in result.statuses)
+    named = {
+        "found": ("with an answer", f"{int(result.found.sum()):,} of {asked:,}"),
+        "typical": ("typical answers", "{}"),
+        "changed": ("features to change", "{} on average"),
+        "total_shift": ("total shift", "{} percentile points"),
+        "months": ("months to carry out", "{} on average"),
+    }
+    return [
+        (measures[name].text, title, about.format(measures[name].interval).strip())
+        for name, (title, about) in named.items()
+        if name in measures
+    ]
+
+
+def _changes(result: Counterfactuals) -> list[tuple[str, str, float, tuple[str, str]]]:
+    """Which features the best options change: the title, for whom, as a share too, which way, and the median shift."""
+    answered, changes = int(result.found.sum()), dict[str, list[Change]]()
+    for place in np.flatnonzero(result.best).tolist():
+        for change in result.option(place).changes:
+            if change.follows != "time":
+                changes.setdefault(plain(change.feature.title), []).append(change)
+    counted = [(len(own), title, _moves(own)) for title, own in changes.items()]
+    waited = result.months[result.best & result.waits]
+    counted += [(len(waited), WAITING, (time_waited(waited), "–"))] if len(waited) else []
+    return [
+        (title, f"{100 * count / answered:.0f} % ({count:,})", count / answered, moves)
+        for count, title, moves in sorted(counted, key=lambda entry: -entry[0])
+    ]
+
+
+def _moves(changes: Sequence[Change]) -> tuple[str, str]:
+    """How many go up and down, and the median shift in percentile points."""
+    ends = [(change.current_percentile, change.suggested_percentile) for change in changes]
+    known = [(first, last) for first, last in ends if first is not None and last is not None]
+    counts = {"up": sum(last > first for first, last in known), "down": sum(last < first for first, last in known)}
+    shifts = [change.shift for change in changes if change.shift is not None]
+    ways = ", ".join(f"{count:,} {way}" for way, count in counts.items() if count)
+    return ways or "–", number(round(float(np.median(shifts)), 1)) if shifts else "–"
+
+
+def _pictures(result: Counterfactuals) -> list[bytes]:
+    """How far answers move each feature, and total against largest shifts."""
+    if not result.found.any():
+        return []
+    plots = Plots(result, detached)
+    with warnings.catch_warnings():
+        # names are in the tables, too; a font without a glyph is no reason for a warning
+        warnings.simplefilter("ignore")
+        return [written(plots.overview().figure), written(plots.shifts().figure)]
+
+
+def _rules(result: Counterfactuals) -> dict[str, Any]:
+    """What every answer kept: rules, laws, and what was held fixed."""
+    schema = result.table.schema
+    book = RuleBook(schema, result.laws)
+    kept, own = book.kept(result.rows), book.kept(result.table.values[result.table.readable])
+    texts = [*map(str, schema.rules), *(law.sentence or law.text for law in result.laws)]
+    sides = {"rule": slice(len(schema.rules)), "law": slice(len(schema.rules), None)}
+    return {
+        "fixed": [plain(feature.title) for feature in schema if feature.immutable],
+        "longest": None if schema.max_months is None else ENGLISH.duration(schema.max_months),
+        "rules": {
+            kind: _kept(texts[side], (~kept[:, side]).sum(axis=0), (~own[:, side]).sum(axis=0))
+            for kind, side in sides.items()
+            if texts[side]
+        },
+        "options": len(kept),
+        "listed": _LISTED,
+        "features": (FEATURE_HEADER[:4], [line[:4] for line in feature_lines(schema)]),
+    }
+
+
+def _kept(texts: Sequence[str], broken: np.ndarray, already: np.ndarray) -> dict[str, Any]:
+    """How many rules of a kind all options keep, and a row for each, those that are broken most first."""
+    rows = [
+        (
+            shorten(plain(texts[k]), _LONGEST, placeholder=" …"),
+            Cell("kept by all", "good") if not broken[k] else Cell(f"all but {broken[k]:,}", "fair"),
+            f"{already[k]:,}" if already[k] else "–",
+        )
+        for k in np.argsort(-broken, kind="stable")[:_LISTED]
+    ]
+    return {"count": len(texts), "kept": int((broken == 0).sum()), "rows": rows}
+
+
+def _facts(settings: Mapping[str, Any], result: Counterfactuals) -> list[tuple[str, str]]:
+    """The model and the data."""
+    model, training = settings.get("model", {}), settings.get("training", {})
+    rows, scored = training.get("rows"), result.person_figures.get("rows_scored", np.zeros(1))
+    facts = {
+        "model": model.get("class"),
+        "its library": " ".join(filter(None, (model.get("library"), model.get("library_version")))),
+        "classes": ", ".join(map(str, model.get("classes", []))),
+        "called in texts": ", ".join(f"{label}: {name}" for label, name in _class_names(settings).items()),
+        "model file, SHA-256": model.get("file_digest"),
+        "model's answers on training rows, digest": model.get("answers_digest"),
+        "training rows": None if rows is None else f"{rows:,}",
+        "features": f"{len(result.table.schema):,}",
+        "training data, digest": training.get("digest"),
+        "explainer, digest": settings.get("explainer_digest"),
+        # `rows_asked` has training rows, too, which an explainer that knows the model does not ask about again
+        "rows that the model was asked about for people": f"{int(scored.sum()):,}",
+    }
+    return [(name, plain(value)) for name, value in facts.items() if value not in (None, "")]
+
+
+def _class_names(settings: Mapping[str, Any]) -> dict[Any, str]:
+    """What texts call the classes, where they have names."""
+    model = settings.get("model", {})
+    names = zip(model.get("classes", ()), model.get("class_names") or (), strict=False)
+    return {label: name for label, name in names if name is not None}
+
+
+def _python(result: Counterfactuals, title: str | None) -> str:
+    """The lines of Python that write the same report."""
+    settings, defaults = result.settings, {"n": 1, "errors": "status"}
+    asked = {
+        name: value
+        for name, value in settings.items()
+        if name not in _NOT_ASKED and value not in (None, False, [], {}) and defaults.get(name) != value
+    }
+    asked.setdefault("target", result.target)
+    if "people" in asked.get("constraints", {}):
+        own = {entry["person"]: _without(entry, "person") for entry in asked["constraints"]["people"]}
+        asked["constraints"] = {**asked["constraints"], "people": own}
+    arguments = [f"{name}={value!r}" for name, value in asked.items()]
+    arguments += ["robust=models"] if settings.get("robust") else []
+    names = _class_names(settings)
+    return "\n".join(
+        [
+            'explainer = attain.load("explainer.attain")',
+            *([f"model = attain.models.Model(model, class_names={names!r})"] if names else []),
+            f"result = explainer.explain(model, people, {', '.join(arguments)})",
+            f'result.report("report.html"{"" if title is None else f", title={title!r}"})',
+        ]
+    )
+
+
+def _without(settings: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in names}
+
+
+def _value(value: Any) -> str:
+    return plain(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

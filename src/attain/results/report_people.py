@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from attain.core.page import Block, Cell, Data, Heading, Paragraph, TableBlock, Tone, asset
+from attain.core.page import Cell, Tone
 from attain.core.text import ENGLISH, plain, points
 from attain.results.options import WAITING, Change, Option
 from attain.results.sentences import has_room, how_long, interval, now_and_then, worded
@@ -45,10 +45,6 @@ _NEEDS: Final = {
 }
 _WITH_TIME: Final = "advances with time"
 """What is said about clocks beside what changes are needed for."""
-_INTRODUCTION: Final = (
-    "Each person's options, the best first. A line runs from percentile 0 to 100 of the training data; the ring is the "
-    "value now, the arrow the suggested one, and the band the range that holds as well."
-)
 
 
 def outcomes(result: Counterfactuals) -> list[str | Status | None]:
@@ -74,28 +70,14 @@ def counted_outcomes(result: Counterfactuals) -> list[tuple[str | Status | None,
     return sorted(counts.items(), key=lambda pair: known.index(pair[0]))
 
 
-def explorer(result: Counterfactuals) -> list[Block]:
-    """The section with each person's options."""
-    if not len(result):
-        return []
+def explorer(result: Counterfactuals) -> dict[str, Any]:
+    """What the script shows, and the first people as a table for a browser that runs none."""
     content = _content(result)
-    markup, script = (asset("attain.results", f"report_page/people.{ending}") for ending in ("html", "js"))
-    data = Data("people-data", content, markup, script, _first(content))
-    return [Heading("People"), Paragraph(_INTRODUCTION), data]
-
-
-def _first(content: Mapping[str, Any]) -> list[Block]:
-    """The first people as a table, for a browser that runs no scripts."""
-    people = content["people"]
-    rows = [
-        [name, options[0][2] if options else reason, Cell(*content["outcomes"][outcome][:2])]
-        for name, outcome, reason, options, *_ in people[:_WITHOUT_SCRIPT]
+    first = [
+        (name, options[0][2] if options else reason, Cell(*content["outcomes"][outcome][:2]))
+        for name, outcome, reason, options, *_ in content["people"][:_WITHOUT_SCRIPT]
     ]
-    more = len(people) - len(rows)
-    note = (
-        [Paragraph(f"{more:,} more people are in this file; a browser that runs scripts shows them.")] if more else []
-    )
-    return [TableBlock(("person", "what to change", "outcome"), rows), *note]
+    return {"content": content, "first": first}
 
 
 def _content(result: Counterfactuals) -> dict[str, Any]:
