@@ -15,9 +15,10 @@ from scipy import stats
 import attain
 from attain import Feature, Schema
 from attain.core.errors import AttainError, DataError
-from attain.schema.finding.statistics import SMALLEST, Counts, chance, edge, rate, shuffled
 from attain.schema.formulas import All, Among, Any, Comparison, Formula, Implication, Missing, Not
 from attain.schema.language import parse_rule
+from attain.schema.law_candidates import Counts, Test, chance, edge, rate
+from attain.schema.law_states import SMALLEST, shuffled
 from attain.schema.laws import Law, find_laws
 
 N = 4000
@@ -452,15 +453,16 @@ def test_every_law_holds_but_for_the_rows_it_counts(table) -> None:
         assert law.rate <= 0.0101
 
 
-def test_counts_hold_where_the_tolerated_share_allows_by_chance() -> None:
-    assert Counts(1000, 1, 500.0, 1000).hold(0.001, 1e-4)
-    assert Counts(1000, 6, 5000.0, 1000).hold(0.001, 1e-4) == (stats.poisson.sf(5, 1.0) >= 1e-4)
-    assert Counts(1000, 7, 5000.0, 1000).hold(0.001, 1e-4) == (stats.poisson.sf(6, 1.0) >= 1e-4)
-    assert not Counts(1000, 1, 500.0, 1000).hold(0.0, 1e-4)
-    assert not Counts(1000, 0, 5.0, 1000).hold(0.001, 1e-4)
-    assert Counts(1000, 1, 500.0, 1000).confirmed(0.001, 1e-4)
-    assert not Counts(1000, 2, 500.0, 1000).confirmed(0.001, 1e-4)
-    assert not Counts(1000, 0, 500.0, SMALLEST - 1).confirmed(0.001, 1e-4)
+def test_counts_pass_where_the_tolerated_share_allows_by_chance() -> None:
+    half, strict, whole = Test(0.001, 1e-4), Test(0.0, 1e-4), Test(0.001, 1e-4, on_all=True)
+    assert half.passes(Counts(1000, 1, 500.0, 1000))
+    assert half.passes(Counts(1000, 6, 5000.0, 1000)) == (stats.poisson.sf(5, 1.0) >= 1e-4)
+    assert half.passes(Counts(1000, 7, 5000.0, 1000)) == (stats.poisson.sf(6, 1.0) >= 1e-4)
+    assert not strict.passes(Counts(1000, 1, 500.0, 1000))
+    assert not half.passes(Counts(1000, 0, 5.0, 1000))
+    assert whole.passes(Counts(1000, 1, 500.0, 1000))
+    assert not whole.passes(Counts(1000, 2, 500.0, 1000))
+    assert not whole.passes(Counts(1000, 0, 500.0, SMALLEST - 1))
 
 
 def test_equal_columns_are_told_by_the_one_that_stands_for_them() -> None:

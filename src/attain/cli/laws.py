@@ -43,7 +43,7 @@ def run(given: argparse.Namespace) -> None:
     from attain.core.text import plain
     from attain.population.relations import Relations
     from attain.schema import Schema
-    from attain.schema.finding.statistics import SMALLEST
+    from attain.schema.law_states import SMALLEST
     from attain.schema.laws import find, propose
     from attain.tables import Table
 

@@ -112,8 +112,8 @@ def _show(given: argparse.Namespace) -> None:
 def _check(given: argparse.Namespace) -> None:
     from attain.cli.terminal import note, say
     from attain.core.errors import listed
-    from attain.schema.finding.statistics import LARGEST_RATE
     from attain.schema.formulas import View
+    from attain.schema.law_candidates import LARGEST_RATE
     from attain.tables import Table
     from attain.tables.files import read_people
 

@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator
 from attain.core import container
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
+from attain.core.files import as_kind
 from attain.core.frames import library_named
 from attain.schema import Schema, toml
 from attain.schema.laws import Law
@@ -209,7 +210,7 @@ def _built(found: Any, contents: container.Contents, state: Mapping[str, Any], k
         schema=schema, **{key: _unpacked(value, schema, known) for key, value in state["parameters"].items()}
     )
     explainer._check_parameters()
-    explainer._remember(table, labels, tuple(map(Law.restored, state["laws"])), has_rows=kept == "rows")
+    explainer._remember(table, labels, as_kind(state["laws"], tuple[Law, ...]), has_rows=kept == "rows")
     learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
     explainer._restore(state["learned"], learned)
     _check_restored(explainer, state["learned"], learned)

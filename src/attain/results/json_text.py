@@ -23,7 +23,7 @@ from attain.results.exports import long_columns
 from attain.results.sentences import person_sentences
 from attain.results.status import Status, Typicality
 from attain.schema import toml
-from attain.schema.law import Law
+from attain.schema.laws import Law
 from attain.tables import RuleBook, Table
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Content(_Stored, kw_only=True):
     notes: tuple[str, ...]
     rows_asked: int
     rows_uncharged: int
-    laws: list[dict[str, Any]]
+    laws: tuple[Law, ...]
     sentences: Any = None
     changes: Any = None
     unreadable: dict[str, str]
@@ -122,7 +122,7 @@ def to_json(result: Counterfactuals) -> str:
         status=[status.name for status in result.statuses],
         person_figures={name: _figure(values) for name, values in result.person_figures.items()},
         option_figures={name: _figure(values) for name, values in result.option_figures.items()},
-        laws=[vars(law) for law in result.laws],
+        laws=result.laws,
         sentences=person_sentences(result),
         changes=[dict(zip(changes, map(_plain, cells), strict=True)) for cells in zip(*changes.values(), strict=True)],
         unreadable={str(position): sentence for position, sentence in result.unreadable.items()},
@@ -216,8 +216,8 @@ def _fields(content: Content) -> dict[str, Any]:
     """The fields of a result, checked against each other."""
     table = Table.read(_frame(content), toml.read(content.schema), errors="status")
     people, width, options = len(table), len(table.schema), len(content.owners)
-    statuses, laws = [Status[name] for name in content.status], tuple(map(Law.restored, content.laws))
-    RuleBook(table.schema, laws)  # raises where a law cannot be parsed
+    statuses = [Status[name] for name in content.status]
+    RuleBook(table.schema, content.laws)  # raises where a law cannot be parsed
     _check_positions(content.owners, people)
     if (np.diff(content.owners) < 0).any():
         raise ValueError("the options are not grouped by person")
@@ -240,7 +240,7 @@ def _fields(content: Content) -> dict[str, Any]:
         "percentiles": tuple(_shaped(part, options, width) for part in content.percentiles),
         "person_figures": _figures(content.person_figures, people),
         "option_figures": _figures(content.option_figures, options),
-        "laws": laws,
+        "laws": content.laws,
         "unreadable": unreadable,
     }
 

@@ -1,45 +1,88 @@
-"""What was found, in the language of rules and in a sentence."""
+"""What can be found: in the language of rules, and in a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from attain.core.text import number
-from attain.schema.finding.statements import Excludes, Relation, Statement, States, Table
-from attain.schema.finding.states import Atom, Column, Feature
+from attain.schema.feature import Feature
 from attain.schema.language import quoted_level, quoted_name
+from attain.schema.law_candidates import Relation
+from attain.schema.law_states import Atom, Column
+
+
+@dataclass(frozen=True)
+class Table:
+    """The value of column b that goes with each value of a: numbers, or positions of levels."""
+
+    a: int
+    b: int
+    entries: Mapping[float, float]
+
+
+@dataclass(frozen=True)
+class States:
+    """Some states of one column."""
+
+    column: Column
+    states: tuple[int, ...]
+
+    @property
+    def atoms(self) -> list[Atom | None]:
+        return [self.column.states[state] for state in self.states]
+
+    @property
+    def presence(self) -> bool:
+        return self.column.presence(self.states[0])
+
+
+@dataclass(frozen=True)
+class Excludes:
+    """Rows that are in one of `given` are in none of `excluded`."""
+
+    given: tuple[States, ...]
+    excluded: tuple[States, ...]
+
+
+@dataclass(frozen=True)
+class Within:
+    """Rows that are in `given` have numbers of a column from `low` to `high`."""
+
+    given: States
+    feature: Feature
+    low: float | None
+    high: float | None
+
+
+Statement: TypeAlias = Relation | Table | Excludes | Within
 
 
 def law_text(statement: Statement, features: Sequence[Feature]) -> str:
     """The rule that says it."""
-    if isinstance(statement, Relation):
-        a, b = (quoted_name(features[j].name) for j in (statement.a, statement.b))
-        return f"{a} {statement.sign} {b}"
-    if isinstance(statement, Table):
-        return _table(statement, features[statement.a], features[statement.b])
     if isinstance(statement, Excludes):
         condition = " or ".join(map(_condition, statement.given))
         return f"if {condition} then {' and '.join(map(_consequence, statement.excluded))}"
-    name, low, high = quoted_name(statement.column.feature.name), statement.low, statement.high
-    between = [
-        *([_exact(low), "<="] if low is not None else []),
-        name,
-        *(["<=", _exact(high)] if high is not None else []),
-    ]
-    consequence = " ".join(between) if high is not None else f"{name} >= {_exact(low or 0.0)}"
-    return f"if {_condition(statement.given)} then {consequence}"
+    if isinstance(statement, Within):
+        name, condition = quoted_name(statement.feature.name), _condition(statement.given)
+        if statement.high is None:
+            return f"if {condition} then {name} >= {_exact(statement.low or 0.0)}"
+        low = "" if statement.low is None else f"{_exact(statement.low)} <= "
+        return f"if {condition} then {low}{name} <= {_exact(statement.high)}"
+    first, second = features[statement.a], features[statement.b]
+    a, b = quoted_name(first.name), quoted_name(second.name)
+    if isinstance(statement, Relation):
+        return f"{a} {statement.sign} {b}"
+    entries = ", ".join(f"{_cell(first, x)}: {_cell(second, y)}" for x, y in statement.entries.items())
+    return f"{b} = table({a}, {{{entries}}})"
 
 
 def _exact(value: float) -> str:
     """A number that is read back as the same float."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
-
-
-def _table(table: Table, a: Feature, b: Feature) -> str:
-    entries = ", ".join(f"{_cell(a, x)}: {_cell(b, y)}" for x, y in table.entries.items())
-    return f"{quoted_name(b.name)} = table({quoted_name(a.name)}, {{{entries}}})"
 
 
 def _cell(feature: Feature, value: float) -> str:
@@ -48,17 +91,16 @@ def _cell(feature: Feature, value: float) -> str:
 
 def _condition(given: States) -> str:
     """A row is in one of the states: several levels, or one state."""
-    column, name = given.column, quoted_name(given.column.feature.name)
-    atoms = [column.atom(state) for state in given.states]
-    if len(atoms) > 1:
-        return _among(name, [_cell(column.feature, atom.low) for atom in atoms if atom is not None])
-    atom = atoms[0]
+    feature, atoms = given.column.feature, given.atoms
+    name, atom = quoted_name(feature.name), atoms[0]
     if atom is None:
-        codes = [_exact(other.low) for other in column.atoms if other.kind == "special"]
+        codes = [_exact(other.low) for other in given.column.atoms if other.kind == "special"]
         return _among(name, codes, "not") if codes else f"{name} is not missing"
     if atom.kind == "missing":
         return f"{name} is missing"
-    return _gap(name, atom) if atom.kind == "gap" else f"{name} = {_cell(column.feature, atom.low)}"
+    if atom.kind == "gap":
+        return _gap(name, atom)
+    return _among(name, [_cell(feature, one.low) for one in atoms if one is not None])
 
 
 def _among(name: str, values: Sequence[str], negated: str = "") -> str:
@@ -77,34 +119,20 @@ def _gap(name: str, atom: Atom) -> str:
 
 def _consequence(excluded: States) -> str:
     """A row is in none of the states, which are all of presence or all of ordinary cells."""
-    column = excluded.column
-    atoms = [column.atom(state) for state in excluded.states]
-    if column.presence(excluded.states[0]):
-        return _presence(column, atoms)
-    if not column.feature.numeric:
-        return _levels(excluded)
-    return _numbers(column, [atom for atom in atoms if atom is not None])
-
-
-def _presence(column: Column, atoms: Sequence[Atom | None]) -> str:
-    name, codes = quoted_name(column.feature.name), [atom for atom in column.atoms if atom.kind == "special"]
-    gone = [_exact(code.low) for code in codes if code in atoms]
-    left = [_exact(code.low) for code in codes if code not in atoms]
-    if None in atoms and not left:
-        return f"{name} is missing"
-    parts = [_among(name, left) if None in atoms else _among(name, gone, "not")] if left or gone else []
-    if any(atom is not None and atom.kind == "missing" for atom in atoms):
-        parts.append(f"{name} is not missing")
-    return " and ".join(parts)
-
-
-def _levels(excluded: States) -> str:
-    column, levels = excluded.column, excluded.column.feature.levels
-    name, left = quoted_name(column.feature.name), column.remaining(excluded.states)
-    if left:
-        return _among(name, [quoted_level(levels[k]) for k in left])
-    gone = [atom for atom in map(column.atom, excluded.states) if atom is not None]
-    return _among(name, [quoted_level(levels[int(atom.low)]) for atom in gone], "not")
+    column, atoms, name = excluded.column, excluded.atoms, quoted_name(excluded.column.feature.name)
+    if excluded.presence:
+        codes = [atom for atom in column.atoms if atom.kind == "special"]
+        gone, left = ([_exact(code.low) for code in codes if (code in atoms) is out] for out in (True, False))
+        if None in atoms and not left:
+            return f"{name} is missing"
+        parts = [_among(name, left) if None in atoms else _among(name, gone, "not")] if left or gone else []
+        missing = any(atom is not None and atom.kind == "missing" for atom in atoms)
+        return " and ".join([*parts, f"{name} is not missing"] if missing else parts)
+    known = [atom for atom in atoms if atom is not None]
+    if column.feature.numeric:
+        return _numbers(column, known)
+    remaining = [_cell(column.feature, k) for k in column.remaining(excluded.states)]
+    return _among(name, remaining) if remaining else _among(name, [_cell(column.feature, a.low) for a in known], "not")
 
 
 def _numbers(column: Column, gone: Sequence[Atom]) -> str:
@@ -112,16 +140,16 @@ def _numbers(column: Column, gone: Sequence[Atom]) -> str:
     name, codes = quoted_name(column.feature.name), any(atom.kind == "special" for atom in column.atoms)
     ordinary = [atom for atom in column.atoms if atom.ordinary]
     left = [k for k, atom in enumerate(ordinary) if atom not in gone]
-    if left and left == list(range(left[0], left[-1] + 1)):
-        first, last = ordinary[left[0]], ordinary[left[-1]]
-        if first is last and first.kind == "point" and not codes:
-            return f"{name} = {_exact(first.low)}"
-        below, above = left[0] > 0, left[-1] < len(ordinary) - 1
-        lowest, highest = "<=" if first.kind == "point" else "<", "<=" if last.kind == "point" else "<"
-        if not above:
-            return f"{name} {lowest.replace('<', '>')} {_exact(first.low)}"
-        return f"{f'{_exact(first.low)} {lowest} ' if below else ''}{name} {highest} {_exact(last.high)}"
-    return " and ".join(_outside(name, atom, codes) for atom in gone)
+    if not left or left != list(range(left[0], left[-1] + 1)):
+        return " and ".join(_outside(name, atom, codes) for atom in gone)
+    first, last = ordinary[left[0]], ordinary[left[-1]]
+    if first is last and first.kind == "point" and not codes:
+        return f"{name} = {_exact(first.low)}"
+    lowest, highest = ("<=" if atom.kind == "point" else "<" for atom in (first, last))
+    if left[-1] == len(ordinary) - 1:
+        return f"{name} {lowest.replace('<', '>')} {_exact(first.low)}"
+    below = f"{_exact(first.low)} {lowest} " if left[0] > 0 else ""
+    return f"{below}{name} {highest} {_exact(last.high)}"
 
 
 def _outside(name: str, atom: Atom, codes: bool) -> str:
@@ -133,26 +161,25 @@ def _outside(name: str, atom: Atom, codes: bool) -> str:
 
 def law_sentence(statement: Statement, features: Sequence[Feature]) -> str:
     """“Whoever has relationship Husband has sex Male.”"""
-    if isinstance(statement, Relation):
-        a, b = features[statement.a].title, features[statement.b].title
-        return f"{a} {'equals' if statement.sign == '=' else 'is never larger than'} {b}."
-    if isinstance(statement, Table):
-        return f"{features[statement.b].title} follows from {features[statement.a].title}."
     if isinstance(statement, Excludes):
         return _excludes(statement)
-    feature, low, high = statement.column.feature, statement.low, statement.high
-    if low is not None and high is not None:
-        limits = f"between {_amount(feature, low)} and {_amount(feature, high)}"
-    else:
-        limits = f"of at most {_amount(feature, high)}" if high is not None else f"of at least {_amount(feature, low)}"
-    return f"Whoever has {_phrase(statement.given)} has {feature.title} {limits}."
+    if isinstance(statement, Within):
+        feature = statement.feature
+        low, high = (None if end is None else _amount(feature, end) for end in (statement.low, statement.high))
+        limits = f"of at least {low}" if high is None else f"of at most {high}"
+        limits = limits if low is None or high is None else f"between {low} and {high}"
+        return f"Whoever has {_phrase(statement.given)} has {feature.title} {limits}."
+    a, b = features[statement.a].title, features[statement.b].title
+    if isinstance(statement, Table):
+        return f"{b} follows from {a}."
+    return f"{a} {'equals' if statement.sign == '=' else 'is never larger than'} {b}."
 
 
 def _excludes(statement: Excludes) -> str:
     given = _joined(list(map(_phrase, statement.given)), "or")
-    left = [_remaining(states) for states in statement.excluded]
+    left = list(map(_remaining, statement.excluded))
     if all(left):
-        return f"Whoever has {given} has {_joined([phrase for phrase in left if phrase], 'and')}."
+        return f"Whoever has {given} has {_joined(left, 'and')}."
     column = statement.excluded[0].column
     phrases = [_phrase(States(column, (state,))) for state in statement.excluded[0].states]
     shared = f"{column.feature.title} "
@@ -161,53 +188,42 @@ def _excludes(statement: Excludes) -> str:
 
 def _phrase(given: States) -> str:
     """“relationship Husband or Wife”, “capital-gain above 0”, “no value of income”."""
-    feature, atoms = given.column.feature, [given.column.atom(state) for state in given.states]
-    if atoms[0] is None:
-        return f"a value of {feature.title}"
-    if atoms[0].kind == "missing":
-        return f"no value of {feature.title}"
+    feature, atoms = given.column.feature, given.atoms
+    if atoms[0] is None or atoms[0].kind == "missing":
+        return f"{'a' if atoms[0] is None else 'no'} value of {feature.title}"
     return f"{feature.title} {_joined([_shown(feature, atom) for atom in atoms if atom is not None], 'or')}"
 
 
 def _remaining(excluded: States) -> str:
     """What is left of a column, where that is said easily; empty otherwise."""
-    column, feature = excluded.column, excluded.column.feature
-    atoms = [column.atom(state) for state in excluded.states]
-    gone = [atom for atom in atoms if atom is not None]
-    if column.presence(excluded.states[0]):
-        return _codes(column, gone) if None in atoms else ""
+    column, feature, atoms = excluded.column, excluded.column.feature, excluded.atoms
+    if excluded.presence:
+        left = [atom for atom in column.atoms if not atom.ordinary and atom not in atoms] if None in atoms else []
+        codes = [_shown(feature, atom) for atom in left if atom.kind == "special"]
+        phrases = [f"{feature.title} {_joined(codes, 'or')}"] if codes else []
+        return _joined([*phrases, f"no value of {feature.title}"] if len(codes) < len(left) else phrases, "or")
     if not feature.numeric:
-        left = column.remaining(excluded.states)
-        return f"{feature.title} {_joined([str(feature.levels[k]) for k in left], 'or')}" if left else ""
-    ordinary = [atom for atom in column.atoms if atom.ordinary and atom not in gone]
+        levels = [str(feature.levels[k]) for k in column.remaining(excluded.states)]
+        return f"{feature.title} {_joined(levels, 'or')}" if levels else ""
+    ordinary = [atom for atom in column.atoms if atom.ordinary and atom not in atoms]
     return f"{feature.title} {_shown(feature, ordinary[0])}" if len(ordinary) == 1 else ""
-
-
-def _codes(column: Column, gone: Sequence[Atom]) -> str:
-    """The special codes that are left, and missing cells."""
-    feature, left = column.feature, [atom for atom in column.atoms if not atom.ordinary and atom not in gone]
-    codes = [_shown(feature, atom) for atom in left if atom.kind == "special"]
-    phrases = [f"{feature.title} {_joined(codes, 'or')}"] if codes else []
-    if any(atom.kind == "missing" for atom in left):
-        phrases.append(f"no value of {feature.title}")
-    return _joined(phrases, "or")
 
 
 def _shown(feature: Feature, atom: Atom) -> str:
     if atom.kind == "gap":
+        low, high = _amount(feature, atom.low), _amount(feature, atom.high)
         if np.isinf(atom.low):
-            return f"below {_amount(feature, atom.high)}"
-        low = _amount(feature, atom.low)
-        return f"above {low}" if np.isinf(atom.high) else f"between {low} and {_amount(feature, atom.high)}"
+            return f"below {high}"
+        return f"above {low}" if np.isinf(atom.high) else f"between {low} and {high}"
     if atom.kind == "special":
         meaning = feature.special.get(atom.low, "")
         return number(atom.low) + (f" ({meaning})" if meaning else "")
     return _amount(feature, atom.low) if feature.numeric else str(feature.levels[int(atom.low)])
 
 
-def _amount(feature: Feature, value: float | None) -> str:
+def _amount(feature: Feature, value: float) -> str:
     return number(value) + (f" {feature.unit}" if feature.unit else "")
 
 
 def _joined(words: Sequence[str], last: str) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

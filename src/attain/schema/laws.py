@@ -11,29 +11,23 @@ how many records it rests on. Explainers keep the laws of their training data (`
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import astuple, fields, replace
 
 import numpy as np
 import pandas as pd
 
 from attain.core.checks import check_number
 from attain.core.frames import Frame
+from attain.schema.computed import Proposal, computed_columns
 from attain.schema.feature import Feature
-from attain.schema.finding.computed import ROWS, Formula, computed_columns
-from attain.schema.finding.rows import rows_of
-from attain.schema.finding.search import search
-from attain.schema.finding.statements import Relation, Statement, Table
-from attain.schema.finding.statistics import LARGEST_RATE, rate, shuffled
-from attain.schema.formulas import Formula as Condition
-from attain.schema.formulas import Implication, View
-from attain.schema.language import parse_rule, quoted_name
-from attain.schema.law import Law
-from attain.schema.law_text import law_sentence, law_text
+from attain.schema.formulas import Formula, Implication, View
+from attain.schema.language import parse_rule
+from attain.schema.law_candidates import LARGEST_RATE, Relation, rate
+from attain.schema.law_selection import findings
+from attain.schema.law_states import shuffled
+from attain.schema.law_text import Statement, Table, law_sentence, law_text
 from attain.schema.reading import read_frame
-
-if TYPE_CHECKING:
-    from attain.schema.schema import Schema
+from attain.schema.schema import Law, Schema
 
 __all__ = ["Law", "Proposal", "as_frame", "find", "find_laws", "propose", "with_evidence"]
 
@@ -66,52 +60,8 @@ def find(frame: Frame, schema: Schema | None = None, *, exceptions: float = KEPT
 
 
 def _read(frame: Frame, schema: Schema | None) -> tuple[Sequence[Feature], np.ndarray]:
-    from attain.schema.infer import infer
-
-    features = (infer(frame, laws=False) if schema is None else schema).features
+    features = (Schema.infer(frame, laws=False) if schema is None else schema).features
     return features, read_frame(frame, features)
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A column that looks computed from others, for a person to decide.
-
-    Attributes
-    ----------
-    column
-        The column.
-    expression
-        What it looks computed by: `tenure * MonthlyCharges`.
-    exact
-        Whether at least 99.7 % of the rows are within rounding: then the remedy is `derived`, else `follows`.
-    rows
-        The rows that the shares rest on. The expression was fitted on others.
-    within, close
-        The share of rows that the expression tells within rounding, and within 5 %.
-    told
-        R², without the worst twentieth of the rows: of logarithms for products and ratios.
-    """
-
-    column: str
-    expression: str
-    exact: bool
-    rows: int
-    within: float
-    close: float
-    told: float
-
-    @property
-    def line(self) -> str:
-        """The line for the column's feature in the schema's TOML file."""
-        from attain.schema.toml import property_line
-
-        return property_line("derived" if self.exact else "follows", self.expression)
-
-    @property
-    def sentence(self) -> str:
-        """What was found, in words."""
-        share, what = (self.within, "equal to it up to rounding") if self.exact else (self.close, "within 5 %")
-        return f"{self.column} looks computed: {self.expression} ({int(100 * share)} % of people are {what})."
 
 
 def propose(frame: Frame, schema: Schema | None = None) -> tuple[Proposal, ...]:
@@ -130,29 +80,7 @@ def propose(frame: Frame, schema: Schema | None = None) -> tuple[Proposal, ...]:
     schema
         What the columns are; without one it is inferred (`Schema.infer`).
     """
-    features, values = _read(frame, schema)
-    order, coin = shuffled([feature.name for feature in features], values)
-    usable = [j for j, feature in enumerate(features) if feature.numeric and feature.computed is None]
-    targets = [j for j in usable if (f := features[j]).searched and not (f.clock or f.pace or f.immutable_if)]
-    found = computed_columns(rows_of(features, values[order[:ROWS]]), coin[:ROWS], usable, targets)
-    return tuple(Proposal(features[o.formula.column].name, _written(o.formula, features), *o[2:]) for o in found)
-
-
-def _written(formula: Formula, features: Sequence[Feature]) -> str:
-    """The formula as an expression of the language."""
-    terms = sorted(zip(formula.powers.tolist(), formula.inputs, strict=True), key=lambda term: (term[0] < 0, term[1]))
-    named = [(power, quoted_name(features[j].name)) for power, j in terms]
-    if formula.product:
-        parts = [(power > 0, name if abs(power) == 1 else f"{name} ** {abs(power):g}") for power, name in named]
-        above, below = ([part for up, part in parts if up is side] for side in (True, False))
-        whole = " / ".join([" * ".join(above) or "1", *below])
-    else:
-        whole = " ".join(f"{'+' if power > 0 else '-'} {name}" for power, name in named).removeprefix("+ ")
-        whole = f"({whole})" if len(named) > 1 and formula.factor != 1 else whole
-    if formula.factor == 1:
-        return whole
-    times = f"{formula.factor:.6g}"
-    return f"{times} * {whole}" if float(times) == formula.factor else f"{whole} / {1 / formula.factor:.6g}"
+    return tuple(computed_columns(*_read(frame, schema)))
 
 
 def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: float = 0.001) -> tuple[Law, ...]:
@@ -172,15 +100,15 @@ def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: fl
     order, coin = shuffled(list(named), values)
     values, coin = values[order[:MOST_ROWS]], coin[:MOST_ROWS]
     view, laws = View(features, values), []
-    for finding in search(features, values, coin, exceptions):
-        if _restates(finding.statement, features):
+    for statement, expected in findings(features, values, coin, exceptions):
+        if _restates(statement, features):
             continue
-        text = law_text(finding.statement, features)
+        text = law_text(statement, features)
         applies, broken = _counts(parse_rule(text, named), view)
         bound = float(rate(broken, applies))
         if bound <= LARGEST_RATE:
-            sentence = law_sentence(finding.statement, features)
-            laws.append(Law(text, sentence, applies, broken, finding.expected, bound))
+            sentence = law_sentence(statement, features)
+            laws.append(Law(text, sentence, applies, broken, expected, bound))
     return tuple(sorted(laws, key=lambda law: (-(law.expected or 0.0), law.text)))
 
 
@@ -207,7 +135,7 @@ def _restates(statement: Statement, features: Sequence[Feature]) -> bool:
     return any(features[j].computed is not None for j in (statement.a, statement.b))
 
 
-def _counts(formula: Condition, view: View) -> tuple[int, int]:
+def _counts(formula: Formula, view: View) -> tuple[int, int]:
     """The rows that a law says something about, and those that break it."""
     true, false = formula.judge(view)
     applies = true | false

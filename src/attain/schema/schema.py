@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from attain.schema.expressions import Expression
 from attain.schema.feature import Feature, Kind
 from attain.schema.formulas import Comparison, Formula, View
 from attain.schema.language import parse_expression, parse_rule
-from attain.schema.law import Law
 from attain.schema.text import schema_table
 
 if TYPE_CHECKING:
@@ -74,6 +73,50 @@ class Rule:
         """The columns that the rule determines: the one on the left, and both of an operation on two columns."""
         found = self.determines
         return () if found is None else (found, *found[1].solved_for(found[0]))
+
+
+@dataclass(frozen=True)
+class Law:
+    """A rule that was found in data, and the evidence for it. Two laws are equal if their texts are.
+
+    Attributes
+    ----------
+    text
+        The law in the language of rules: ``a <= b``, ``if owner = no then mortgage = 0``.
+    sentence
+        What it says, for people.
+    applies
+        The number of rows that it says something about: rows in which its condition holds and its numbers are known.
+    broken
+        The number of those that break it.
+    expected
+        The number that would break it if its columns were independent.
+    rate
+        An upper bound (95 %) of the share of new rows, among those it applies to, that break it.
+
+    The evidence is None for a law that was read from a file or written by a person.
+    """
+
+    text: str
+    sentence: str = field(default="", compare=False)
+    applies: int | None = field(default=None, compare=False)
+    broken: int | None = field(default=None, compare=False)
+    expected: float | None = field(default=None, compare=False)
+    rate: float | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.evidence})" if self.evidence else self.text
+
+    @property
+    def evidence(self) -> str:
+        """What it rests on, in words; empty where that is unknown."""
+        if self.applies is None or self.broken is None or self.expected is None or self.rate is None:
+            return ""
+        holds = f"all but {self.broken:,} of {self.applies:,}" if self.broken else f"{self.applies:,}"
+        return (
+            f"holds for {holds} people; by chance {self.expected:,.0f} would break it; "
+            f"at most {100 * self.rate:.2g} % of new people do"
+        )
 
 
 @dataclass(frozen=True, repr=False)

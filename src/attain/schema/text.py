@@ -12,8 +12,7 @@ from attain.core.text import ENGLISH, is_grouped, number, plain, table, wrapped
 if TYPE_CHECKING:
     from attain.schema.advice import Advice
     from attain.schema.feature import Feature
-    from attain.schema.law import Law
-    from attain.schema.schema import Schema
+    from attain.schema.schema import Law, Schema
 
 FEATURE_HEADER = ("feature", "kind", "may change", "values", "step")
 _ROUNDING = 1e-6

@@ -14,8 +14,7 @@ from attain.core.errors import FileError, SchemaError, did_you_mean, listed
 from attain.core.files import parse_toml, read_text, write_atomically
 from attain.core.text import plain, wrapped
 from attain.schema.feature import Feature
-from attain.schema.law import Law
-from attain.schema.schema import Schema
+from attain.schema.schema import Law, Schema
 
 if TYPE_CHECKING:
     from attain.schema.advice import Advice

@@ -15,8 +15,7 @@ from attain.schema.expressions import Expression
 from attain.schema.feature import Feature
 from attain.schema.formulas import All, Among, Comparison, Formula, Implication, Missing, Not
 from attain.schema.formulas import Any as AnyOf
-from attain.schema.law import Law
-from attain.schema.schema import Rule, Schema
+from attain.schema.schema import Law, Rule, Schema
 from attain.tables.timing import Timing
 
 _NUMBERS, _CODED, _LEVELS, _ORDERED = range(4)

@@ -7,18 +7,21 @@ counted on the other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from attain.schema.finding.rows import Rows
+from attain.schema.feature import Feature
+from attain.schema.language import quoted_name
+from attain.schema.law_states import ordinary_numbers, shuffled
 
-ROWS = 5000
+_ROWS = 5000
 """Formulas are looked for in that many rows."""
-FEWEST = 40
+_FEWEST = 40
 """The fewest rows of each half that a formula is fitted and tested on."""
-EXACT = 0.997
+_EXACT = 0.997
 """The share of rows within rounding from which a formula is exact."""
 _CLOSE, _MOSTLY = 0.05, 0.8
 """A formula is within 5 % of at least that share of the rows."""
@@ -34,6 +37,48 @@ _STARTS, _VALUES = 3, 8
 """Formulas start with one of so many columns, those that tell most; a column of fewer values is not looked at."""
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """A column that looks computed from others, for a person to decide.
+
+    Attributes
+    ----------
+    column
+        The column.
+    expression
+        What it looks computed by: `tenure * MonthlyCharges`.
+    exact
+        Whether at least 99.7 % of the rows are within rounding: then the remedy is `derived`, else `follows`.
+    rows
+        The rows that the shares rest on. The expression was fitted on others.
+    within, close
+        The share of rows that the expression tells within rounding, and within 5 %.
+    told
+        R², without the worst twentieth of the rows: of logarithms for products and ratios.
+    """
+
+    column: str
+    expression: str
+    exact: bool
+    rows: int
+    within: float
+    close: float
+    told: float
+
+    @property
+    def line(self) -> str:
+        """The line for the column's feature in the schema's TOML file."""
+        from attain.schema.toml import property_line
+
+        return property_line("derived" if self.exact else "follows", self.expression)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        share, what = (self.within, "equal to it up to rounding") if self.exact else (self.close, "within 5 %")
+        return f"{self.column} looks computed: {self.expression} ({int(100 * share)} % of people are {what})."
+
+
 class Formula(NamedTuple):
     """A column as factor · Π column ** power, or factor · Σ power · column, where powers are whole."""
 
@@ -43,50 +88,55 @@ class Formula(NamedTuple):
     powers: np.ndarray
     factor: float = 1.0
 
-    def of(self, numbers: np.ndarray) -> np.ndarray:
+    def values(self, numbers: np.ndarray) -> np.ndarray:
         """Its value in each row, (n,); not finite where it is undefined."""
         cells, powers = numbers[self.inputs], self.powers[:, None]
         with np.errstate(all="ignore"):
             return np.asarray(self.factor * ((cells**powers).prod(axis=0) if self.product else (cells * powers).sum(0)))
 
+    def expression(self, features: Sequence[Feature]) -> str:
+        """The formula in the language of derived columns."""
+        terms = sorted(zip(self.powers.tolist(), self.inputs, strict=True), key=lambda term: (term[0] < 0, term[1]))
+        named = [(power, quoted_name(features[j].name)) for power, j in terms]
+        if self.product:
+            parts = [(power > 0, name if abs(power) == 1 else f"{name} ** {abs(power):g}") for power, name in named]
+            above, below = ([part for up, part in parts if up is side] for side in (True, False))
+            whole = " / ".join([" * ".join(above) or "1", *below])
+        else:
+            whole = " ".join(f"{'+' if power > 0 else '-'} {name}" for power, name in named).removeprefix("+ ")
+            whole = f"({whole})" if len(named) > 1 and self.factor != 1 else whole
+        if self.factor == 1:
+            return whole
+        times = f"{self.factor:.6g}"
+        return f"{times} * {whole}" if float(times) == self.factor else f"{whole} / {1 / self.factor:.6g}"
 
-class Computed(NamedTuple):
-    """What a formula tells of its column; `exact` and what follows are as in `attain.laws.Proposal`.
 
-    `varied` is the variance of the column, relative to its mean square for a product.
-    """
-
-    formula: Formula
-    varied: float
-    exact: bool
-    rows: int
-    within: float
-    close: float
-    told: float
-
-
-def computed_columns(rows: Rows, coin: np.ndarray, usable: Collection[int], targets: Collection[int]) -> list[Computed]:
-    """Those of the targets that usable columns tell, no column twice and none that depends on itself, best first."""
-    found: list[Computed] = []
+def computed_columns(features: Sequence[Feature], values: np.ndarray) -> list[Proposal]:
+    """The columns of a matrix (n, d) that look computed, the best first, and none that depends on itself."""
+    order, coin = shuffled([feature.name for feature in features], values)
+    coin, numbers = coin[:_ROWS], ordinary_numbers(features, values[order[:_ROWS]])
+    usable = [j for j, feature in enumerate(features) if feature.numeric and feature.computed is None]
+    targets = [j for j in usable if (f := features[j]).searched and not (f.clock or f.pace or f.immutable_if)]
+    found = []
     for product in (True, False):
-        space = _Space(rows.numbers[:, coin], usable, product)
+        space = _Space(numbers[:, coin], usable, product)
         formulas = (formula for j in targets for formula in space.formulas(j))
-        found += [one for formula in formulas if (one := _tested(rows, ~coin, formula)) is not None]
+        found += [one for formula in formulas if (one := _tested(features, numbers[:, ~coin], formula)) is not None]
     # of independent parts, what is put together varies most, and its R² is the largest
-    found.sort(key=lambda one: (not one.exact, -round(one.told, 6), -one.varied, len(one.formula.inputs)))
-    kept: dict[int, Computed] = {}
+    found.sort(key=lambda one: (not one[0].exact, -round(one[0].told, 6), -one[2], len(one[1].inputs)))
+    kept: dict[int, Proposal] = {}
     needed: set[int] = set()
-    for one in found:
-        if one.formula.column not in needed and one.formula.column not in kept:
-            kept[one.formula.column] = one
-            needed.update(one.formula.inputs)
+    for proposal, formula, _ in found:
+        if formula.column not in needed and formula.column not in kept:
+            kept[formula.column] = proposal
+            needed.update(formula.inputs)
     return list(kept.values())
 
 
 class _Space:
     """Numbers, or their logarithms where they are positive, (d, n)."""
 
-    def __init__(self, numbers: np.ndarray, usable: Collection[int], product: bool) -> None:
+    def __init__(self, numbers: np.ndarray, usable: Sequence[int], product: bool) -> None:
         self.numbers, self.product = numbers, product
         with np.errstate(all="ignore"):
             self.cells = np.where(numbers > 0, np.log(numbers), np.nan) if product else numbers
@@ -109,7 +159,7 @@ class _Space:
             pool, chosen = ordered[start:], [int(ordered[start])]
             while len(chosen) <= min(_MOST_FACTORS if self.product else _MOST_TERMS, len(pool)):
                 known = self.known[[j, *chosen]].all(axis=0)
-                if known.sum() < FEWEST:
+                if known.sum() < _FEWEST:
                     break
                 weights, needed, errors = _fitted(self.cells[chosen][:, known], self.cells[j, known])
                 unit = 1.0 if self.product else float(np.median(np.abs(weights))) or 1.0
@@ -117,7 +167,9 @@ class _Space:
                 near = np.abs(weights / unit - powers) <= (_WHOLE if self.product else _ALIKE)
                 if needed and (near & (powers != 0) & (np.abs(powers) <= (2 if self.product else 1))).all():
                     formula = Formula(j, self.product, chosen, powers)
-                    yield formula._replace(factor=_factor(formula.of(self.numbers[:, known]), self.numbers[j, known]))
+                    yield formula._replace(
+                        factor=_factor(formula.values(self.numbers[:, known]), self.numbers[j, known])
+                    )
                 left = np.abs(self.standard[pool][:, known] @ errors)
                 left[np.isin(pool, chosen)] = -1.0
                 chosen = [*chosen, int(pool[np.argmax(left)])]
@@ -148,23 +200,28 @@ def _factor(value: np.ndarray, cells: np.ndarray) -> float:
     return next((tried for tried in short if abs(tried / exact - 1) <= allowed), exact)
 
 
-def _tested(rows: Rows, half: np.ndarray, formula: Formula) -> Computed | None:
-    """How well a formula tells its column in these rows; None if not well enough."""
-    numbers, step = rows.numbers[:, half], rows.columns[formula.column].feature.step
-    value, cells = formula.of(numbers), numbers[formula.column]
+def _tested(
+    features: Sequence[Feature], numbers: np.ndarray, formula: Formula
+) -> tuple[Proposal, Formula, float] | None:
+    """How well a formula tells its column in these rows, and how much the column varies; None if not well enough.
+
+    The variance of a product is relative to its mean square.
+    """
+    feature, value, cells = features[formula.column], formula.values(numbers), numbers[formula.column]
     known = np.isfinite(value) & ~np.isnan(cells)
-    if known.sum() < max(FEWEST, np.count_nonzero(~np.isnan(cells)) / 2):
+    if known.sum() < max(_FEWEST, np.count_nonzero(~np.isnan(cells)) / 2):
         return None
     value, cells = value[known], cells[known]
     off, size = np.abs(value - cells), np.maximum(np.abs(cells), 1e-300)
-    within = off <= 0.5001 * (10.0 ** np.floor(np.log10(size) - 5) if step is None else step) + 1e-9 * size
+    step = 10.0 ** np.floor(np.log10(size) - 5) if feature.step is None else feature.step
+    within = off <= 0.5001 * step + 1e-9 * size
     close = float((within | (off <= _CLOSE * size)).mean())
     told = 1.0 - float(np.sort(off**2)[: int(0.95 * len(off))].mean()) / max(float(cells.var()), 1e-300)
     varied = float(cells.var() / (cells**2).mean() if formula.product else cells.var())
-    exact = bool(within.mean() >= EXACT)
+    exact = bool(within.mean() >= _EXACT)
     alone = len(formula.inputs) == 1 and abs(formula.powers[0]) == 1
     equal = alone and formula.factor == formula.powers[0] == 1 and exact  # which is a law
-    good = told >= (_TOLD_EXACTLY if exact else _TOLD_ALONE if alone else _TOLD) and (exact or close >= _MOSTLY)
-    return (
-        Computed(formula, varied, exact, len(within), float(within.mean()), close, told) if good and not equal else None
-    )
+    if equal or told < (_TOLD_EXACTLY if exact else _TOLD_ALONE if alone else _TOLD) or not (exact or close >= _MOSTLY):
+        return None
+    expression = formula.expression(features)
+    return Proposal(feature.name, expression, exact, len(within), float(within.mean()), close, told), formula, varied
