@@ -9,7 +9,7 @@ import pytest
 
 from attain.core.errors import DataError
 from attain.density.columns import Columns
-from attain.density.likelihoods.tree import leaves
+from attain.density.likelihoods.base import leaves
 from attain.density.mixture import in_single_precision
 from attain.schema import Feature, Schema
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from attain.core.errors import DataError
 from attain.density.likelihoods import Array, Categorical, Family, Likelihood, likelihood_of, namespace
-from attain.density.likelihoods.tree import Tree, static
+from attain.density.likelihoods.base import Tree, static
 from attain.schema import Feature, Schema
 
 INPUT_LIMIT = 10.0

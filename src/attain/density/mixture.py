@@ -23,7 +23,7 @@ from attain.density.bounds import (
     relaxed_terms,
 )
 from attain.density.columns import Columns
-from attain.density.likelihoods.tree import Tree, every_tree
+from attain.density.likelihoods.base import Tree, tree_classes
 from attain.density.network import LOG_SCALES
 from attain.density.objective import BOUND, Objective
 from attain.density.training import Metrics, Schedule
@@ -212,7 +212,7 @@ def _validated(model: Mixture, rows: jax.Array, key: jax.Array) -> tuple[jax.Arr
 
 def in_single_precision(columns: Columns) -> Columns:
     """The same columns with float32 constants, for compiled functions."""
-    for kind in set(every_tree()) - _KNOWN:
+    for kind in set(tree_classes()) - _KNOWN:
         jax.tree_util.register_dataclass(kind, *kind.parts())
         _KNOWN.add(kind)
     single: Columns = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), columns)

@@ -17,8 +17,8 @@ from scipy.special import ndtri
 from attain.core.arrays import FloatArray
 from attain.core.errors import FileError
 from attain.density.columns import Columns
+from attain.density.likelihoods.base import filled, leaves
 from attain.density.likelihoods.numerics import log_softmax, logsumexp
-from attain.density.likelihoods.tree import filled, leaves
 from attain.density.uniforms import Keys, uniforms
 
 LOG_SCALES = -7.0, 2.0

@@ -17,7 +17,7 @@ from attain.density.likelihoods import (
     likelihood_of,
     register,
 )
-from attain.density.likelihoods.ordinal import SMALLEST_GAP
+from attain.density.likelihoods.levels import SMALLEST_GAP
 from attain.schema import Feature
 
 

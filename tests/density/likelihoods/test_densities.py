@@ -53,7 +53,7 @@ def compare(
 
 @PRECISIONS
 def test_gaussian_is_scipys_norm(dtype: type) -> None:
-    from attain.density.likelihoods.gaussian import Normal
+    from attain.density.likelihoods.numbers import Normal
 
     likelihood = fitted(Gaussian, "real", [1e6, 1e6 + 1, 1e6 + 5])
     mean, deviation = likelihood.mean[0], likelihood.deviation[0]
@@ -71,7 +71,7 @@ def test_gaussian_is_scipys_norm(dtype: type) -> None:
 
 @PRECISIONS
 def test_lognormal_is_scipys_lognorm_with_its_shift(dtype: type) -> None:
-    from attain.density.likelihoods.gaussian import Normal
+    from attain.density.likelihoods.numbers import Normal
 
     model = fitted(LogNormal, "positive", [0.0, 0.5, 3.0, 4e5])
     shift = model.shift[0]
@@ -91,7 +91,7 @@ def test_lognormal_is_scipys_lognorm_with_its_shift(dtype: type) -> None:
 
 @PRECISIONS
 def test_poisson_is_scipys_poisson(dtype: type) -> None:
-    from attain.density.likelihoods.poisson import Rate
+    from attain.density.likelihoods.numbers import Rate
 
     x = np.array([0, 1, 2, 3, 4, 14, 15, 16, 17, 98, 1000, 12345, 1e6])
     rates = np.array([1e-8, 0.01, 0.9, 1, 3, 15.5, 99, 1001, 12000, 1e6, 2e7])
@@ -119,7 +119,7 @@ def _log_factorial(n: int) -> np.longdouble:
 
 @PRECISIONS
 def test_truncated_normal_is_scipys_truncnorm(dtype: type) -> None:
-    from attain.density.likelihoods.gaussian import Normal
+    from attain.density.likelihoods.numbers import Normal
 
     likelihood = fitted(TruncatedNormal, "interval", [0, 20, 100, 100], bounds=(0, 100))
     x = np.array([0, 1e-3, 5, 50, 99, 100])
@@ -153,7 +153,7 @@ def test_categorical_is_a_softmax_whose_first_logit_is_zero(dtype: type) -> None
 
 @PRECISIONS
 def test_ordinal_is_a_cumulative_logit_with_ordered_thresholds(dtype: type) -> None:
-    from attain.density.likelihoods.ordinal import Thresholds
+    from attain.density.likelihoods.levels import Thresholds
 
     levels = tuple("abcde")
     likelihood = Ordinal.fit([Feature("x", "ordinal", levels=levels)], np.array([[0.0], [1.0], [2.0], [3.0], [4.0]]))

@@ -1,4 +1,4 @@
-"""Densities of columns, one small file each; add your own with `register`."""
+"""Densities of columns; add your own with `register`."""
 
 from attain.density.likelihoods.base import (
     Array,
@@ -13,12 +13,8 @@ from attain.density.likelihoods.base import (
     registered,
 )
 from attain.density.likelihoods.binned import Binned
-from attain.density.likelihoods.categorical import Categorical
-from attain.density.likelihoods.gaussian import Gaussian
-from attain.density.likelihoods.lognormal import LogNormal
-from attain.density.likelihoods.ordinal import Ordinal
-from attain.density.likelihoods.poisson import Poisson
-from attain.density.likelihoods.truncated_normal import TruncatedNormal
+from attain.density.likelihoods.levels import Categorical, Ordinal
+from attain.density.likelihoods.numbers import Gaussian, LogNormal, Poisson, TruncatedNormal
 
 __all__ = [
     "Array", "Binned", "Categorical", "Family", "Gaussian", "Likelihood", "LogNormal", "Ordinal", "Parameters",

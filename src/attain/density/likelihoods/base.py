@@ -19,13 +19,13 @@ A likelihood on the real line extends `Standardised` and gives four methods: `pa
 from __future__ import annotations
 
 import abc
-from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, dataclass_transform
 
 import numpy as np
 
 from attain.core.errors import DataError, SchemaError, listed
-from attain.density.likelihoods.tree import Tree
 from attain.schema import Feature
 
 Array: TypeAlias = Any
@@ -34,6 +34,49 @@ Parameters: TypeAlias = Any
 """What `parameters` returns: a named tuple of arrays, each with the columns of the block on one axis."""
 _STEP = 1e-5
 """Half the distance over which differences are taken."""
+
+
+def static() -> Any:
+    """A field that is no array: a compiled function is compiled for its value."""
+    return field(metadata={"static": True})
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, static))
+class Tree:
+    """Makes a subclass, by its annotated fields, a frozen dataclass and a tree of arrays."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(frozen=True, eq=False)(cls)
+
+    @classmethod
+    def parts(cls) -> tuple[list[str], list[str]]:
+        """The names of the fields with arrays, and of the static ones."""
+        names = {one.name: bool(one.metadata.get("static")) for one in fields(cls)}  # type: ignore[arg-type]
+        return [name for name in names if not names[name]], [name for name in names if names[name]]
+
+
+def tree_classes(kind: type[Tree] = Tree) -> Iterator[type[Tree]]:
+    """All classes of trees that exist by now."""
+    for one in kind.__subclasses__():
+        yield one
+        yield from tree_classes(one)
+
+
+def leaves(tree: Any) -> list[np.ndarray]:
+    """The arrays of a tree, in the fixed order of its fields."""
+    if isinstance(tree, Tree):
+        return [leaf for name in tree.parts()[0] for leaf in leaves(getattr(tree, name))]
+    return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, tuple) else [tree]
+
+
+def filled(tree: Any, arrays: Iterator[np.ndarray]) -> Any:
+    """The tree with other arrays, in the order of `leaves`."""
+    if isinstance(tree, Tree):
+        names, meta = tree.parts()
+        found = {name: filled(getattr(tree, name), arrays) for name in names}
+        return type(tree)(**found, **{name: getattr(tree, name) for name in meta})
+    return tuple(filled(part, arrays) for part in tree) if isinstance(tree, tuple) else next(arrays)
 
 
 class Support(NamedTuple):
@@ -164,8 +207,7 @@ class Standardised(Likelihood):
 
     @classmethod
     def fit(cls, features: Sequence[Feature], values: np.ndarray) -> Self:
-        mean, deviation, _ = column_constants(values, features)
-        return cls(mean, deviation)
+        return cls(*column_scales(values, half_steps(features)))
 
     def normalise(self, x: np.ndarray) -> np.ndarray:
         return (x - self.mean) / self.deviation
@@ -178,13 +220,22 @@ class Standardised(Likelihood):
         return self.mean + self.deviation * t
 
 
-def column_constants(values: np.ndarray, features: Sequence[Feature]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, standard deviation and half step of each column; a constant column has the scale of its half step, or 1."""
-    half_step = np.array([0.0 if f.step is None else f.step / 2 for f in features])
-    mean = np.nanmean(values, axis=0)
-    deviation = np.nanstd(values, axis=0)
-    flat = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
-    return mean, np.where(flat, np.where(half_step > 0, half_step, 1.0), deviation), half_step
+def limits(feature: Feature) -> tuple[float, float]:
+    """The bounds of a feature, infinite where it has none."""
+    low, high = feature.bounds
+    return -np.inf if low is None else low, np.inf if high is None else high
+
+
+def half_steps(features: Sequence[Feature]) -> np.ndarray:
+    """Half the step of each column; 0 where it has none."""
+    return np.array([(feature.step or 0.0) / 2 for feature in features])
+
+
+def column_scales(values: np.ndarray, flat: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each column; a constant column has the scale `flat`, or 1 where that is 0."""
+    mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    constant = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
+    return mean, np.where(constant, np.where(np.asarray(flat) > 0, flat, 1.0), deviation)
 
 
 def refuse_outside(features: Sequence[Feature], broken: np.ndarray, values: np.ndarray, needs: str) -> None:

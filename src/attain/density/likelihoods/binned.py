@@ -18,11 +18,10 @@ from scipy.special import ndtri
 
 from attain.core.arrays import FloatArray, IndexArray
 from attain.core.errors import FileError, listed
-from attain.density.likelihoods.base import Array, Likelihood, Support, namespace, register
-from attain.density.likelihoods.categorical import IMPOSSIBLE, Logits
+from attain.density.likelihoods.base import Array, Likelihood, Support, half_steps, limits, namespace, register, static
+from attain.density.likelihoods.levels import IMPOSSIBLE, Logits
 from attain.density.likelihoods.numerics import log_softmax, logsumexp
-from attain.density.likelihoods.states import INTERVALS, MISSING, MOST_ATOMS, States, grouped, marginal
-from attain.density.likelihoods.tree import static
+from attain.density.likelihoods.states import INTERVALS, MOST_ATOMS, States
 from attain.schema import Feature
 
 BINS = 32
@@ -111,11 +110,11 @@ class Binned(Likelihood):
             raise FileError(f"the file does not hold the histograms of {listed([f.name for f in self.features])}")
 
     def normalise(self, x: np.ndarray) -> np.ndarray:
-        return self._by_column(x, lambda c, cells, states: self.bin[c, states - 1])
+        return self._by_column(x, lambda c, cells, states: self.bin[c, states])
 
     def log_base(self, x: np.ndarray) -> np.ndarray:
         return self._by_column(
-            x, lambda c, cells, states: self.log_inside[c, states - 1] + self.states[c].log_within(cells, states)
+            x, lambda c, cells, states: self.log_inside[c, states] + self.states[c].log_within(cells, states)
         )
 
     def _by_column(self, x: np.ndarray, function: Callable[[int, FloatArray, IndexArray], FloatArray]) -> np.ndarray:
@@ -148,14 +147,14 @@ class Binned(Likelihood):
     def typical(self, raw: np.ndarray) -> np.ndarray:
         share = self._shares(raw)
         codes, found = np.where(self._usual, 0.0, share), self._median(share)
-        median = np.stack([np.interp(found.level[:, c], *self._curve(c)) for c in range(self.columns)], axis=-1)
+        median = np.stack(list(map(np.interp, found.level.T, self.levels, self.quantiles)), axis=-1)
         special = self.code[np.arange(self.columns), codes.argmax(axis=-1)]
         return np.where(codes.max(axis=-1) > found.total, special, median)
 
     def typical_vjp(self, raw: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         share = self._shares(raw)
         found = self._median(share)
-        slope = np.stack([_slope(found.level[:, c], *self._curve(c)) for c in range(self.columns)], axis=-1)
+        slope = np.stack(list(map(_slope, found.level.T, self.levels, self.quantiles)), axis=-1)
         # level = low + width (1 − f) with f = (end − ½) / mass, and end and mass sums of shares q among ordinary values
         q = np.where(self._usual, share, 0.0) / found.total[..., None]
         bins = np.arange(q.shape[-1])
@@ -170,9 +169,6 @@ class Binned(Likelihood):
     def _usual(self) -> np.ndarray:
         return self.usual > 0
 
-    def _curve(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        return self.levels[column], self.quantiles[column]
-
     def _shares(self, raw: np.ndarray) -> np.ndarray:
         """The probabilities of the bins (n, columns, bins)."""
         logits = self.parameters(raw.reshape(-1, raw.shape[-1])).logits
@@ -185,7 +181,7 @@ class Binned(Likelihood):
         total = np.maximum(usual.sum(axis=-1), _SMALLEST)
         reached = np.cumsum(usual, axis=-1) / total[..., None]
         at = np.minimum((reached < 0.5).sum(axis=-1), share.shape[-1] - 1)
-        end, mass = (np.take_along_axis(part, at[..., None], axis=-1)[..., 0] for part in (reached, share))
+        end, mass = _taken(at, reached, share)
         mass, columns = mass / total, np.arange(self.columns)
         low = self.edges[columns, at]
         width = self.edges[columns, at + 1] - low
@@ -195,25 +191,26 @@ class Binned(Likelihood):
         share = np.exp(log_softmax(parameters.logits))
         reached = np.cumsum(share, axis=-1)
         drawn = np.minimum((reached <= u[..., None]).sum(axis=-1), share.shape[-1] - 1)
-        end, mass = (np.take_along_axis(part, drawn[..., None], axis=-1)[..., 0] for part in (reached, share))
+        end, mass = _taken(drawn, reached, share)
         inside = np.clip(1 - (end - u) / np.maximum(mass, _SMALLEST), 0.0, _BELOW_ONE)
         return np.column_stack([self._cells(c, drawn[:, c], inside[:, c]) for c in range(self.columns)])
 
     def _cells(self, column: int, bins: np.ndarray, inside: np.ndarray) -> np.ndarray:
         """The cell (n,) of a bin with the share `inside` of the bin's mass below it."""
         states = self.states[column]
-        mass, own = np.exp(self.log_inside[column, : states.count - 1]), self.bin[column, : states.count - 1]
+        mass, own = np.exp(self.log_inside[column, : states.count]), self.bin[column, : states.count]
         ends = np.cumsum(mass) - mass  # the states of a bin follow each other
         ladder = own + ends - ends[np.searchsorted(own, own)]
         at = np.clip(np.searchsorted(ladder, bins + inside, side="right") - 1, 0, None)
-        return states.draw(at + 1, np.clip((bins + inside - ladder[at]) / mass[at], 0.0, _BELOW_ONE))
+        return states.draw(at, np.clip((bins + inside - ladder[at]) / mass[at], 0.0, _BELOW_ONE))
 
     def support(self) -> Support:
-        low, high = (np.array([_side(feature, side) for feature in self.features]) for side in (0, 1))
+        half = 0.0 if self.features[0].kind == "count" else half_steps(self.features)
+        low, high = np.array([limits(feature) for feature in self.features]).T
         atoms = tuple(
             np.concatenate([states.starts[states.sizes == 0], list(states.feature.special)]) for states in self.states
         )
-        return Support(low, high, self.features[0].kind == "count", atoms)
+        return Support(low - half, high + half, self.features[0].kind == "count", atoms)
 
 
 class _Median(NamedTuple):
@@ -227,6 +224,10 @@ class _Median(NamedTuple):
     level: np.ndarray
 
 
+def _taken(at: IndexArray, *parts: np.ndarray) -> list[np.ndarray]:
+    return [np.take_along_axis(part, at[..., None], axis=-1)[..., 0] for part in parts]
+
+
 def _slope(x: np.ndarray, points: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The slope at x (n,) of the line through the points; 0 beyond them, and where it jumps."""
     at = np.clip(np.searchsorted(points, x, side="right") - 1, 0, len(points) - 2)
@@ -234,21 +235,16 @@ def _slope(x: np.ndarray, points: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.divide(rise, width, out=np.zeros(len(x)), where=(width > 0) & (x >= points[0]) & (x < points[-1]))
 
 
-def _side(feature: Feature, side: int) -> float:
-    bound, reach = feature.bounds[side], (-np.inf, np.inf)[side]
-    return reach if bound is None else bound + (feature.step or 0.0) * (0.0 if feature.kind == "count" else side - 0.5)
-
-
 def _column(feature: Feature, cells: FloatArray, codes: int) -> dict[str, np.ndarray]:
     """The arrays of one column, padded to `codes` special codes."""
     states = States.fit(feature, cells)
-    own, first = len(feature.special), states.first - 1
+    own = states.first
     counts = np.bincount(states.encode(cells[~np.isnan(cells)]), minlength=states.count)
-    share = marginal(counts, np.arange(states.count) != MISSING)[1:]
-    bins = grouped(states, counts, BINS)[1:] - 1
+    share = (counts + 0.5) / (counts + 0.5).sum()  # half a row is added to each state (Krichevsky–Trofimov)
+    bins = np.concatenate([np.arange(own), own + _grouped(counts[own:])])
     mass = np.bincount(bins, weights=share, minlength=codes + BINS)
     usual = np.where(np.arange(len(mass)) >= own, mass, 0.0) / mass[own:].sum()
-    levels = np.cumsum(share[first:]) / share[first:].sum()
+    levels = np.cumsum(share[own:]) / share[own:].sum()
     lefts, rights = _ends(states)
     size = _STATES + codes
     return {
@@ -266,6 +262,14 @@ def _column(feature: Feature, cells: FloatArray, codes: int) -> dict[str, np.nda
         "sizes": _padded(states.sizes, size, 0.0),
         "tails": states.tails,
     }
+
+
+def _grouped(counts: IndexArray) -> IndexArray:
+    """The bin of each state: neighbours share one, so that bins have about equally many of the counted rows."""
+    if len(counts) <= BINS:
+        return np.arange(len(counts))
+    middle = (np.cumsum(counts) - counts / 2) / max(float(counts.sum()), 1.0)
+    return np.unique(np.minimum(middle * BINS, BINS - 1).astype(np.intp), return_inverse=True)[1]
 
 
 def _functions(usual: FloatArray, own: int, codes: int) -> FloatArray:

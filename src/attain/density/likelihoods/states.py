@@ -1,8 +1,8 @@
 """A column of numbers as a finite number of states, and the density of a cell within its state.
 
-State 0 is a missing cell, then come the special codes, then the ordinary values in ascending order: one state for each
-*atom*, a value that many rows share, and intervals of about equally many rows between them. On either side of the
-values seen there is a tail, up to the feature's bounds.
+First come the special codes, then the ordinary values in ascending order: one state for each *atom*, a value that many
+rows share, and intervals of about equally many rows between them. On either side of the values seen there is a tail, up
+to the feature's bounds.
 
 The base measure of a column:
 
@@ -17,22 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import DataError
+from attain.density.likelihoods.base import limits
 from attain.schema import Feature
 from attain.tables import is_on_grid, on_grid
 from attain.tables.cells import ordinary
 
-Coded: TypeAlias = NDArray[np.signedinteger[Any]]
-"""States."""
-
-MISSING = 0
-"""The state of a missing cell."""
 ATOM_ROWS, ATOM_SHARE = 5, 1e-3
 """A value is an atom if at least so many rows, and this share of them, have it."""
 MOST_ATOMS, INTERVALS = 128, 64
@@ -71,7 +66,7 @@ class States:
     @property
     def first(self) -> int:
         """The first ordinary state."""
-        return 1 + len(self.feature.special)
+        return len(self.feature.special)
 
     @property
     def count(self) -> int:
@@ -79,29 +74,27 @@ class States:
         return self.first + len(self.starts)
 
     def encode(self, cells: FloatArray) -> IndexArray:
-        """The state of each cell (n,)."""
+        """The state of each cell (n,), none of which is missing."""
         found = self.first + np.clip(np.searchsorted(self.starts, cells, side="right") - 1, 0, None)
-        for state, code in enumerate(self.feature.special, start=1):
+        for state, code in enumerate(self.feature.special):
             found[cells == code] = state
-        found[np.isnan(cells)] = MISSING
         return found
 
-    def log_within(self, cells: FloatArray, states: Coded) -> FloatArray:
+    def log_within(self, cells: FloatArray, states: IndexArray) -> FloatArray:
         """The log-density of each cell given its state, with respect to the base measure; −inf outside the bounds."""
         place = states - self.first
         result = np.where(place >= 0, self._log_uniform[np.clip(place, 0, None)], 0.0)
         for side, inside in self._in_tails(states):
             result[inside] = self._log_tail(side, cells[inside])
-        low, high = self._limits
-        margin = self.step / 2
+        (low, high), margin = limits(self.feature), self.step / 2
         # the comparison is with the edge of the last interval of one step: values may lie off the grid
         result[(place >= 0) & ((cells < low - margin) | (cells > high + margin))] = -np.inf
         return result
 
-    def draw(self, states: Coded, u: FloatArray) -> FloatArray:
+    def draw(self, states: IndexArray, u: FloatArray) -> FloatArray:
         """A cell of each state, for uniform numbers u in [0, 1): the value with the share u of the state below it."""
         cells = np.full(len(states), np.nan)
-        for state, code in enumerate(self.feature.special, start=1):
+        for state, code in enumerate(self.feature.special):
             cells[states == state] = code
         usual = states >= self.first
         for side, inside in self._in_tails(states):
@@ -119,17 +112,12 @@ class States:
     def _log_uniform(self) -> FloatArray:
         return -np.log(np.where(self.sizes > 0, self.sizes, 1.0)) - self._log_unit
 
-    @cached_property
-    def _limits(self) -> tuple[float, float]:
-        low, high = self.feature.bounds
-        return (-np.inf if low is None else low), (np.inf if high is None else high)
-
-    def _uniform(self, place: Coded, u: FloatArray) -> FloatArray:
+    def _uniform(self, place: IndexArray, u: FloatArray) -> FloatArray:
         if not self.step:
             return self.starts[place] + u * self.sizes[place]
         return on_grid(self.starts[place] + self.step * (0.5 + np.floor(u * self.sizes[place])), self.step)
 
-    def _in_tails(self, states: Coded) -> Iterator[tuple[int, BoolArray]]:
+    def _in_tails(self, states: IndexArray) -> Iterator[tuple[int, BoolArray]]:
         """Each tail that some rows are in, 0 the lower and 1 the upper one, and which rows those are."""
         for side, state in enumerate((self.first, self.count - 1)):
             inside: BoolArray = states == state
@@ -156,7 +144,7 @@ class States:
         nearer = u if side else np.minimum(1 - u, _BELOW_ONE)
         away = -np.log1p(nearer * np.expm1(-size * (self.step or 1.0) / scale)) * scale
         if not self.step:
-            return np.clip(self._edge(side) + outwards * away, *self._limits)
+            return np.clip(self._edge(side) + outwards * away, *limits(self.feature))
         place = np.minimum(np.floor(away / self.step), size - 1)
         return on_grid(self._edge(side) + outwards * self.step * (place + 0.5), self.step)
 
@@ -211,8 +199,7 @@ def _cuts(values: FloatArray, step: float) -> FloatArray:
 def _with_tails(
     starts: FloatArray, sizes: FloatArray, last: float, values: FloatArray, step: float, feature: Feature
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    low, high = (np.inf * sign if side is None else side for side, sign in zip(feature.bounds, (-1, 1), strict=True))
-    tails = np.zeros(2)
+    (low, high), tails = limits(feature), np.zeros(2)
     rooms = starts[0] - (low - step / 2), (high + step / 2) - last
     for side, room in enumerate(rooms):
         size = np.floor(room / step + 1e-6) if step else room
@@ -231,22 +218,3 @@ def _tail_scale(values: FloatArray, step: float) -> float:
     excess = (values[values >= outer] - outer).mean()
     spread = float(np.ptp(values)) or float(max(1.0, np.abs(values).max()))
     return float(max(excess, step, 1e-3 * spread))
-
-
-def marginal(counts: IndexArray, possible: BoolArray) -> FloatArray:
-    """The smoothed share of each state (K,): half a row is added to each that is possible (Krichevsky–Trofimov)."""
-    share = np.where(possible, counts + 0.5, 0.0)
-    return share / share.sum()
-
-
-def grouped(states: States, counts: IndexArray, most: int) -> IndexArray:
-    """The group of each state (K,): at most `most` groups of ordinary states with about equally many training rows.
-
-    Missing cells and special codes have groups of their own; neighbours share a group.
-    """
-    usual = counts[states.first :]
-    own = np.arange(len(usual))
-    if len(usual) > most:
-        middle = (np.cumsum(usual) - usual / 2) / max(float(usual.sum()), 1.0)
-        own = np.unique(np.minimum(middle * most, most - 1).astype(np.intp), return_inverse=True)[1]
-    return np.concatenate([np.arange(states.first), states.first + own]).astype(np.intp)
