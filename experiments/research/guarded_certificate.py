@@ -19,8 +19,8 @@ from attain.methods import Guarded
 from attain.methods.guarded.guard_context import GuardContext
 from attain.methods.guarded.search import Costs
 from attain.models import Goal
-from attain.models.structure.encoding import StructureError
-from attain.models.structure.linear import LinearScore, decision_scores, linear_score
+from attain.models.encoding import StructureError
+from attain.models.scores import LinearScore, decision_scores, linear_score
 from attain.population.reference import Reference
 from attain.population.space import gap
 from attain.results.counterfactuals import Counterfactuals

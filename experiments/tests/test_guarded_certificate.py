@@ -16,7 +16,7 @@ from attain import Feature, Guarded, Schema
 from attain.datasets import load_german
 from attain.methods.guarded.search import Costs
 from attain.models import Goal, Model
-from attain.models.structure.linear import linear_score
+from attain.models.scores import linear_score
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace

@@ -10,7 +10,7 @@ from attain import Constraints, Feature, GrowingSpheres, Guarded, Model, Schema,
 from attain.core.errors import Interrupted
 from attain.methods import FACE, NearestUnlike, Wachter
 from attain.methods.search.problem import Ledger, Problem
-from attain.models.structure.additive import additive_score
+from attain.models.scores import additive_score
 from attain.tables import Region, Table
 
 SCHEMA = Schema((Feature("x", "real"), Feature("y", "real")))

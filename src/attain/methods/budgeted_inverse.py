@@ -15,8 +15,7 @@ from attain.methods.relaxed import Limits, RelaxedSearch, Step
 from attain.methods.search.moves import Costs, Scale, check_directions, units
 from attain.methods.search.problem import Answers, Pool, Problem
 from attain.methods.session import Session
-from attain.models.structure.linear import LinearScore
-from attain.models.structure.smooth import Smooth, smooth_score
+from attain.models.scores import LinearScore, Smooth, smooth_score
 from attain.population.space import MeasuringSpace
 from attain.schema import Direction
 from attain.tables import Region, ordinary

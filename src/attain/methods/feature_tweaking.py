@@ -13,7 +13,7 @@ from attain.methods.search.moves import SWITCH, Moves, Scale
 from attain.methods.search.problem import Answers, Problem, diverse, ranked_hits, ranks_between, sparse
 from attain.methods.session import Session
 from attain.models.reader import Reader
-from attain.models.structure.trees import Ensemble, read_ensemble
+from attain.models.trees import Ensemble, read_ensemble
 from attain.population.percentiles import Percentiles, total_shift
 from attain.results.status import Status
 from attain.schema import Feature

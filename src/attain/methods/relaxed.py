@@ -9,7 +9,7 @@ import numpy as np
 
 from attain.methods.search.moves import Costs, switches
 from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
-from attain.models.structure.smooth import Smooth
+from attain.models.scores import Smooth
 from attain.tables import Region
 
 _NEGLIGIBLE = 1e-9

@@ -17,7 +17,7 @@ from attain.methods.search.moves import Costs, sphere, streams, units
 from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.methods.session import Session
 from attain.models import Goal
-from attain.models.structure.smooth import Smooth, smooth_if_possible
+from attain.models.scores import Smooth, smooth_if_possible
 from attain.tables import ordinary
 
 Method = Literal["auto", "gradient", "scores"]

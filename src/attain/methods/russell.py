@@ -41,8 +41,8 @@ from attain.methods.search.programs import (
     unbeaten,
 )
 from attain.methods.session import Session
-from attain.models.structure.encoding import StructureError
-from attain.models.structure.linear import ACCEPTED, LinearScore, linear_score
+from attain.models.encoding import StructureError
+from attain.models.scores import ACCEPTED, LinearScore, linear_score
 from attain.results.status import Status
 from attain.schema import Rule, Schema
 from attain.tables import Region, ordinary, snapped, unchanged
@@ -73,7 +73,7 @@ class _Nearest(NamedTuple):
 class Russell(Explainer):
     """The nearest record that flips a linear classifier's decision, and then ones that do so in other ways.
 
-    Takes linear classifiers with two classes, recognised inside scikit-learn pipelines (`models.structure.linear`); for
+    Takes linear classifiers with two classes, recognised inside scikit-learn pipelines (`models.scores`); for
     others see `ActionableRecourse`, which fits local linear models. Each feature is a number within its range or one of
     its states: a special code, a level, a missing cell. A mixed-integer program (HiGHS) finds the least distance: moves
     of numbers in units of their median absolute deviation, changes of state in the same units of their indicators. For

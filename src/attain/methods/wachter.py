@@ -13,7 +13,7 @@ from attain.methods.search.climb import Climb, Probe, boundary
 from attain.methods.search.moves import Costs, Scale
 from attain.methods.search.problem import Answers, Pool, Problem
 from attain.methods.session import Session
-from attain.models.structure.smooth import Smooth, smooth_if_possible
+from attain.models.scores import Smooth, smooth_if_possible
 from attain.results.status import Status
 
 Method = Literal["auto", "gradient", "search"]

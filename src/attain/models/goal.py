@@ -150,7 +150,7 @@ class Goal:
     """
 
     compiled: CompiledScore | None = None
-    """What `judge` asks instead of the model, where that decides alike; see `attain.models.structure.compiled`."""
+    """What `judge` asks instead of the model, where that decides alike; see `attain.models.compiled`."""
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ class Reader:
         self.failed = 0
         """How many rows `read_each` found that the model fails on."""
         self.structure: dict[str, Any] = {}
-        """What was learned about the inside of the model, by `attain.models.structure`."""
+        """What was learned about the inside of the model, by `attain.models.encoding`."""
         self._adapter = model.adapter
         self._columns = self._wanted_columns()
         position = {column: j for j, column in enumerate(layout.columns)}

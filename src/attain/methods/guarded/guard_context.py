@@ -15,7 +15,7 @@ from attain.engine.typical import Crowd
 from attain.methods.guarded.search import GuardedSettings
 from attain.methods.search.moves import row_keys
 from attain.models import Goal
-from attain.models.structure.linear import LinearScore
+from attain.models.scores import LinearScore
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
 from attain.population.typical import Guard, Setting

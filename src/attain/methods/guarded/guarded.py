@@ -24,8 +24,8 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Call, Session
 from attain.models import Goal
-from attain.models.structure.encoding import StructureError
-from attain.models.structure.linear import LinearScore, linear_score
+from attain.models.encoding import StructureError
+from attain.models.scores import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
 from attain.population.typical import Setting
 from attain.results.counterfactuals import Counterfactuals

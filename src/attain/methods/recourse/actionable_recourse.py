@@ -20,8 +20,8 @@ from attain.methods.search.moves import Moves, Scale
 from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.methods.search.programs import factual_scores
 from attain.methods.session import Session
-from attain.models.structure.encoding import Encoding, StructureError
-from attain.models.structure.linear import LinearScore, linear_score
+from attain.models.encoding import Encoding, StructureError
+from attain.models.scores import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
 from attain.population.space import MeasuringSpace
 from attain.results.status import Status
@@ -57,7 +57,7 @@ class ActionableRecourse(Explainer):
     Each free feature has actions: the values it may take, with a cost in percentiles of the training rows and a gain
     in score. One action per feature is chosen so that the gain is enough and the cost least. Takes every classifier:
 
-    - linear ones with two classes are recognised inside scikit-learn pipelines (`models.structure.linear`), and their
+    - linear ones with two classes are recognised inside scikit-learn pipelines (`models.scores`), and their
       answers are exact optima over the grid. The figure `proven` is 1 for these; it is 0 where the solver reached a
       limit (10,000 nodes, 200 programs, an even share of the call's time), or where a column is computed from features
       with more than 60,000 joint actions, so that a cheaper answer may exist. Where no allowed change can flip the
@@ -306,18 +306,17 @@ def _linear(space: MeasuringSpace, slopes: np.ndarray) -> LinearScore:
     unit[space.scaled] = slopes[:n] / space.scale
     offset[space.scaled] = unit[space.scaled] * space.mean  # what a column adds less at 0 than at its mean
     ends = np.searchsorted(space.indicated, np.arange(d + 1)) + n
-    levels, special, missing = [], [], offset.copy()
+    states = []
     for j, feature in enumerate(schema):
-        of_states = slopes[ends[j] : ends[j + 1]] + offset[j]
-        own = 0 if feature.ordered else len(feature.levels)
-        levels.append((np.arange(len(feature.levels)) * unit[j] if feature.ordered else of_states[:own])[:, None])
-        special.append(of_states[own : own + len(feature.special)][:, None])
-        if len(of_states) > own + len(feature.special):
-            missing[j] = of_states[-1]
+        terms = slopes[ends[j] : ends[j + 1]] + offset[j]
+        levels = np.arange(len(feature.levels)) * unit[j] if feature.ordered else terms[: len(feature.levels)]
+        codes = terms[0 if feature.ordered else len(feature.levels) :]
+        missing = [] if len(codes) > len(feature.special) else [offset[j]]
+        states.append(np.array([*levels, *codes, *missing])[:, None])
     numeric = np.array([feature.numeric for feature in schema])
     slope = np.where(numeric, unit, 0.0)[:, None]
     constant = np.array([-offset.sum()])
-    encoding = Encoding(schema, constant, slope, tuple(levels), tuple(special), missing[:, None], unseen=0.0)
+    encoding = Encoding(schema, constant, slope, tuple(states), (slice(None),) * d, unseen=0.0)
     return LinearScore(encoding, threshold=0.0)
 
 

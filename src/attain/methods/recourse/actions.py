@@ -22,7 +22,7 @@ import numpy as np
 
 from attain.methods.recourse.program import Choices, Program, RecourseCost, Row, not_all
 from attain.methods.search.programs import LinearRule, linear_rules
-from attain.models.structure.linear import LinearScore
+from attain.models.scores import LinearScore
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema
 from attain.tables import Region, on_grid, ordinary, snapped, unchanged

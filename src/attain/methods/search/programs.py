@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from attain.methods.search.problem import Problem
-from attain.models.structure.linear import LinearScore, decision_scores
+from attain.models.scores import LinearScore, decision_scores
 from attain.schema import Rule, Schema, formulas
 from attain.schema.formulas import Comparison, Formula, Implication, Not, View, conjuncts
 from attain.tables import Region

@@ -15,8 +15,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from attain.models import Goal
-from attain.models.structure.additive import AdditiveScore, additive_score
-from attain.models.structure.encoding import StructureError
+from attain.models.encoding import StructureError
+from attain.models.scores import AdditiveScore, additive_score
 from attain.tables import Table
 from attain.testing import people
 

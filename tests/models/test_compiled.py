@@ -25,10 +25,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from attain.models import Goal, JointGoal
-from attain.models.structure.compiled import compile_score
-from attain.models.structure.splits import single_bounds
-from attain.models.structure.states import states_of
-from attain.models.structure.trees import unverified_ensemble
+from attain.models.compiled import compile_score
+from attain.models.encoding import states_of
+from attain.models.trees import single_bounds, unverified_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table
 

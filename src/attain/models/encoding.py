@@ -5,11 +5,9 @@ p coordinates that are a sum over cells:
 
     z(x) = constant + Σ_j c_j(x_j),    c_j(x) = x · slopes[j] for a number, a fixed vector for any other cell.
 
-`Encoding.learn` reads the terms off rows that differ in one cell, and verifies the sum on real rows: it is exact, or
-refused. Where there are many levels, cells of all columns differ at once: row t has cell t of every column that is to
-be tried, and then of every column whose number has bit b, for each b; so each coordinate shows the number of its column
-by the trials in which it changes. Only the pipeline's own `transform` steps run here. No prediction is asked for, so
-nothing is counted.
+`Encoding.learn` reads the terms off rows that differ from a base row in one cell, and verifies the sum on real rows: it
+is exact, or refused. Only the pipeline's own `transform` steps run here. No prediction is asked for, so nothing is
+counted.
 """
 
 from __future__ import annotations
@@ -23,11 +21,12 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from attain.core.errors import ModelError
+from attain.engine.score import States
 from attain.models.goal import Goal, probe_rows
 from attain.models.reader import Reader, by_halves
 from attain.models.sklearn import unwrapped
 from attain.schema import Feature, Schema
-from attain.tables import ordinary
+from attain.tables import Layout, ordinary
 
 Transform: TypeAlias = Callable[[np.ndarray], Any]
 """Rows of the matrix, (n, d), to coordinates, (n, p), in an array or a sparse matrix."""
@@ -36,7 +35,7 @@ _TOLERANCE: Final = 1e-7
 """How far the sum may be from the preprocessing, relative to the largest value of each coordinate."""
 _CHECKED_ROWS: Final = 256
 _MOST_NUMBERS: Final = 20_000_000
-"""The most numbers that an encoding holds, and that are computed to try each cell by itself."""
+"""The most numbers that the levels of an encoding add."""
 _AT_ONCE: Final = 8_000_000
 """The most numbers that are passed to the preprocessing at once, or returned by it."""
 SEED: Final = 0
@@ -120,15 +119,12 @@ class Encoding:
         (p,).
     slopes
         Per column of numbers, what one unit adds, (d, p); 0 for columns of levels.
-    levels
-        Per column of levels, what each adds to the coordinates in `places`, (K, m); empty for columns of numbers.
-        Linear between ordered levels.
-    special
-        Per column, what each special code adds, in the schema's order, (S, p).
-    missing
-        Per column, what a missing cell adds, (d, p); NaN where the training rows have none and it is not fillable.
+    states
+        Per column, what each state adds to the coordinates in `places`, (S + 1, m): the special codes of a number or
+        the levels, then a missing cell, which is NaN where the training rows have none and it is not fillable. Linear
+        between ordered levels.
     places
-        Per column, the coordinates that its levels add to, (m,); none for all p.
+        Per column, the coordinates that its states add to, (m,); a slice for all p.
     unseen
         What a level adds that the schema does not have.
     """
@@ -136,10 +132,8 @@ class Encoding:
     schema: Schema
     constant: np.ndarray
     slopes: np.ndarray
-    levels: tuple[np.ndarray, ...]
-    special: tuple[np.ndarray, ...]
-    missing: np.ndarray
-    places: tuple[np.ndarray, ...] = ()
+    states: tuple[np.ndarray, ...]
+    places: tuple[Any, ...]
     unseen: float = np.nan
 
     @classmethod
@@ -155,26 +149,33 @@ class Encoding:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that a level is unknown is what is to be learned
             start = transform(base[None])
-            moves, places = _moves(transform, base, start, cells, None if projection is None else projection.weights)
+            moves, refused = _moves(transform, base, start, cells)
         constant = _projected(start, projection)[0].copy()
-        shape = len(schema), len(constant)
-        slopes, missing = np.zeros(shape), np.full(shape, np.nan)
-        levels, special = [], []
-        for j, (feature, tried, move) in enumerate(zip(schema, cells, moves, strict=True)):
-            at = places[j] if places else np.arange(len(constant))
-            offset = np.zeros(len(at))
+        if projection is not None:
+            moves = np.asarray(moves @ projection.weights)
+        slopes, ends = np.zeros((len(schema), len(constant))), np.cumsum([0, *map(len, cells)])
+        states, places, size = [], [], 0
+        for j, (feature, tried) in enumerate(zip(schema, cells, strict=True)):
+            place: Any = slice(None)
+            move: Any = moves[ends[j] : ends[j + 1]]
+            if projection is None:
+                place = np.unique(move.indices) if feature.levels else np.arange(len(constant))
+                size += len(tried) * len(place)
+                if size > _MOST_NUMBERS:
+                    raise StructureError(
+                        f"{ends[-1]:,} cells with {len(constant):,} inputs of the estimator are too many to read"
+                    )
+                move = move[:, place].toarray()
+            move[refused[ends[j] : ends[j + 1]]] = np.nan
             if feature.numeric:  # a refused number shows in the verification
-                slopes[j, at] = slope = np.nan_to_num((move[1] - move[0]) / (tried[1] - tried[0]))
-                offset = np.nan_to_num(move[0] - slope * tried[0])
-            if np.isnan(tried[-1]):
-                missing[j] = 0.0
-                missing[j, at] = move[-1] - offset
-            constant[at] += offset
-            levels.append(move[: len(feature.levels)])
-            codes = np.zeros((len(feature.special) if feature.numeric else 0, len(constant)))
-            codes[:, at] = move[2 : 2 + len(codes)] - offset
-            special.append(codes)
-        encoding = cls(schema, constant, slopes, tuple(levels), tuple(special), missing, places)
+                slopes[j] = np.nan_to_num((move[1] - move[0]) / (tried[1] - tried[0]))
+                offset = np.nan_to_num(move[0] - slopes[j] * tried[0])
+                constant += offset
+                move = move[2:] - offset
+            missing = [] if np.isnan(tried[-1]) else [np.full((1, move.shape[1]), np.nan)]
+            states.append(np.concatenate([move, *missing]))
+            places.append(place)
+        encoding = cls(schema, constant, slopes, tuple(states), tuple(places))
         real = probe_rows(rows, _CHECKED_ROWS)
         # columns shuffled one by one meet in pairs that real rows may not have
         checked = np.concatenate((real, np.random.default_rng(SEED).permuted(real, axis=0)))
@@ -198,54 +199,46 @@ class Encoding:
 
     def depends(self) -> np.ndarray:
         """Which coordinates each column affects, (d, p)."""
-        tables = zip(self.slopes, self.special, self.missing, strict=True)
-        result = np.array([(np.vstack(table) != 0).any(axis=0) for table in tables])
-        for j, table in enumerate(self.levels):
-            result[j, self._place(j)] |= (table != 0).any(axis=0)
+        result: np.ndarray = self.slopes != 0
+        for j, (table, place) in enumerate(zip(self.states, self.places, strict=True)):
+            result[j, place] |= (table != 0).any(axis=0)
         return result
 
-    def _place(self, j: int) -> Any:
-        """The coordinates that the levels of column j add to."""
-        return self.places[j] if self.places else slice(None)
-
-    def level_terms(self, j: int) -> np.ndarray:
-        """What each level of column j adds, (K, p)."""
-        result = np.zeros((len(self.levels[j]), self.width))
-        result[:, self._place(j)] = self.levels[j]
+    def terms(self, j: int) -> np.ndarray:
+        """What each state of column j adds, (S + 1, p)."""
+        result = np.zeros((len(self.states[j]), self.width))
+        result[:, self.places[j]] = self.states[j]
         return result
 
     def filled(self, rows: np.ndarray) -> Encoding:
         """Without NaN: unknown levels are interpolated, other unknown cells are like the column's mean number."""
-        means = [
-            cells[known].mean() if feature.numeric and (known := ordinary(feature, cells)).any() else 0.0
-            for feature, cells in zip(self.schema, rows.T, strict=True)
-        ]
-        typical = np.array(means)[:, None] * self.slopes
-        return replace(
-            self,
-            levels=tuple(_interpolated(table) for table in self.levels),
-            special=tuple(np.where(np.isnan(own), mean, own) for own, mean in zip(self.special, typical, strict=True)),
-            missing=np.where(np.isnan(self.missing), typical, self.missing),
-            unseen=0.0,
-        )
+        states = []
+        for j, (feature, table) in enumerate(zip(self.schema, self.states, strict=True)):
+            known = ordinary(feature, rows[:, j])
+            typical = self.slopes[j, self.places[j]] * (rows[known, j].mean() if feature.numeric and known.any() else 0)
+            levels = table[:-1] if feature.numeric else _interpolated(table[:-1])
+            table = np.concatenate((levels, table[-1:]))
+            states.append(np.where(np.isnan(table), typical, table))
+        return replace(self, states=tuple(states), unseen=0.0)
 
     def term(self, j: int, cells: np.ndarray) -> np.ndarray:
         """c_j of these cells, (n, p); ordered levels may lie between two positions."""
-        feature = self.schema.features[j]
+        feature, table = self.schema.features[j], self.states[j]
+        missing = np.isnan(cells)
         if feature.numeric:
             result = cells[:, None] * self.slopes[j]
-        else:
-            low, share = _segment(cells, len(feature.levels))
-            added = self.levels[j][low]
-            between = np.flatnonzero(share)
-            added[between] += share[between, None] * (self.levels[j][low[between] + 1] - added[between])
-            result = np.zeros((len(cells), self.width))
-            result[:, self._place(j)] = added
-            result[cells >= len(feature.levels)] = self.unseen
-        for code, term in zip(feature.special, self.special[j], strict=True):
-            result[cells == code] = term
-        result[np.isnan(cells)] = self.missing[j]
-        return np.asarray(result)
+            for state, term in zip((*feature.special, np.nan), table, strict=True):
+                result[missing if np.isnan(state) else cells == state] = term
+            return np.asarray(result)
+        low, share = _segment(cells, len(feature.levels))
+        low[missing] = len(feature.levels)
+        added = table[low]
+        between = np.flatnonzero(share)
+        added[between] += share[between, None] * (table[low[between] + 1] - added[between])
+        result = np.zeros((len(cells), self.width))
+        result[:, self.places[j]] = added
+        result[cells >= len(feature.levels)] = self.unseen
+        return result
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
         """The coordinates of the rows, (n, p); those of a row do not depend on the rows beside it, to the last bit."""
@@ -264,11 +257,21 @@ class Encoding:
         for j, feature in enumerate(self.schema):
             slope = self.slopes[j]
             if feature.levels and feature.ordered:
-                rises = np.diff(self.level_terms(j), axis=0)
+                rises = np.diff(self.terms(j)[:-1], axis=0)
                 slope = np.vstack((rises, rises[-1:], slope))[_segment(rows[:, j], len(feature.levels))[0]]
             inner = (outer * slope).sum(axis=1)
             result[:, j] = np.where(ordinary(feature, rows[:, j]), inner, 0.0)
         return result
+
+
+def states_of(layout: Layout) -> States:
+    """The cells that are states rather than numbers, with the levels that the schema does not have behind its own."""
+    codes = []
+    for feature in layout.schema:
+        levels = range(len(feature.levels) + len(layout.unseen.get(feature.name, ())))
+        codes.append(np.array([*(feature.special if feature.numeric else levels), np.nan]))
+    first = np.cumsum([0, *map(len, codes)])
+    return States([feature.numeric for feature in layout.schema], first, np.concatenate(codes))
 
 
 def _cells_to_try(feature: Feature, cells: np.ndarray) -> np.ndarray:
@@ -283,80 +286,32 @@ def _cells_to_try(feature: Feature, cells: np.ndarray) -> np.ndarray:
 
 def base_row(schema: Schema, rows: np.ndarray) -> np.ndarray:
     """A row of real cells: the least ordinary one of each column, (d,)."""
-    return np.array([_base(feature, cells) for feature, cells in zip(schema, rows.T, strict=True)])
-
-
-def _base(feature: Feature, cells: np.ndarray) -> float:
-    known = cells[ordinary(feature, cells)]
-    return float(known.min() if len(known) else cells[0])
+    known = [ordinary(feature, cells) for feature, cells in zip(schema, rows.T, strict=True)]
+    return np.array([cells[mask].min() if mask.any() else cells[0] for mask, cells in zip(known, rows.T, strict=True)])
 
 
 def _projected(coordinates: Any, projection: Projection | None) -> np.ndarray:
     return dense(coordinates) if projection is None else projection(coordinates)
 
 
-def _moves(
-    transform: Transform, base: np.ndarray, start: Any, cells: list[np.ndarray], weights: np.ndarray | None
-) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
-    """What each cell of each column adds to the base row's coordinates `start`, (A, m), and `Encoding.places`."""
-    columns = np.repeat(np.arange(len(cells)), [len(tried) for tried in cells])
-    if len(columns) * max(start.shape[1], len(base)) > _MOST_NUMBERS:
-        return _moves_at_once(transform, base, start, cells, weights)
-    trials = np.repeat(base[None], len(columns), axis=0)
-    trials[np.arange(len(columns)), columns] = np.concatenate(cells)
-    result = np.full((len(trials), start.shape[1]), np.nan)  # NaN for rows that are refused, as for an unknown level
-    for at, encoded in by_halves(lambda rows: dense(transform(rows)), trials)[0]:
-        result[at] = encoded
-    result -= dense(start)
-    result = result if weights is None else result @ weights
-    return np.split(result, np.flatnonzero(np.diff(columns)) + 1), ()
+def _moves(transform: Transform, base: np.ndarray, start: Any, cells: list[np.ndarray]) -> tuple[Any, np.ndarray]:
+    """What each cell adds to the base row's coordinates `start`, a sparse (A, p), and which cells are refused, (A,).
 
-
-def _moves_at_once(
-    transform: Transform, base: np.ndarray, start: Any, cells: list[np.ndarray], weights: np.ndarray | None
-) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
-    """As `_moves`, for coordinates that depend on one column each; those that do not show in the verification."""
-    longest, d = max(len(tried) for tried in cells), len(base)
-    tried = np.column_stack([np.resize(some, longest) for some in cells])
-    bits = (np.arange(d) >> np.arange((d - 1).bit_length())[:, None]) & 1
-    trials = np.concatenate((tried, *(np.where(bit, tried, base) for bit in bits)))
-    changes = _changes(transform, trials, start)
-    width = changes.shape[1]
-    rounds = np.repeat(np.arange(len(bits) + 1), np.diff(changes.indptr[::longest]))
-    changed = np.zeros((len(bits) + 1, width), dtype=bool)
-    changed[rounds, changes.indices] = True
-    source = np.where(changed[0], (changed[1:] << np.arange(len(bits))[:, None]).sum(axis=0), -1)
-    if source.max(initial=-1) >= d:
-        raise StructureError("many levels are encoded together with other columns, so their inputs cannot be read")
-    if weights is not None:
-        found = changes[:longest].tocoo()
-        at = found.row * d + source[found.col]
-        sums = [np.bincount(at, found.data * w[found.col], minlength=longest * d).reshape(-1, d) for w in weights.T]
-        return [np.column_stack([some[: len(cells[j]), j] for some in sums]) for j in range(d)], ()
-    order = np.argsort(source, kind="stable")
-    places = np.split(order, np.searchsorted(source[order], np.arange(d)))[1:]
-    size = sum(len(some) * len(place) for some, place in zip(cells, places, strict=True))
-    if size > _MOST_NUMBERS:
-        raise StructureError(
-            f"{sum(map(len, cells)):,} cells with {width:,} inputs of the estimator are too many to read"
-        )
-    columns = changes[:longest].tocsc()
-    return [columns[:, place][: len(some)].toarray() for some, place in zip(cells, places, strict=True)], tuple(places)
-
-
-def _changes(transform: Transform, rows: np.ndarray, start: Any) -> csr_array:
-    """The coordinates of rows less those of the base row, `start`, (n, p)."""
-    size = max(_AT_ONCE // max(rows.shape[1], 0 if issparse(start) else start.shape[1]), 1)
-    base, parts = _sparse(start), []
-    for at in range(0, len(rows), size):
-        try:
-            some = _sparse(transform(rows[at : at + size]))
-        except ModelError as error:
-            raise StructureError(f"some levels are refused: {error}") from error
-        parts.append(some - csr_array(np.ones((some.shape[0], 1))) @ base)
-    result = csr_array(vstack(parts))
-    result.eliminate_zeros()
-    return result
+    Most cells change few coordinates, so that columns of many levels take little room.
+    """
+    columns, tried = np.repeat(np.arange(len(cells)), [len(those) for those in cells]), np.concatenate(cells)
+    size = max(_AT_ONCE // max(len(base), 0 if issparse(start) else start.shape[1]), 1)
+    first, taken, parts = _sparse(start), np.zeros(len(tried), dtype=bool), []
+    for begin in range(0, len(tried), size):
+        which = np.arange(begin, min(begin + size, len(tried)))
+        trials = np.repeat(base[None], len(which), axis=0)
+        trials[np.arange(len(which)), columns[which]] = tried[which]
+        for at, coordinates in by_halves(lambda rows: _sparse(transform(rows)), trials)[0]:
+            taken[which[at]] = True
+            parts.append(coordinates - csr_array(np.ones((len(at), 1))) @ first)
+    moves = csr_array(vstack([csr_array((0, first.shape[1])), *parts]))
+    moves.eliminate_zeros()
+    return moves[(np.cumsum(taken) - 1).clip(min=0)], ~taken
 
 
 def _sparse(coordinates: Any) -> csr_array:

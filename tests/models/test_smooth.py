@@ -15,8 +15,8 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from attain import Feature, Schema
 from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.models.structure.encoding import StructureError
-from attain.models.structure.smooth import smooth_if_possible, smooth_score
+from attain.models.encoding import StructureError
+from attain.models.scores import smooth_if_possible, smooth_score
 from attain.tables import Table
 from attain.testing import people
 

@@ -19,9 +19,9 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 from sklearn.tree import DecisionTreeClassifier
 
 from attain.core.errors import ModelError
-from attain.models import Goal
-from attain.models.structure import encoding
-from attain.models.structure.trees import read_ensemble
+from attain.models import Goal, encoding
+from attain.models.encoding import StructureError
+from attain.models.trees import read_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table
 from attain.testing import people
@@ -165,13 +165,11 @@ def test_splits_compare_columns_of_the_table_in_their_own_units():
     assert sorted(TABLE.schema.names[j] for j in nodes["column"] if not numeric[j]) == levels
 
 
-def test_trees_behind_many_levels_are_read_alike(monkeypatch):
-    expected = read(SCIKIT[0].fit(X, Y))
-    monkeypatch.setattr(encoding, "_MOST_NUMBERS", 5_000)
-    monkeypatch.setattr(encoding, "_moves", encoding._moves_at_once)
-    found = read(SCIKIT[0])
-    assert found.nodes.tobytes() == expected.nodes.tobytes()
-    np.testing.assert_array_equal(found.leaves(TABLE.values), expected.leaves(TABLE.values))
+def test_more_levels_than_can_be_held_are_refused(monkeypatch):
+    monkeypatch.setattr(encoding, "_MOST_NUMBERS", 20)
+    with pytest.raises(StructureError, match="cannot be followed back") as refused:
+        read(SCIKIT[0].fit(X, Y))
+    assert "too many to read" in str(refused.value.__cause__)
 
 
 def test_trees_are_found_in_searches_and_under_thresholds():

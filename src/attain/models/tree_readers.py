@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attain.models.adapter import library_name
-from attain.models.structure.encoding import StructureError
+from attain.models.encoding import StructureError
 
 
-@dataclass(frozen=True, eq=False)
-class TreeNodes:
-    """The nodes of all trees. A row goes left if its cell is at most the threshold.
+class Nodes(NamedTuple):
+    """The nodes of a tree from its root on, or of several. A row goes left if its cell is at most the threshold.
 
     Attributes
     ----------
@@ -28,20 +27,6 @@ class TreeNodes:
         Whether a missing cell goes left, (nodes,).
     value
         What a leaf adds to the score of each class, (nodes, K).
-    roots
-        The first node of each tree.
-    votes
-        Whether trees vote (forests): values are then the shares of the classes, to be averaged.
-    single
-        Whether cells are rounded to single precision before they are compared.
-    width
-        The number of columns.
-    start
-        What the sum over trees starts from, (K,); NaN where that is not one number for all rows.
-    scale
-        By what the sum is multiplied to be the model's own score, log-odds where it gives probabilities.
-    single_sums
-        Whether sums are in single precision.
     """
 
     feature: np.ndarray
@@ -50,27 +35,41 @@ class TreeNodes:
     right: np.ndarray
     missing_left: np.ndarray
     value: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """All trees of a model.
+
+    Attributes
+    ----------
+    nodes, roots
+        The nodes, tree after tree, and the first one of each.
+    width
+        The number of columns.
+    start
+        What the sum over trees starts from, (K,); NaN where that is not one number for all rows.
+    votes
+        Whether trees vote (forests): values are then the shares of the classes, to be averaged.
+    single
+        Whether cells are rounded to single precision before they are compared.
+    scale
+        By what the sum is multiplied to be the model's own score, log-odds where it gives probabilities.
+    single_sums
+        Whether sums are in single precision.
+    """
+
+    nodes: Nodes
     roots: np.ndarray
-    votes: bool
-    single: bool
     width: int
     start: np.ndarray
+    votes: bool = False
+    single: bool = False
     scale: float = 1.0
     single_sums: bool = False
 
 
-class _Tree(NamedTuple):
-    """The first six arrays of `TreeNodes` for one tree, whose root is node 0."""
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    missing_left: np.ndarray
-    value: np.ndarray
-
-
-def read_trees(model: Any, classes: int) -> TreeNodes:
+def read_trees(model: Any, classes: int) -> Trees:
     """The trees of a fitted model, or a `StructureError` that says which models are supported."""
     libraries = library_name(model)
     if "xgboost" in libraries:
@@ -96,35 +95,11 @@ def _is_forest(model: Any) -> bool:
     return forest and isinstance(members, list) and all(hasattr(member, "tree_") for member in members)
 
 
-def _joined(
-    trees: Sequence[_Tree],
-    width: int,
-    start: np.ndarray,
-    *,
-    votes: bool = False,
-    single: bool = False,
-    single_sums: bool = False,
-    scale: float = 1.0,
-) -> TreeNodes:
+def _joined(trees: Sequence[Nodes], width: int, start: np.ndarray, **properties: Any) -> Trees:
     sizes = [len(tree.feature) for tree in trees]
     roots = np.cumsum([0, *sizes[:-1]])
-    feature, threshold, left, right, missing_left, value = (np.concatenate(parts) for parts in zip(*trees, strict=True))
-    shift = np.repeat(roots, sizes)
-    return TreeNodes(
-        feature=feature.astype(np.intp),
-        threshold=threshold,
-        left=left.astype(np.intp) + shift,
-        right=right.astype(np.intp) + shift,
-        missing_left=missing_left.astype(bool),
-        value=value,
-        roots=roots,
-        votes=votes,
-        single=single,
-        width=width,
-        start=start,
-        scale=scale,
-        single_sums=single_sums,
-    )
+    nodes, shift = Nodes(*map(np.concatenate, zip(*trees, strict=True))), np.repeat(roots, sizes)
+    return Trees(nodes._replace(left=nodes.left + shift, right=nodes.right + shift), roots, width, start, **properties)
 
 
 def _for_class(values: np.ndarray, k: int, classes: int) -> np.ndarray:
@@ -141,12 +116,13 @@ def _start(values: np.ndarray, classes: int) -> np.ndarray:
     return start
 
 
-def _scikit_tree(tree: Any, value: np.ndarray) -> _Tree:
+def _scikit_tree(tree: Any, value: np.ndarray) -> Nodes:
     feature = np.where(tree.children_left < 0, -1, tree.feature)
-    return _Tree(feature, tree.threshold, tree.children_left, tree.children_right, tree.missing_go_to_left, value)
+    missing_left = tree.missing_go_to_left.astype(bool)
+    return Nodes(feature, tree.threshold, tree.children_left, tree.children_right, missing_left, value)
 
 
-def _forest(model: Any) -> TreeNodes:
+def _forest(model: Any) -> Trees:
     trees = []
     for member in getattr(model, "estimators_", [model]):
         if member.tree_.n_outputs > 1:
@@ -156,7 +132,7 @@ def _forest(model: Any) -> TreeNodes:
     return _joined(trees, int(model.n_features_in_), np.zeros(trees[0].value.shape[1]), votes=True, single=True)
 
 
-def _gradient_boosting(model: Any, classes: int) -> TreeNodes:
+def _gradient_boosting(model: Any, classes: int) -> Trees:
     trees = [
         _scikit_tree(member.tree_, _for_class(model.learning_rate * member.tree_.value[:, 0, 0], k, classes))
         for members in model.estimators_
@@ -170,7 +146,7 @@ def _gradient_boosting(model: Any, classes: int) -> TreeNodes:
     return _joined(trees, width, _start(start, classes), single=True, scale=scale)
 
 
-def _histograms(model: Any, classes: int) -> TreeNodes:
+def _histograms(model: Any, classes: int) -> Trees:
     trees = []
     for members in model._predictors:
         for k, member in enumerate(members):
@@ -178,12 +154,12 @@ def _histograms(model: Any, classes: int) -> TreeNodes:
             if nodes["is_categorical"].any():
                 raise _native_levels(model)
             feature = np.where(nodes["is_leaf"], -1, nodes["feature_idx"].astype(np.intp))
-            value, missing_left = _for_class(nodes["value"], k, classes), nodes["missing_go_to_left"]
-            trees.append(_Tree(feature, nodes["num_threshold"], nodes["left"], nodes["right"], missing_left, value))
+            value, missing_left = _for_class(nodes["value"], k, classes), nodes["missing_go_to_left"].astype(bool)
+            trees.append(Nodes(feature, nodes["num_threshold"], nodes["left"], nodes["right"], missing_left, value))
     return _joined(trees, int(model.n_features_in_), _start(model._baseline_prediction, classes))
 
 
-def _xgboost(model: Any, classes: int) -> TreeNodes:
+def _xgboost(model: Any, classes: int) -> Trees:
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     if learner["gradient_booster"]["name"] != "gbtree":
@@ -207,7 +183,7 @@ def _xgboost(model: Any, classes: int) -> TreeNodes:
         # XGBoost sends cells below the threshold left, that is, those at most the float before it
         before = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
         trees.append(
-            _Tree(
+            Nodes(
                 np.where(leaf, -1, np.array(tree["split_indices"])),
                 before,
                 left,
@@ -222,7 +198,7 @@ def _xgboost(model: Any, classes: int) -> TreeNodes:
     return _joined(trees, int(booster.num_features()), _start(start, classes), single=True, single_sums=True)
 
 
-def _lightgbm(model: Any, classes: int) -> TreeNodes:
+def _lightgbm(model: Any, classes: int) -> Trees:
     booster = getattr(model, "booster_", model)
     dumped = booster.dump_model()
     rounds = int(dumped["num_tree_per_iteration"])
@@ -235,7 +211,7 @@ def _lightgbm(model: Any, classes: int) -> TreeNodes:
     return _joined(trees, int(booster.num_feature()), np.zeros(classes), scale=scale)
 
 
-def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _Tree:
+def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> Nodes:
     nodes: list[dict[str, Any]] = [root]
     left: list[int] = []
     right: list[int] = []
@@ -258,7 +234,7 @@ def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> _T
     inner_nodes = np.array([position >= 0 for position in left])
     missing_left = np.zeros(len(nodes), dtype=bool)
     missing_left[inner_nodes] = missing
-    return _Tree(
+    return Nodes(
         np.array([node.get("split_feature", -1) for node in nodes]),
         np.array([node.get("threshold", 0.0) for node in nodes], dtype=np.float64),
         np.array(left),

@@ -17,11 +17,10 @@ from scipy.special import expit, logit
 
 from attain.core.errors import ModelError
 from attain.engine.score import LinearSums, Sums, SumScore
+from attain.models.encoding import Preprocessing, StructureError, states_of
 from attain.models.goal import CompiledScore, Goal, Link
-from attain.models.structure.encoding import Preprocessing, StructureError
-from attain.models.structure.linear import leading, leads_of, rows_to_compare, target_position
-from attain.models.structure.states import states_of
-from attain.models.structure.trees import unverified_ensemble
+from attain.models.scores import leading, leads_of, rows_to_compare, target_position
+from attain.models.trees import unverified_ensemble
 
 Judged: TypeAlias = Callable[[], tuple[np.ndarray, np.ndarray]]
 
@@ -72,11 +71,8 @@ def _linear(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> Com
     encoding = leads_of(goal, values)
     rows = rows_to_compare(goal.layout.schema, values)
     encoding.verify(preprocessing.inputs, rows, leading(goal, preprocessing.estimator))
-    terms = [
-        np.vstack((encoding.special[j] if feature.numeric else encoding.level_terms(j), encoding.missing[j]))
-        for j, feature in enumerate(encoding.schema)
-    ]
-    sums = LinearSums(states_of(goal.layout), encoding.constant, encoding.slopes, np.concatenate(terms))
+    terms = np.concatenate([encoding.terms(j) for j in range(len(encoding.schema))])
+    sums = LinearSums(states_of(goal.layout), encoding.constant, encoding.slopes, terms)
     return _linked(goal, sums, _link(goal))
 
 
