@@ -8,9 +8,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from attain import Feature, Schema
+from attain import Feature, Model, Schema
 from attain.core.errors import AttainError
 from attain.methods import HillClimbingLocalSearch
+from attain.methods.search import climb
+from attain.methods.search.problem import Problem
 from attain.results.status import Status
 
 SCHEMA = Schema(
@@ -117,3 +119,26 @@ def test_the_free_direction_is_free():
 def test_a_direction_of_levels_without_an_order_is_refused():
     with pytest.raises(AttainError, match="order"):
         HillClimbingLocalSearch(SCHEMA, directions={"d": "increase"}).fit(*frame(20))
+
+
+def test_candidates_come_in_blocks_of_bounded_size(monkeypatch):
+    """Exchanges of many changes for one another are more than memory holds."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(100, 40)), columns=[f"x{j}" for j in range(40)])
+    model = Model(lambda X: (np.asarray(X).sum(axis=1) > 0).astype(int), classes=[0, 1])
+    schema = Schema(tuple(Feature(name, "real") for name in X))
+    explainer = HillClimbingLocalSearch(schema, figures=False, laws=None, budget=1_000).fit(X)
+    people = X[X.sum(axis=1) < 0].iloc[:3]
+    expected = explainer.explain(model, people, target=1)
+    blocks, evaluate = [], Problem.evaluate
+
+    def counting(self, rows, owners, **more):
+        blocks.append(len(rows))
+        return evaluate(self, rows, owners, **more)
+
+    monkeypatch.setattr(Problem, "evaluate", counting)
+    monkeypatch.setattr(climb, "_CELLS", 20_000)
+    result = explainer.explain(model, people, target=1)
+    assert max(blocks) <= 2 * 20_000 / 40
+    assert result.found.all()
+    assert (result.option_figures["cost"] <= expected.option_figures["cost"] * 1.05).all()

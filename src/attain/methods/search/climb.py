@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from attain.core.arrays import rank_within
 from attain.methods.search.moves import Costs, streams, switches
 from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.models import probe_rows
@@ -40,6 +41,8 @@ def boundary(score: np.ndarray, met: np.ndarray) -> float:
     return 0.0 if outside <= 0 <= inside else (inside + outside) / 2
 
 
+_CELLS = 8_000_000
+"""About how many cells of neighbours are held in memory at a time."""
 _SHARES = np.array([2.0**-k for k in range(1, 6)])
 _LEFT = (0.5, 0.75, 0.9)
 """How much of a change is left when it is taken back in part."""
@@ -88,12 +91,36 @@ class Neighbourhood:
             parents.append(at[some])
         return np.concatenate(parts), np.concatenate(parents)
 
-    def exchanges(self, rows: np.ndarray, owners: np.ndarray, shares: Sequence[float]) -> Near:
+    def cells(self, owners: np.ndarray, moves: int) -> np.ndarray:
+        """The most cells of all neighbours of a row of each owner by so many moves of each cell, and by switches."""
+        d = len(self._region.schema)
+        return np.asarray(d * (moves * d + self._first[owners + 1] - self._first[owners]))
+
+    def exchanges(self, rows: np.ndarray, owners: np.ndarray, shares: Sequence[float]) -> Iterator[Near]:
         """One change taken back, wholly or by half, and shares of what that frees spent on another cell instead.
 
-        The other cell moves up or down, or into another state.
+        The other cell moves up or down, or into another state. They come in blocks of bounded size, and which block one
+        is in does not depend on other owners.
         """
         lighter, old, parents = self._lightened(rows, owners)
+        order = np.argsort(owners[parents], kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = rank_within(owners[parents[order]])
+        block = rank // np.maximum(_CELLS // self.cells(owners[parents], 2 * len(shares)), 1)
+        for number in range(int(block.max(initial=-1)) + 1):
+            at = np.flatnonzero(block == number)
+            yield self._exchanged(rows, owners, lighter[at], old[at], parents[at], shares)
+
+    def _exchanged(
+        self,
+        rows: np.ndarray,
+        owners: np.ndarray,
+        lighter: np.ndarray,
+        old: np.ndarray,
+        parents: np.ndarray,
+        shares: Sequence[float],
+    ) -> Near:
+        """The exchanges of some `lighter` rows, whose change in column `old` was taken back."""
         owners_of = owners[parents]
         freed = self._costs.of(rows, owners)[parents] - self._costs.of(lighter, owners_of)
         at, new = np.nonzero(self._on_scale(lighter, owners_of) & (freed > 0)[:, None])
@@ -249,19 +276,25 @@ class Climb:
         for _ in range(self.turns):
             if not active.size:
                 break
-            trials, parents = self.neighbourhood.around(rows[active], owners[active])
-            asked, trials, met, gained = self._ask(trials, owners[active][parents])
-            parents = active[parents[asked]]
-            gain = value = self._gain(score[parents], gained)
-            if not self.fixed:
-                spent = self.costs.of(trials, owners[parents]) - self.costs.of(rows, owners)[parents]
-                value = gain / np.maximum(spent, _NEGLIGIBLE)
-                value[np.isin(parents, parents[met])] = -np.inf
-            value = np.where(gain > 0, value, -np.inf)
-            best = _best(parents, value)
-            best = best[np.isfinite(value[best])]
-            active = parents[best]
-            rows[active], score[active] = trials[best], gained[best]
+            parts = _parts(owners[active], self.neighbourhood.cells(owners[active], 2 * len(_SHARES)))
+            active = np.concatenate([self._move(rows, owners, score, active[part]) for part in parts])
+
+    def _move(self, rows: np.ndarray, owners: np.ndarray, score: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """Makes the best move of each of these climbers, and returns which of them go on."""
+        trials, parents = self.neighbourhood.around(rows[active], owners[active])
+        asked, trials, met, gained = self._ask(trials, owners[active][parents])
+        parents = active[parents[asked]]
+        gain = value = self._gain(score[parents], gained)
+        if not self.fixed:
+            spent = self.costs.of(trials, owners[parents]) - self.costs.of(rows, owners)[parents]
+            value = gain / np.maximum(spent, _NEGLIGIBLE)
+            value[np.isin(parents, parents[met])] = -np.inf
+        value = np.where(gain > 0, value, -np.inf)
+        best = _best(parents, value)
+        best = best[np.isfinite(value[best])]
+        active = parents[best]
+        rows[active], score[active] = trials[best], gained[best]
+        return active
 
     def _gain(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """How much better a score is: by itself, or by its squared distance from the aim."""
@@ -302,28 +335,45 @@ class Climb:
             improved = np.zeros(len(rows), dtype=bool)
             for exchange in (False, True):
                 some = active[exchanging[active] == exchange]
-                if not some.size:
-                    continue
-                trials, parents = self._varied(rows[some], owners[some], exchange)
-                parents = some[parents]
-                if not self.fixed:  # only what is cheaper is worth asking about
-                    cheaper = self.costs.of(trials, owners[parents]) < rank[parents] - _NEGLIGIBLE
-                    trials, parents = trials[cheaper], parents[cheaper]
-                asked, trials, met, score = self._ask(trials, owners[parents])
-                parents = parents[asked]
-                value = score if self.fixed else -self.costs.of(trials, owners[parents])
-                best = _best(parents, np.where(met, value, -np.inf))
-                best = best[met[best] & (-value[best] < rank[parents[best]] - _NEGLIGIBLE)]
-                rows[parents[best]], rank[parents[best]] = trials[best], -value[best]
-                improved[parents[best]] = True
+                for trials, parents in self._varied(rows, owners, some, exchange):
+                    if not self.fixed:  # only what is cheaper is worth asking about
+                        cheaper = self.costs.of(trials, owners[parents]) < rank[parents] - _NEGLIGIBLE
+                        trials, parents = trials[cheaper], parents[cheaper]
+                    asked, trials, met, score = self._ask(trials, owners[parents])
+                    parents = parents[asked]
+                    value = score if self.fixed else -self.costs.of(trials, owners[parents])
+                    best = _best(parents, np.where(met, value, -np.inf))
+                    best = best[met[best] & (-value[best] < rank[parents[best]] - _NEGLIGIBLE)]
+                    rows[parents[best]], rank[parents[best]] = trials[best], -value[best]
+                    improved[parents[best]] = True
             # a change that cannot be made smaller is exchanged; what cannot be exchanged either is done
             active = active[improved[active] | ~exchanging[active]]
             exchanging[active] = ~improved[active]
 
-    def _varied(self, rows: np.ndarray, owners: np.ndarray, exchange: bool) -> tuple[np.ndarray, np.ndarray]:
-        if exchange:
-            return self.neighbourhood.exchanges(rows, owners, (1.0,) if self.fixed else _EXCHANGED)
-        return self.neighbourhood.around(rows, owners) if self.fixed else self.neighbourhood.back(rows, owners)
+    def _varied(self, rows: np.ndarray, owners: np.ndarray, chosen: np.ndarray, exchange: bool) -> Iterator[Near]:
+        """Variants of the chosen rows in blocks of bounded size, and of which row each is one."""
+        cells = self.neighbourhood.cells(owners[chosen], 2 * len(_SHARES))
+        if exchange:  # most rows have few changes to exchange
+            cells *= 1 + self.problem.region.changed(rows[chosen], owners[chosen]).sum(axis=1)
+        for part in _parts(owners[chosen], np.minimum(cells, _CELLS)):
+            here = chosen[part]
+            here = here[~self.problem.spent()[owners[here]]]
+            if exchange:
+                shares = (1.0,) if self.fixed else _EXCHANGED
+                for trials, parents in self.neighbourhood.exchanges(rows[here], owners[here], shares):
+                    yield trials, here[parents]
+                    if self.problem.spent()[owners[here]].all():
+                        break
+            else:
+                vary = self.neighbourhood.around if self.fixed else self.neighbourhood.back
+                trials, parents = vary(rows[here], owners[here])
+                yield trials, here[parents]
+
+
+def _parts(owners: np.ndarray, cells: np.ndarray) -> list[np.ndarray]:
+    """The positions of sorted owners in parts of about `_CELLS` cells; each owner is in one part."""
+    before = (np.cumsum(cells) - cells)[np.searchsorted(owners, owners)]
+    return np.split(np.arange(len(owners)), np.flatnonzero(np.diff(before // _CELLS)) + 1)
 
 
 def _best(parents: np.ndarray, value: np.ndarray) -> np.ndarray:
