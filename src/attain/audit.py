@@ -19,7 +19,9 @@ import hashlib
 import hmac
 import json
 import math
+import mmap
 import os
+import re
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,14 +54,9 @@ Shown = Literal["hmac", "plain"]
 _SHORTEST: Final = 32
 """The least number of bytes of a key: the length of a SHA-256 hash, as RFC 2104 recommends."""
 _ID: Final = 16
-_BLOCK: Final = 1 << 16
-_DIGITS: Final = 18
-"""Of the number of a line, at most."""
-_DETAILS: Final[Mapping[str, tuple[str, ...]]] = {
-    "ranges": ("feature", "low", "high", "low_percentile", "high_percentile", "levels", "checked"),
-    "importance": (
-        *("feature", "gain", "per_point", "needed_for_decision", "needed_to_stay_typical", "needed_by_law"),
-    ),
+_DETAILS: Final = {
+    "ranges": "feature low high low_percentile high_percentile levels checked",
+    "importance": "feature gain per_point needed_for_decision needed_to_stay_typical needed_by_law",
 }
 """What a line has of each change, where ranges and importance were asked for."""
 _MEANINGS: Final = {
@@ -94,11 +91,9 @@ def new_key(path: str | os.PathLike[str]) -> None:
 
 
 def _checked_key(key: Any, name: str = "key") -> bytes | None:
-    if key is None:
-        return None
-    if not isinstance(key, bytes):
+    if not isinstance(key, bytes | None):
         raise AttainError(f"{name} must be bytes, such as attain.audit.read_key(path), got a {type(key).__name__}")
-    if len(key) < _SHORTEST:
+    if key is not None and len(key) < _SHORTEST:
         raise AttainError(
             f"{name} must have at least {_SHORTEST} bytes, got {len(key)}; `attain audit key` creates one"
         )
@@ -138,6 +133,13 @@ class Head(NamedTuple):
         return f"{self.number}:{self.hash or ''}"
 
 
+def _read_head(text: str, source: str) -> Head:
+    found = re.fullmatch(r"0:|([0-9]{1,18}):([0-9a-f]{64})", text.strip())
+    if not found:
+        raise FileError(f"{source} must be the number of a line and its hash, NUMBER:HASH, got {text.strip()!r}")
+    return Head(int(found[1] or 0), found[2])
+
+
 def _canonical(value: Any) -> bytes:
     """One text for each JSON value: sorted keys, no spaces, ASCII, and numbers as Python writes them."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
@@ -147,45 +149,33 @@ def _chained(content: Mapping[str, Any], head: Head, time: str, key: bytes | Non
     """The line that follows `head`."""
     place = {"format": FORMAT, "number": head.number + 1, "time": time, "previous": head.hash, "key": _key_id(key)}
     line = {**content, **place}
-    line["mac"] = None if key is None else _hmac(key, "line", _canonical(line))
-    line["hash"] = hashlib.sha256(_canonical(line)).hexdigest()
-    line["id"] = line["hash"][:_ID]
-    return line
+    return _hashed({**line, "mac": None if key is None else _hmac(key, "line", _canonical(line))})
+
+
+def _hashed(line: Mapping[str, Any]) -> dict[str, Any]:
+    digest = hashlib.sha256(_canonical(line)).hexdigest()
+    return {**line, "hash": digest, "id": digest[:_ID]}
 
 
 def _parsed(text: bytes, key: bytes | None = None, *, signed: bool = False) -> tuple[dict[str, Any], str | None]:
-    """The line in a text, and what is wrong with it, or None; with `signed`, it must be signed with this key.
-
-    Hashed are the bytes as they are, without `hash` and `id`, which are neighbours: parsing and writing them again
-    would take several times as long.
-    """
+    """The line in a text, and what is wrong with it, or None; with `signed`, it must be signed with this key."""
     try:
         line = json.loads(text)
+        if not isinstance(line, dict):
+            return {}, "it is not a JSON object"
+        whole = {name: value for name, value in line.items() if name not in ("hash", "id")}
+        if _canonical(_hashed(whole)) != text:
+            return line, "its content does not match its hash"
     except (ValueError, RecursionError):
         return {}, "it is not JSON"
-    if not isinstance(line, dict):
-        return {}, "it is not a JSON object"
-    whole = _without(text, line, "hash", "id")
-    if whole is None or line["hash"] != hashlib.sha256(whole).hexdigest() or line["id"] != line["hash"][:_ID]:
-        return line, "its content does not match its hash"
     if line.get("format") != FORMAT or not isinstance(line.get("number"), int):
         return line, f"its format is {line.get('format')!r}, but this version reads {FORMAT!r}"
-    return line, _wrong_signature(whole, line, key) if signed else None
-
-
-def _wrong_signature(text: bytes, line: Mapping[str, Any], key: bytes | None) -> str | None:
     then, now = (f"the key {id}" if id else "no key" for id in (line.get("key"), _key_id(key)))
-    if then != now:
-        return f"it was written with {then}, got {now}"
-    rest = _without(text, line, "mac")
-    genuine = key is None or (rest is not None and hmac.compare_digest(str(line["mac"]), _hmac(key, "line", rest)))
-    return None if genuine else "its signature is wrong"
-
-
-def _without(text: bytes, line: Mapping[str, Any], *names: str) -> bytes | None:
-    """The text without these neighbouring fields, or None if they are not there exactly as they were written."""
-    part = _canonical({name: line.get(name) for name in names})[1:-1] + b","
-    return text.replace(part, b"") if text.count(part) == 1 else None
+    if signed and then != now:
+        return line, f"it was written with {then}, got {now}"
+    mac = whole.pop("mac", None)
+    genuine = not signed or key is None or hmac.compare_digest(str(mac), _hmac(key, "line", _canonical(whole)))
+    return line, None if genuine else "its signature is wrong"
 
 
 # what a line says
@@ -198,21 +188,21 @@ def _contents(result: Counterfactuals, key: bytes | None, inputs: Shown, answers
     """
     words: Shown = "plain" if inputs == answers == "plain" else "hmac"
     reasons = _contributions(result)
-    for position in range(len(result)):
+    for position, (status, label) in enumerate(zip(result.statuses, map(as_json, result.table.labels), strict=True)):
         options = result.options_of(position)
-        told = [option.sentence for option in options] or [_why_none(result, position)]
-        label = as_json(result.table.labels[position])
+        # the sentence about an unreadable record names its row, whose label may change
+        why = status.reason if position in result.unreadable else result.reason(position)
         yield {
             "kind": "explanation",
             "person": _shown(key, inputs, "person", label),
             "input": _shown(key, inputs, "input", _cells(result.table, position)),
-            "settings": _own_settings(result.settings, label),
-            "status": result.statuses[position].name,
+            "settings": _settings_for(result.settings, label),
+            "status": status.name,
             "reason": result.unreadable.get(position) if inputs == "plain" else None,
             "options": _shown(key, answers, "answer", [_option(result, option) for option in options]),
-            "sentences": _shown(key, words, "sentences", told),
+            "sentences": _shown(key, words, "sentences", [option.sentence for option in options] or [why]),
             "contributions": reasons.get(position),
-            "figures": {name: _figure(values[position]) for name, values in result.person_figures.items()},
+            "figures": _figures(result.person_figures, position),
         }
 
 
@@ -221,11 +211,6 @@ def _shown(key: bytes | None, how: Shown, purpose: str, value: Any) -> dict[str,
         return {"plain": value}
     assert key is not None
     return {"hmac": _hmac(key, purpose, _canonical(value))}
-
-
-def _why_none(result: Counterfactuals, position: int) -> str:
-    """Why a person has no option. The sentence about an unreadable record names its row, whose label may change."""
-    return result.statuses[position].reason if position in result.unreadable else result.reason(position)
 
 
 def _cells(table: Table, position: int) -> dict[str, Any]:
@@ -244,37 +229,31 @@ def _cells(table: Table, position: int) -> dict[str, Any]:
 
 def _option(result: Counterfactuals, option: Option) -> dict[str, Any]:
     """The new values that an option has, its figures, and ranges and importance, if they were asked for."""
-    figures = {name: _figure(values[option.place]) for name, values in result.option_figures.items()}
     changes = [change.as_json() for change in option.changes]
-    found: dict[str, Any] = {
-        "changes": {change["feature"]: as_json(change["suggested"]) for change in changes},
-        "figures": figures,
+    details = {
+        name: [
+            {part: as_json(change[part]) for part in parts.split()} for change in changes if change[needed] is not None
+        ]
+        for (name, parts), needed in zip(_DETAILS.items(), ("checked", "needed_for_decision"), strict=True)
     }
-    for name, columns in _DETAILS.items():
-        known = [change for change in changes if change[columns[-1]] is not None]
-        listed = [{key: as_json(_listed(change[key])) for key in columns} for change in known]
-        found |= {name: listed} if listed else {}
-    return found
-
-
-def _listed(value: Any) -> Any:
-    """Levels as texts."""
-    return [str(level) for level in value] if isinstance(value, tuple) else value
+    return {
+        "changes": {change["feature"]: as_json(change["suggested"]) for change in changes},
+        "figures": _figures(result.option_figures, option.place),
+        **{name: listed for name, listed in details.items() if listed},
+    }
 
 
 def _contributions(result: Counterfactuals) -> dict[int, dict[str, float]]:
     """What each input contributes to each person's score, if that was asked for; not the person's values."""
-    found = result.attributions
-    if found is None:
+    known = result.attributions
+    if known is None:
         return {}
-    names = [result.table.schema.names[column] for column in found.column]
-    return {
-        int(position): dict(zip(names, values.tolist(), strict=True))
-        for position, values in zip(found.person, found.contribution, strict=True)
-    }
+    names = [result.table.schema.names[column] for column in known.column]
+    rows = zip(known.person.tolist(), known.contribution.tolist(), strict=True)
+    return {position: dict(zip(names, row, strict=True)) for position, row in rows}
 
 
-def _own_settings(settings: Mapping[str, Any], label: Any) -> dict[str, Any]:
+def _settings_for(settings: Mapping[str, Any], label: Any) -> dict[str, Any]:
     """The settings without the constraints of other people."""
     constraints = dict(settings["constraints"])
     for entry in constraints.pop("people", ()):
@@ -283,9 +262,9 @@ def _own_settings(settings: Mapping[str, Any], label: Any) -> dict[str, Any]:
     return {**settings, "constraints": constraints}
 
 
-def _figure(value: Any) -> Any:
-    number = value.item()
-    return number if math.isfinite(number) else None
+def _figures(figures: Mapping[str, np.ndarray], place: int) -> dict[str, Any]:
+    values = {name: column[place].item() for name, column in figures.items()}
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 # writing
@@ -356,16 +335,14 @@ class AuditLog:
     def _write(self, contents: Iterable[Mapping[str, Any]], head: Head) -> list[str]:
         """Appends lines after `head`, all or none; the caller holds the lock."""
         time = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        ids, texts = [], []
+        lines = []
         for content in contents:
-            line = _chained(content, head, time, self._key)
-            head = Head(line["number"], line["hash"])
-            ids.append(line["id"])
-            texts.append(_canonical(line) + b"\n")
-        if texts:
-            _append_bytes(self.path, b"".join(texts))
+            lines.append(_chained(content, head, time, self._key))
+            head = Head(lines[-1]["number"], lines[-1]["hash"])
+        if lines:
+            _append(self.path, b"".join(_canonical(line) + b"\n" for line in lines))
             write_atomically(_head_path(self.path), f"{head}\n".encode())
-        return ids
+        return [line["id"] for line in lines]
 
     def _intact_end(self) -> Head:
         head, torn, lost = self._end()
@@ -394,19 +371,17 @@ class AuditLog:
         return head, torn, known if ahead else None
 
 
-def _append_bytes(path: Path, content: bytes) -> None:
+def _append(path: Path, content: bytes) -> None:
     """Appends and waits until the disk has it; if that fails, what was written is removed again."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        with open(descriptor, "ab", buffering=0) as file:
-            size = os.fstat(descriptor).st_size
+        with open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            size, left = file.tell(), memoryview(content)
             try:
-                left = memoryview(content)
                 while left:
                     left = left[file.write(left) :]
-                os.fsync(descriptor)
+                os.fsync(file.fileno())
             except BaseException:
-                os.ftruncate(descriptor, size)
+                file.truncate(size)
                 raise
     except OSError as error:
         raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
@@ -414,17 +389,12 @@ def _append_bytes(path: Path, content: bytes) -> None:
 
 def _last_line(path: Path) -> tuple[bytes | None, bytes]:
     """The last complete line of a file, None if there is none, and what follows it."""
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         return None, b""
-    with open(path, "rb") as file:
-        start = file.seek(0, os.SEEK_END)
-        tail = b""
-        while start > 0 and tail.count(b"\n") < 2:
-            step = min(_BLOCK, start)
-            start = file.seek(start - step)
-            tail = file.read(step) + tail
-    *lines, rest = tail.split(b"\n")
-    return lines[-1] if lines else None, rest
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        end = text.rfind(b"\n")
+        start = text.rfind(b"\n", 0, max(end, 0)) + 1
+        return (text[start:end] if end >= 0 else None), text[end + 1 :]
 
 
 def _head_path(path: str | os.PathLike[str]) -> Path:
@@ -434,13 +404,6 @@ def _head_path(path: str | os.PathLike[str]) -> Path:
 def _known_head(path: str | os.PathLike[str]) -> Head | None:
     file = _head_path(path)
     return _read_head(file.read_text(encoding="utf-8", errors="replace"), str(file)) if file.exists() else None
-
-
-def _read_head(text: str, source: str) -> Head:
-    number, colon, digits = text.strip().partition(":")
-    if not number.isdecimal() or len(number) > _DIGITS or not colon or (len(digits) != 64 and number != "0"):
-        raise FileError(f"{source} must be the number of a line and its hash, NUMBER:HASH, got {text.strip()!r}")
-    return Head(int(number), digits or None)
 
 
 # reading
@@ -505,39 +468,32 @@ def verify(path: str | os.PathLike[str], *, key: bytes | None = None, expect: st
     known = {source: head for source, head in heads.items() if head}
     missing = {source: head for source, head in known.items() if head != Head()}
     problems: list[Problem] = []
-    repairs: list[int] = []
-    last = Head()
-    count = 0
-    for count, (text, complete) in enumerate(_texts(path), start=1):
-        if not complete:
+    repairs, last, count = [], Head(), 0
+    for count, text in enumerate(_texts(path), start=1):
+        if not text.endswith(b"\n"):
             problems.append(Problem(count, "it is incomplete: its writer was interrupted, or the file was truncated"))
             continue
-        line, wrong = _parsed(text, key, signed=key is not None)
-        if wrong is not None:
-            problems.append(Problem(count, wrong))
+        line, wrong = _parsed(text[:-1], key, signed=key is not None)
+        problems += [Problem(count, wrong)] if wrong else []
         if not isinstance(line.get("number"), int):
             last = Head(last.number + 1)
             continue
-        problems += [Problem(count, broken) for broken in _breaks(line, last)]
+        problems += [Problem(count, gap) for gap in _gaps(line, last)]
         last = Head(line["number"], line.get("hash"))
         missing = {source: head for source, head in missing.items() if head != last}
-        if line.get("kind") == "repair":
-            repairs.append(last.number)
+        repairs += [last.number] if line.get("kind") == "repair" else []
     for source, head in missing.items():
         gone = f"line {head.number} with the hash {head.hash} is missing, which {source} names as the head"
         problems.append(Problem(0, gone))
-    found = tuple(_in_short(problems, count))
-    return Verification(count, str(last), found, tuple(repairs), key is not None, bool(known))
+    # a problem that all lines have, such as another key, is said once
+    counts = Counter(problem.text for problem in problems)
+    common = {text for text, times in counts.items() if times == count > 1}
+    found = [Problem(0, f"every line: {text}") for text in counts if text in common]
+    found += [problem for problem in problems if problem.text not in common]
+    return Verification(count, str(last), tuple(found), tuple(repairs), key is not None, bool(known))
 
 
-def _in_short(problems: list[Problem], lines: int) -> list[Problem]:
-    """The problems; one that all lines have, such as another key, once."""
-    counts = Counter(text for _, text in problems)
-    common = [text for text, count in counts.items() if count == lines > 1]
-    return [Problem(0, f"every line: {text}") for text in common] + [p for p in problems if p.text not in common]
-
-
-def _breaks(line: Mapping[str, Any], last: Head) -> Iterator[str]:
+def _gaps(line: Mapping[str, Any], last: Head) -> Iterator[str]:
     """How a line fails to follow the one before it, whose hash is None if it could not be read."""
     if line["number"] != last.number + 1:
         yield f"its number is {line['number']} instead of {last.number + 1}: lines were deleted, inserted or moved"
@@ -547,18 +503,17 @@ def _breaks(line: Mapping[str, Any], last: Head) -> Iterator[str]:
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """The lines of a log that match their hash; `verify` reports the others."""
-    for text, complete in _texts(path):
-        line, wrong = _parsed(text)
-        if complete and wrong is None:
+    for text in _texts(path):
+        line, wrong = _parsed(text.removesuffix(b"\n"))
+        if text.endswith(b"\n") and wrong is None:
             yield line
 
 
-def _texts(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, bool]]:
-    """Each line without its line break, and whether it has one."""
+def _texts(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """Each line, with its line break if it has one."""
     try:
         with open(path, "rb") as file:
-            for text in file:
-                yield text.removesuffix(b"\n"), text.endswith(b"\n")
+            yield from file
     except OSError as error:
         raise unread(path, error, "the log") from None
 
@@ -574,8 +529,8 @@ class Difference(NamedTuple):
     now: Any
 
     def __str__(self) -> str:
-        meaning = _MEANINGS.get(self.field)
-        return f"{self.field}: was {self.recorded!r}, is now {self.now!r}" + (f" ({meaning})" if meaning else "")
+        meaning = f" ({_MEANINGS[self.field]})" if self.field in _MEANINGS else ""
+        return f"{self.field}: was {self.recorded!r}, is now {self.now!r}{meaning}"
 
 
 @dataclass(frozen=True)
@@ -586,8 +541,6 @@ class Regeneration:
     ----------
     line
         The line of the log.
-    same
-        Whether the line was reproduced byte for byte.
     differences
         The fields that are different; the settings come first.
     result
@@ -595,9 +548,13 @@ class Regeneration:
     """
 
     line: Mapping[str, Any]
-    same: bool
     differences: tuple[Difference, ...]
     result: Counterfactuals
+
+    @property
+    def same(self) -> bool:
+        """Whether the line was reproduced byte for byte."""
+        return not self.differences
 
     def __bool__(self) -> bool:
         return self.same
@@ -634,21 +591,17 @@ def regenerate(
     inputs, answers = (next(iter(line[part])) for part in ("input", "options"))
     _check_shown(key, inputs=inputs, answers=answers)
     table = Table.read(one_row(people, "people"), explainer.schema_, "people", errors="status")
-    for position in range(len(table)):
-        if _shown(key, inputs, "input", _cells(table, position)) == line["input"]:
-            break
-    else:
+    matches = (i for i in range(len(table)) if _shown(key, inputs, "input", _cells(table, i)) == line["input"])
+    position = next(matches, None)
+    if position is None:
         raise DataError(
             f"none of the {len(table)} rows of people is the record of line {line['id']}; it may have changed since"
         )
-    settings = line["settings"]
-    row = table.layout.library.take(table.source, np.array([position]))
+    settings, row = line["settings"], table.layout.library.take(table.source, np.array([position]))
     recorded = _arguments(settings, explainer, table.labels[position], arguments)
     result = _configured(explainer, settings).explain(_named_as_then(model, settings), row, **recorded | arguments)
     again = {**next(_contents(result, key, inputs, answers)), "person": line["person"]}
-    differences = tuple(_differences({name: line.get(name) for name in again}, again))
-    whole = _chained(again, Head(line["number"] - 1, line["previous"]), line["time"], key)
-    return Regeneration(line, _canonical(whole) == _canonical(line), differences, result)
+    return Regeneration(line, tuple(_differences({name: line.get(name) for name in again}, again)), result)
 
 
 def _repeatable_line(path: str | os.PathLike[str], id: str, key: bytes | None) -> dict[str, Any]:
@@ -670,16 +623,12 @@ def _repeatable_line(path: str | os.PathLike[str], id: str, key: bytes | None) -
 
 
 def _configured(explainer: Explainer, settings: Mapping[str, Any]) -> Explainer:
-    """The explainer, or a copy of it if it had other parameters, which may be set after fitting, or another seed."""
-    own, plain = explainer.get_params(deep=False), (bool, int, float, str, type(None))
+    """A copy of the explainer with the recorded parameters, which may be set after fitting, and seed."""
+    own, plain = explainer.get_params(deep=False), bool | int | float | str | None
+    recorded = settings["parameters"].items()
     changed = {
-        name: value
-        for name, value in settings["parameters"].items()
-        if name in own and isinstance(value, plain) and isinstance(own[name], plain) and own[name] != value
+        name: value for name, value in recorded if isinstance(value, plain) and isinstance(own.get(name, ()), plain)
     }
-    drawn = settings["parameters"].get("random_state") is None and explainer.drawn_seed_ != settings["seed"]
-    if not changed and not drawn:
-        return explainer
     again: Explainer = copy(explainer).set_params(**changed)
     again.drawn_seed_ = settings["seed"]
     return again

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -34,7 +34,12 @@ Scalar: TypeAlias = bool | int | float | str | None
 Cell: TypeAlias = dict[Literal["decimal", "float"], str] | Scalar
 """A cell of a frame; numbers that JSON does not have are texts in a dictionary."""
 _PLAIN: Final = ("method", "target_name", "probability", "notes", "rows_asked", "rows_uncharged", "settings")
-_ARRAYS: Final = ("rows", "owners", "percentiles", "intervals", "importances", "attributions", "related")
+_DETAILS: Final[Mapping[str, Any]] = {
+    "intervals": Ranges,
+    "importances": Importances,
+    "attributions": Attributions,
+    "related": Related,
+}
 _ROWS: Final[Mapping[Any, Any]] = {np.float64: list[float | None], np.intp: list[int], np.bool_: list[bool]}
 """What a file has for a row of an array: None stands for NaN."""
 
@@ -126,7 +131,7 @@ def to_json(result: Counterfactuals) -> str:
         sentences=person_sentences(result),
         changes=[dict(zip(changes, map(_plain, cells), strict=True)) for cells in zip(*changes.values(), strict=True)],
         unreadable={str(position): sentence for position, sentence in result.unreadable.items()},
-        **{name: getattr(result, name) for name in (*_PLAIN, *_ARRAYS)},
+        **{name: getattr(result, name) for name in (*_PLAIN, *_DETAILS, "rows", "owners", "percentiles")},
     )
     return json.dumps(msgspec.to_builtins(content, enc_hook=_nested), ensure_ascii=False, allow_nan=False)
 
@@ -194,6 +199,9 @@ def read_fields(text: str) -> dict[str, Any]:
         content = parse_json(text)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise FileError(f"the text was not written by to_json of this version ({FORMAT})")
+        for name, kind in _DETAILS.items():
+            if unknown := set(content.get(name) or ()) - {item.name for item in fields(kind)}:
+                raise ValueError(f"{name}: unknown key {min(unknown)}")
         return _fields(as_kind(content, Content, _array))
     except FileError:
         raise
