@@ -11,11 +11,10 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from sklearn.model_selection import train_test_split
 
 import attain
 from attain import letters
-from attain.cli.demo import classifier
+from attain.cli.compare import german_case
 from attain.core.files import write_atomically
 
 FOLDER = Path(__file__).parent
@@ -31,11 +30,9 @@ PERSON = 640
 
 def pages(report: Path, letter: Path) -> None:
     """The report of everybody who is refused, and a letter to one of them in German."""
-    data = attain.datasets.load_german()
-    train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.3, random_state=0, stratify=data.y)
-    model = classifier(data, 0).fit(train, y_train)
-    explainer = attain.Guarded(data.schema, random_state=0).fit(train, y_train)
-    refused = test[model.predict(test) != data.desired]
+    case = german_case(0)
+    data, model, refused = case.data, case.model, case.refused
+    explainer = attain.Guarded(data.schema, random_state=0).fit(case.train, case.y_train)
     asked = {"n": 2, "ranges": True, "importance": True, "contributions": True, "constraints": {"max_changes": 2}}
     explainer.explain(model, refused, target=data.desired, **asked).report(report)
     result = explainer.explain(model, refused, target=data.desired, n=3, ranges=True, contributions=True)

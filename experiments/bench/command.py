@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shlex
@@ -11,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attain.cli.arguments import add_command, add_json
+from attain.cli.layer import INTERRUPTED, Given
+from attain.cli.terminal import note, say, say_json, width
 from attain.core.errors import AttainError
 from experiments.bench.methods import METHODS, OUTSIDE, Factory, MethodFactory
 
@@ -19,57 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_HELP = "compare every method on real data: validity, rules, difficulty, faithfulness, speed"
-_EPILOG = """examples:
-  python -m experiments bench --quick
-  python -m experiments bench --out results --datasets german,compas --seeds 0,1,2
-  python -m experiments bench --out results --methods cchvae,face --method mine=package.module:make
-  python -m experiments bench --out all --merge results other --only-report
-
-The same command resumes an interrupted benchmark. The folder has rows.parquet (one line for each explained row of each
-run), summary.parquet, index.html, figures, and the runs they are made from.
-"""
 _QUICK_PEOPLE, _PEOPLE = 20, 100
 
 
-def register(commands: Any) -> None:
-    """Adds the command to the parser."""
-    command = add_command(commands, "bench", _HELP, _EPILOG)
-    add = command.add_argument
-    add("--quick", action="store_true", help="German credit, three classifiers, 20 rows; a minute or two")
-    add("--datasets", metavar="NAMES", help="german, heloc, gmsc, adult, compas, separated by commas (default: all)")
-    add("--classifiers", metavar="NAMES", help="such as logistic-regression,random-forest (default: all five)")
-    add("--methods", metavar="NAMES", help="such as cchvae,growing-spheres (default: all), or none")
-    add(
-        "--method",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="add a method from outside: {outside} (if installed), or NAME=module:function, a function of schema and "
-        "seed".format(outside=", ".join(OUTSIDE)),
-    )
-    add("--seeds", default="0", help="of split, classifiers and methods, separated by commas (default 0)")
-    add("--people", type=int, help="number of refused rows to explain (default 100; with --quick 20)")
-    add(
-        "--budget", type=int, metavar="ROWS", help="most rows scored for one row explained (default: each method's own)"
-    )
-    add("--jobs", type=int, help="number of processes, one thread each (default: number of cores)")
-    add("--limit", type=float, metavar="SECONDS", help="stop a run that takes longer (default: no limit)")
-    add("--out", metavar="FOLDER", help="output folder; the same folder resumes an interrupted benchmark")
-    add("--merge", metavar="FOLDER", nargs="+", default=[], help="first copy the runs of these --out folders")
-    add("--only-report", action="store_true", help="run nothing; write tables, figures and page of what --out has")
-    add("--markdown", metavar="FILE", help="also write the tables as Markdown")
-    add("--date", help="date to print in the report (default: today)")
-    add("--machine", help="machine to print in the report (default: this one)")
-    add("--command", dest="shown", help="command line to print in the report, for merged runs (default: this one)")
-    add_json(command)
-    command.set_defaults(run=run)
-
-
-def run(given: argparse.Namespace) -> int:
+def run(given: Given) -> int:
     """Performs the missing runs, writes and reports."""
-    from attain.cli.exits import INTERRUPTED
-    from attain.cli.terminal import note, say, say_json, width
     from attain.core.files import check_writable
     from benchmarks.report import made_by
     from experiments.bench.page import check_arrow, write_results
@@ -89,7 +43,7 @@ def run(given: argparse.Namespace) -> int:
             raise
         note(f"stopped; finished runs are kept in {given.out}: the same command resumes")
         return INTERRUPTED
-    command = given.shown or shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
+    command = given.command or shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
     made = made_by(command, given.date, given.machine)
     if given.out is not None:
         write_results(Path(given.out), frame, made)
@@ -109,7 +63,7 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _frame(given: argparse.Namespace) -> pd.DataFrame:
+def _frame(given: Given) -> pd.DataFrame:
     """The rows of every run, after performing those that are missing."""
     from experiments.bench.cases import LOADERS
     from experiments.bench.classifiers import CLASSIFIERS, QUICK
@@ -211,7 +165,7 @@ def _squeezed(text: str) -> str:
     return re.sub(r"[-_, ]", "", text).lower()
 
 
-def _check(given: argparse.Namespace) -> None:
+def _check(given: Given) -> None:
     for flag, value, least in (("--people", given.people, 1), ("--budget", given.budget, 2), ("--jobs", given.jobs, 1)):
         if value is not None and value < least:
             raise AttainError(f"{flag} must be an integer ≥ {least}, got {value}")

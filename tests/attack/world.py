@@ -7,14 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 
 import attain
 from attain import audit, scale
 from attain.cli.answers import read_table, read_whole
-from attain.cli.config import expanded
-from attain.cli.constraints import read_constraints
+from attain.cli.commands import commands
+from attain.cli.inputs import read_constraints
 from attain.core.errors import AttainError
 from attain.letters.texts import LANGUAGES, Texts, texts_template
 from attain.methods import NearestUnlike
@@ -173,11 +174,9 @@ def _head(path: Path) -> Any:
 
 
 def _config(path: Path) -> Any:
-    from attain.cli.program import parser
-
     try:
-        return parser().parse_args(expanded(["fit", "--config", str(path)]))
-    except SystemExit:  # argparse has named the flag that is wrong
+        return commands.commands["fit"].make_context("fit", ["--config", str(path)]).params
+    except click.UsageError:  # it names the option that is wrong
         return None
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import attain
 from attain.cli import main, terminal
-from attain.cli.methods import find_method, make_explainer
+from attain.cli.fit import make_explainer
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.text import people_table
 from attain.testing import people
@@ -348,7 +348,7 @@ def test_explain_reports_as_json_and_leaves_standard_output_to_it(files: Path, c
     report = json.loads(streams.out)
     assert report["found"] == report["people"] == 6
     assert report["status"] == {"FOUND": 6}
-    assert "ignored columns" in streams.err
+    assert "columns that are not in the schema are ignored" in " ".join(streams.err.split())
     assert "extra" in streams.err
 
 
@@ -477,11 +477,7 @@ def test_everything_fits_the_terminal(
     arguments: list[str], columns: int, files: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    if "--help" in arguments:
-        with pytest.raises(SystemExit):
-            main(arguments)
-    else:
-        assert main(arguments) == 0
+    assert main(arguments) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= columns
 
@@ -505,9 +501,7 @@ def test_an_interrupted_run_writes_what_is_done_and_ends_with_130(files: Path) -
 
 
 def test_missing_flags_are_exit_code_2(files: Path, capsys: Any) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["explain", "e.attain", "refused.csv"])
-    assert stop.value.code == 2
+    assert main(["explain", "e.attain", "refused.csv"]) == 2
     assert "--model" in capsys.readouterr().err
 
 
@@ -525,10 +519,10 @@ def test_guarded_is_the_default_and_its_parameters_can_be_set(files: Path, capsy
 
 def test_values_of_set_are_json_or_strings() -> None:
     settings = ["month_weight=none", "guard=typical", "rate=0.2", "easiest=false"]
-    made: Any = make_explainer(find_method("guarded"), people.schema(), 3, settings)
+    made: Any = make_explainer("guarded", people.schema(), 3, settings)
     assert (made.month_weight, made.guard, made.rate, made.easiest) == (None, "typical", 0.2, False)
     assert made.random_state == 3
-    other: Any = make_explainer(find_method("c-chvae"), people.schema(), 3, ["norm=inf", "autoencoder=vae"])
+    other: Any = make_explainer("c-chvae", people.schema(), 3, ["norm=inf", "autoencoder=vae"])
     assert other.norm == np.inf
     assert (type(other.autoencoder).__name__, other.autoencoder.random_state) == ("VAE", 3)
 

@@ -82,7 +82,7 @@ def test_the_demo_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ("arguments", "message"),
     [
         ([], "TRAIN, PEOPLE, --model, --target must be given; --demo needs no files"),
-        (["--demo", "--seed", "-1"], "--seed must be an integer ≥ 0, got -1"),
+        (["--demo", "--seed", "-1"], "Invalid value for '--seed': -1 is not in the range x>=0"),
         (["--demo", "--methods", ","], "--methods must name at least one method"),
         (["train.csv", "refused.csv", "--demo"], "--demo brings its own data"),
         (["--demo", "--methods", "oracle"], "got 'oracle'"),

@@ -48,7 +48,7 @@ def test_the_printed_address_opens_the_service(tmp_path: Path) -> None:
     ("given", "told"),
     [
         ([], "serve needs E.attain, --model, --target"),
-        (["--demo", "--port", "70000"], "from 0 to 65535"),
+        (["--demo", "--port", "70000"], "70000 is not in the range 0<=x<=65535"),
         (["--demo", "--host", "no.such.host.invalid"], "cannot listen"),
     ],
 )

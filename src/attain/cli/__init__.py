@@ -30,10 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with stoppable() as stop:
 
         def run_command() -> int:
-            from attain.cli.program import run  # Ctrl-C while modules are loaded is answered, too
+            from attain.cli.commands import commands  # Ctrl-C while modules are loaded is answered, too
+            from attain.cli.layer import run
 
             try:
-                return run(sys.argv[1:] if arguments is None else arguments, stop)
+                return run(commands, sys.argv[1:] if arguments is None else arguments, stop)
             except BrokenPipeError:  # the reader of the output has closed it, as `head` does
                 sys.stderr.close()
                 return 0

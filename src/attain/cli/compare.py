@@ -1,170 +1,164 @@
-"""`attain compare`: methods side by side on your own data and model."""
+"""`attain compare` and `attain demo`: methods side by side, on your own data or on German credit."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+import time
+from typing import Any, Final, NamedTuple
 
-from attain.cli.arguments import add_command, add_json, add_levels, add_model, add_reading
-from attain.cli.exits import EXIT_CODES, NOBODY
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 
-if TYPE_CHECKING:
-    from attain.schema import Schema
+from attain.cli.inputs import read_constraints, read_model, read_people, read_target
+from attain.cli.layer import NOBODY, Given
+from attain.cli.terminal import note, say, say_json, say_summary, width
+from attain.core.drawing import style
+from attain.core.errors import AttainError
+from attain.core.files import check_writable
+from attain.datasets import Dataset, load_german
+from attain.methods import GrowingSpheres, Guarded, NearestUnlike
+from attain.metrics import compare_methods
+from attain.results.sentences import person_sentences
+from attain.results.text import LEGEND, comparison, description, summary
+from attain.schema import Schema
+from attain.schema.toml import read_file
+from attain.tables.files import read_any
 
-_HELP = "compare methods side by side on your own data and model: validity, difficulty, faithfulness, speed"
-_METHODS = "guarded,nearest-unlike,growing-spheres"
-_DEMO_ROWS = 20
-_EPILOG = f"""OUT gets comparison.csv, trade-off.png and .svg,
-and index.html, which shows both. A method that
-cannot take the model is listed with the reason.
-
-{EXIT_CODES}
-examples:
-  attain compare --demo
-  attain compare train.csv people.csv \\
-    --model model.onnx --label y --target good \\
-    --methods guarded,growing-spheres --out OUT
-"""
+_DEMO_ROWS: Final = 20
+_SHOWN: Final = 3
+"""How many people's changes are printed."""
 
 
-def register(commands: Any) -> None:
-    """Adds the command to the parser."""
-    command = add_command(commands, "compare", _HELP, _EPILOG)
-    add_inputs(command)
-    command.add_argument(
-        "--methods", metavar="A,B", default=_METHODS, help=f"methods, separated by commas (default {_METHODS})"
+class Case(NamedTuple):
+    """German credit in two halves, and a model trained on one."""
+
+    data: Dataset
+    model: Any
+    train: pd.DataFrame
+    test: pd.DataFrame
+    y_train: pd.Series[Any]
+    y_test: pd.Series[Any]
+
+    @property
+    def refused(self) -> pd.DataFrame:
+        """The people whom the model refuses."""
+        return self.test[self.model.predict(self.test) != self.data.desired]
+
+
+def german_case(seed: int) -> Case:
+    """German credit, with gradient boosting on the raw frame: thresholds on codes of levels, which are compiled."""
+    data = load_german()
+    train, test, y_train, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=seed, stratify=data.y)
+    levels = [feature.name for feature in data.schema if not feature.numeric]
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    model = make_pipeline(
+        make_column_transformer((encoder, levels), remainder="passthrough"),
+        HistGradientBoostingClassifier(max_iter=100, learning_rate=0.05, random_state=seed),
     )
-    command.set_defaults(run=run)
+    return Case(data, model.fit(train, y_train), train, test, y_train, y_test)
 
 
-def add_inputs(command: argparse.ArgumentParser) -> None:
-    """Adds data, model and output of a comparison: see `inputs`."""
-    command.add_argument("train", metavar="TRAIN", nargs="?", help="the training data, CSV or Parquet")
-    command.add_argument("people", metavar="PEOPLE", nargs="?", help="the people to explain, CSV or Parquet")
-    command.add_argument("--demo", action="store_true", help="use German credit, a gradient boosting model, 20 people")
-    add_model(command, "the model; see `attain explain --help`", required=False)
-    command.add_argument("--target", metavar="T", help="the desired class, as the model names it")
-    command.add_argument("--probability", type=float, metavar="P", help="the least probability of the target")
-    command.add_argument("--label", metavar="COLUMN", help="column with the true labels, as the model names them")
-    command.add_argument("--test", metavar="DATA", help="people that neither model nor method has seen")
-    command.add_argument("--schema", metavar="S.toml", help="the schema (default: inferred from TRAIN)")
-    command.add_argument("--constraints", metavar="C.toml", help="constraints of the call")
-    command.add_argument("--out", metavar="OUT", help="output folder for table, plot and page")
-    command.add_argument("--seed", type=int, default=0, help="seed of methods and intervals (default 0)")
-    add_levels(command)
-    add_reading(command)
-    add_json(command)
-
-
-def inputs(given: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of `compare_methods` but for the methods; checks the seed, and that plots can be drawn."""
-    from attain.core.drawing import style
-    from attain.core.errors import AttainError
-
-    if given.seed < 0:
-        raise AttainError(f"--seed must be an integer ≥ 0, got {given.seed}")
-    if given.out is not None:
-        style()  # raises before the long work if Matplotlib is not installed
-    return {**(_demo(given) if given.demo else _data(given)), "random_state": given.seed}
-
-
-def run(given: argparse.Namespace) -> int:
+def compare(given: Given) -> int:
     """Compares, writes and reports; returns the exit code."""
-    from attain.cli.terminal import say, say_json, width
-    from attain.core.errors import AttainError
-    from attain.metrics import compare_methods
-
-    methods = [name.strip() for name in given.methods.split(",") if name.strip()]
-    if not methods:
+    names = [name.strip() for name in given.methods.split(",") if name.strip()]
+    if not names:
         raise AttainError("--methods must name at least one method, such as growing-spheres")
-    comparison = compare_methods(methods, **inputs(given))
-    written = [] if given.out is None else [str(path) for path in comparison.write(given.out)]
+    compared = compare_methods(names, **comparison_inputs(given))
+    written = [] if given.out is None else list(map(str, compared.write(given.out)))
     if given.json:
-        tables = {"pairs": comparison.paired(), "broken_laws": comparison.broken_laws}
+        tables = {"pairs": compared.paired(), "broken_laws": compared.broken_laws}
         records = {name: table.to_dict("records") for name, table in tables.items()}
-        say_json({"out": written, "methods": comparison.lines, **records})
+        say_json({"out": written, "methods": compared.lines, **records})
     else:
-        print(comparison.text(width()))
+        print(compared.text(width()))
         if written:
             say(f"\nWritten: {', '.join(written)}")
-    answered = any(evaluation.frame["found"].any() for evaluation in comparison.evaluations.values())
-    return 0 if answered else NOBODY
+    return 0 if any(one.frame["found"].any() for one in compared.evaluations.values()) else NOBODY
 
 
-def _demo(given: argparse.Namespace) -> dict[str, Any]:
-    """German credit and a gradient boosting model."""
-    from sklearn.model_selection import train_test_split
-
-    from attain.cli.demo import classifier
-    from attain.core.errors import AttainError
-    from attain.datasets import load_german
-
+def comparison_inputs(given: Given) -> dict[str, Any]:
+    """The arguments of `compare_methods` but for the methods."""
+    if given.out is not None:
+        style()  # raises before the long work if Matplotlib is not installed
+    if not given.demo:
+        return {**_files(given), "random_state": given.seed}
     if given.train is not None:
         raise AttainError("--demo brings its own data; leave the files out")
-    data = load_german()
-    train, test, y_train, y_test = train_test_split(
-        data.X, data.y, test_size=0.3, random_state=given.seed, stratify=data.y
-    )
-    model = classifier(data, given.seed).fit(train, y_train)
+    case = german_case(given.seed)
     return {
-        "model": model,
-        "X_train": train,
-        "y_train": y_train,
-        "X": test[model.predict(test) != data.desired].iloc[:_DEMO_ROWS],
-        "target": data.desired,
-        "schema": data.schema,
-        "X_test": test,
-        "y_test": y_test,
+        "model": case.model,
+        "X_train": case.train,
+        "y_train": case.y_train,
+        "X": case.refused.iloc[:_DEMO_ROWS],
+        "target": case.data.desired,
+        "schema": case.data.schema,
+        "X_test": case.test,
+        "y_test": case.y_test,
+        "random_state": given.seed,
     }
 
 
-def _data(given: argparse.Namespace) -> dict[str, Any]:
-    """The files and the model that the flags name."""
-    from attain.cli.constraints import read_constraints
-    from attain.cli.inputs import read_model
-    from attain.core.errors import AttainError
-    from attain.models.files import find_target, known_classes
-    from attain.tables import Table
-    from attain.tables.files import columns_of, read_people
-
+def _files(given: Given) -> dict[str, Any]:
     needed = {"TRAIN": given.train, "PEOPLE": given.people, "--model": given.model, "--target": given.target}
-    missing = [name for name, value in needed.items() if value is None]
-    if missing:
+    if missing := [name for name, value in needed.items() if value is None]:
         raise AttainError(f"{', '.join(missing)} must be given; --demo needs no files")
-    schema = _schema(given)
-
-    def read(path: str, label: str | None) -> Any:
-        index = given.index if given.index in columns_of(path, given.separator) else None
-        return read_people(
-            path, schema, label=label, index=index, separator=given.separator, categories=given.levels == "category"
-        )
-
-    train, rows = read(given.train, given.label), read(given.people, None)
-    test = None if given.test is None else read(given.test, given.label)
+    if given.schema is None:
+        frame, _ = read_any(given.train, index=given.index, separator=given.separator)
+        note("no --schema: it is inferred, and every column may change; `attain schema infer` writes one to edit")
+        schema = Schema.infer(frame.drop(columns=[] if given.label is None else [given.label]))
+    else:
+        schema = read_file(given.schema)
+    train = read_people(given, given.train, schema, label=given.label, index=False)
+    people = read_people(given, given.people, schema, index=False).frame
+    test = None if given.test is None else read_people(given, given.test, schema, label=given.label, index=False)
     model = read_model(given)
-    table = Table.read(train.frame, schema, "TRAIN")
     return {
         "model": model,
         "X_train": train.frame,
         "y_train": train.labels,
-        "X": rows.frame,
-        "target": find_target(given.target, known_classes(model, table.layout, table.values)),
+        "X": people,
+        "target": read_target(given.target, model, train.frame, schema),
         "probability": given.probability,
         "schema": schema,
-        "constraints": read_constraints(given.constraints, list(rows.frame.index)),
+        "constraints": read_constraints(given.constraints, list(people.index)),
         "X_test": None if test is None else test.frame,
         "y_test": None if test is None else test.labels,
     }
 
 
-def _schema(given: argparse.Namespace) -> Schema:
-    from attain.cli.schema import read_schema
-    from attain.cli.terminal import note
-    from attain.schema import Schema
-    from attain.tables.files import read_any
-
-    if given.schema is not None:
-        return read_schema(given.schema)
-    frame, _ = read_any(given.train, index=given.index, separator=given.separator)
-    note("no --schema: it is inferred, and every column may change; `attain schema infer` writes one to edit")
-    return Schema.infer(frame.drop(columns=[] if given.label is None else [given.label]))
+def demo(given: Given) -> None:
+    """Trains a classifier, explains people it refuses, and shows what they could change."""
+    check_writable(given.out)
+    case = german_case(given.seed)
+    data, refused = case.data, case.refused
+    people = refused.iloc[: given.people]
+    say(
+        f"German credit: {len(data.X):,} real loan applications. A gradient boosting model, trained on "
+        f"{len(case.train)} of them, is right for {case.model.score(case.test, case.y_test):.0%} of the other "
+        f"{len(case.test)} and refuses {len(refused)}. What could {len(people)} of those change to be accepted?"
+    )
+    say()
+    started = time.perf_counter()
+    kinds = {"Guarded": Guarded, "Nearest Unlike": NearestUnlike, "Growing Spheres": GrowingSpheres}
+    results = {
+        name: kind(data.schema, random_state=given.seed)
+        .fit(case.train, case.y_train)
+        .explain(case.model, people, target=data.desired)
+        for name, kind in kinds.items()
+    }
+    first, *others = results
+    result = results[first]
+    shown = result.found.nonzero()[0][:_SHOWN].tolist()
+    print("\n\n".join(description(result, i, width()) for i in shown))
+    say(f"\n{LEGEND}")
+    if shown:
+        say(f"\nIn words: {person_sentences(result)[shown[0]]}")
+    say()
+    say_summary(summary(result))
+    say(f"\n{first} beside {' and '.join(others)}:")
+    print(comparison(results, width()))
+    result.to_csv(given.out)
+    say(f"\n{time.perf_counter() - started:.0f} s in total. Written: {given.out}")

@@ -1,168 +1,159 @@
-"""`attain explain`: what people could change, by a saved explainer and a model."""
+"""`attain explain`: what people could change, written as a file or, for any number of people, as a folder of files."""
 
 from __future__ import annotations
 
-import argparse
+import math
+import os
+import sys
 import time
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
 
-from attain.cli.arguments import add_command, add_config, add_json, add_model, add_reading, add_target
-from attain.cli.audit import add_audit, open_log
-from attain.cli.exits import EXIT_CODES, INTERRUPTED, NOBODY
-from attain.core.checks import TIMEOUT
+from attain import scale
+from attain.audit import AuditLog, read_key
+from attain.cli.config import write_config
+from attain.cli.inputs import read_constraints, read_people, read_request
+from attain.cli.layer import INTERRUPTED, NOBODY, Given
+from attain.cli.terminal import counted, note, say, say_json, say_summary, width
+from attain.core.errors import AttainError, Interrupted
+from attain.core.files import write_atomically
+from attain.methods.base import Explainer
+from attain.models import Model
+from attain.results.counterfactuals import Counterfactuals
+from attain.results.exports import made
+from attain.results.status import Status
+from attain.results.text import SHIFT, further_options, paragraphs, people_table, summary_lines
+from attain.results.text import summary as summary_text
+from attain.tables.files import EXCEL, check_ending, written
 
-if TYPE_CHECKING:
-    from attain.models import Model
-    from attain.results.counterfactuals import Counterfactuals
-
-_FEW = 5
-"""Up to so many people are answered in sentences, more in a table."""
-_SHOWN = 20
-"""How many people the table has."""
-_MANY = 5_000
-"""From so many people on, writing takes seconds, and is announced."""
-_MORE = {
-    "ranges": "say in which range each change may lie",
-    "importance": "find how much each change matters, and for what",
-    "contributions": "find why each decision was made",
-}
+_MORE: Final = ("ranges", "importance", "contributions")
 """What is found only if it is asked for, as an argument of `explain` and a table of the result."""
-_HELP = "find what people could change so that a model decides differently"
-_EPILOG = f"""models:
-  .onnx          ONNX
-  .json, .ubj    XGBoost
-  .txt, .lgb     LightGBM
-  .skops         skops; --trust its unknown types
-  module:object  imports the module, so its code
-                 runs; this folder comes first
-  .pkl, .joblib  a pickle; needs --trust-pickle
-
-OUT has one row for each option: the person, the
-number of the option, the status, a sentence that
-says what to change, the features, the figures. A
-person without an answer has one row with their
-own record, and the sentence says why. If OUT ends
-with .json, it has the whole result; with .xlsx,
-all its tables, one sheet each.
-
-If OUT is a folder, such as answers/, any number
-of people are answered in constant memory, on all
-cores, into Parquet files in it. Stopped at any
-moment, the same command goes on from there.
-
-{EXIT_CODES}
-example:
-  attain explain credit.attain refused.csv \\
-    --model model.onnx --target good --n 3 \\
-    --out answers.csv --changes changes.csv
-"""
+_ONE_FILE: Final = ("labels", "changes", "importance", "contributions", "audit")
+"""Options for an OUT that is one file."""
+_FEW: Final = 5
+"""Up to so many people are answered in sentences, more in a table."""
+_SHOWN: Final = 20
+"""How many people the table has."""
+_MANY: Final = 5_000
+"""From so many people on, writing takes seconds, and is announced."""
 
 
-def register(commands: Any) -> None:
-    """Adds the command to the parser."""
-    command = add_command(commands, "explain", _HELP, _EPILOG)
-    command.add_argument("explainer", metavar="E.attain", help="a file written by `attain fit` or `save`")
-    command.add_argument(
-        "people", metavar="PEOPLE", help="a CSV or Parquet file with one row per person; for many, a folder of Parquet"
-    )
-    add_model(command, "a model file or module:object; see below")
-    add_target(command)
-    command.add_argument(
-        "--out", required=True, metavar="OUT", help="output file: .csv, .xlsx, .parquet, .json; or a folder"
-    )
-    command.add_argument("--labels", action="store_true", help="call features by their labels and units in OUT")
-    command.add_argument("--changes", metavar="FILE", help="also write one row per changed cell: .csv or .parquet")
-    for name, text in _MORE.items():
-        command.add_argument(
-            f"--{name}",
-            nargs="?",
-            const=True,
-            metavar="FILE",
-            help=f"{text}; write it to FILE, or into a .json or .xlsx OUT",
-        )
-    command.add_argument("--n", type=int, default=1, help="number of options for each person (default 1)")
-    command.add_argument("--probability", type=float, metavar="P", help="require this probability of the target")
-    command.add_argument("--constraints", metavar="C.toml", help="what may change in this call")
-    command.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=TIMEOUT,
-        metavar="S",
-        help=f"the most seconds for each person (default {TIMEOUT:g}), or none for no limit",
-    )
-    command.add_argument(
-        "--figures",
-        choices=("on", "off"),
-        help="whether to compare answers with real people (default: as the explainer was fitted)",
-    )
-    command.add_argument(
-        "--errors",
-        choices=("status", "raise"),
-        default="status",
-        help="what to do with a record that cannot be read: note it in OUT as UNREADABLE (default), or stop",
-    )
-    many = command.add_argument_group("many people", "where OUT is a folder")
-    many.add_argument("--workers", type=int, metavar="N", help="number of processes (default: one for each core)")
-    many.add_argument(
-        "--people-per-file", type=int, default=2000, metavar="N", help="people in each file of answers (default 2000)"
-    )
-    add_audit(command)
-    add_reading(command)
-    add_config(command)
-    add_json(command)
-    command.set_defaults(run=run)
+class _Answered(NamedTuple):
+    """What both formats of OUT have in common: a result, of nobody where OUT is a folder, and the counts of all."""
+
+    result: Counterfactuals
+    summary: scale.Summary
+    seconds: float
+    interrupted: bool
 
 
-def _seconds(text: str) -> float | None:
-    return None if text == "none" else float(text)
-
-
-def run(given: argparse.Namespace) -> int:
+def explain(given: Given) -> int:
     """Explains, writes and reports; returns the exit code."""
-    from attain.cli.answers import write_answers, write_table
-    from attain.cli.config import write_config
-    from attain.cli.constraints import read_constraints
-    from attain.cli.explain_many import explain_many, is_folder
-    from attain.cli.inputs import read_model, read_target
-    from attain.cli.terminal import counted, note
-    from attain.core.errors import Interrupted
-    from attain.methods.persistence import load
-    from attain.tables.files import EXCEL, check_ending, read_people
-
-    if is_folder(given.out):
-        return explain_many(given)
-    check_ending(given.out, also=(".json", EXCEL))
-    tables = _tables(given)
-    for path in tables.values():
-        check_ending(path)
-    explainer = load(given.explainer)
+    folder = given.out.endswith(("/", os.sep)) or Path(given.out).is_dir() or not Path(given.out).suffix
+    tables = _check_folder(given) if folder else _check_file(given)
+    log = _open_log(given)
+    explainer, model, target = read_request(given)
     if given.figures is not None:
         explainer.set_params(figures=given.figures == "on")
-    people = read_people(given.people, explainer.schema_, index=given.index, separator=given.separator)
-    if people.left_out:
-        note(f"ignored columns that the explainer does not know: {', '.join(people.left_out)}")
-    constraints = read_constraints(given.constraints, list(people.frame.index))
-    model = read_model(given)
-    log = open_log(given)
-    target = read_target(given, model, explainer)
-    started = time.perf_counter()
-    interrupted = False
+    request = {
+        "target": target,
+        "probability": given.probability,
+        "n": given.n,
+        "ranges": given.ranges is not None,
+        "timeout": None if given.timeout == math.inf else given.timeout,
+    }
+    answered = _into_folder(given, explainer, model, request) if folder else _answer(given, explainer, model, request)
+    result, summary, seconds, interrupted = answered
+    if not folder:
+        _write(given, result, tables, log)
+    config = write_config(given.out)
+    if given.json:
+        say_json(_facts(given, answered, config) | ({} if folder else {"rows_scored": model.rows}))
+    elif not folder:
+        _say_people(given, result)
+        say_summary(summary_text(result))
+        rate = f" ({len(result) / seconds:,.0f} people per second)" if len(result) > _FEW and seconds > 0 else ""
+        say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
+        say(f"Written: {', '.join([given.out, *tables.values(), config])}")
+    elif not interrupted:
+        statuses = {Status[name]: count for name, count in summary.status.items()}
+        say_summary("\n".join([*summary_lines(result, statuses, summary.level, summary.means), *result.notes]))
+        say(f"{seconds:.1f} s")
+        say(f"Written: {given.out}")
+    if interrupted:
+        return INTERRUPTED
+    return NOBODY if summary.asked and not summary.found else 0
+
+
+def _answer(given: Given, explainer: Explainer, model: Model, request: dict[str, Any]) -> _Answered:
+    """The answers to a file of people, as one result."""
+    people = read_people(given, given.people, explainer.schema_).frame
+    constraints = read_constraints(given.constraints, list(people.index))
+    more = {name: getattr(given, name) is not None for name in ("importance", "contributions")}
+    started, interrupted = time.perf_counter(), False
     try:
-        result = explainer.explain(
-            model,
-            people.frame,
-            target=target,
-            probability=given.probability,
-            n=given.n,
-            constraints=constraints,
-            errors=given.errors,
-            **{name: getattr(given, name) is not None for name in _MORE},
-            timeout=given.timeout,
-        )
+        result = explainer.explain(model, people, constraints=constraints, errors=given.errors, **request, **more)
     except Interrupted as stop:
-        result, interrupted = stop.result, True
-    seconds = time.perf_counter() - started
+        result, interrupted = cast(Counterfactuals, stop.result), True
+    return _Answered(result, scale.Summary.of(result), time.perf_counter() - started, interrupted)
+
+
+def _into_folder(given: Given, explainer: Explainer, model: Model, request: dict[str, Any]) -> _Answered:
+    """The answers to any number of people, in constant memory, as Parquet files."""
+    batch = scale.ExplainBatch(explainer, model, constraints=read_constraints(given.constraints, ()), **request)
+    options = {name: getattr(given, name) for name in ("index", "separator", "people_per_file", "workers")}
+    started, interrupted = time.perf_counter(), False
+    try:
+        summary = scale.explain(given.people, given.out, batch, **options, note=note)
+    except Interrupted as stop:
+        summary, interrupted = cast(scale.Summary, stop.result), True
+        text = "attain: interrupted; the same command goes on from here; people answered so far:"
+        print(f"{text} {summary.people:,}", file=sys.stderr)
+    return _Answered(batch.empty, summary, time.perf_counter() - started, interrupted)
+
+
+def _check_folder(given: Given) -> dict[str, str]:
+    """Refuses options for one file; there are no tables beside a folder."""
+    unfit = [f"--{name}" for name in _ONE_FILE if getattr(given, name) not in (None, False)]
+    unfit += ["--ranges FILE"] if given.ranges else []
+    unfit += ["--errors raise"] if given.errors == "raise" else []
+    if unfit:
+        raise AttainError(f"{', '.join(unfit)}: not possible where OUT is a folder; name a file such as answers.csv")
+    return {}
+
+
+def _check_file(given: Given) -> dict[str, str]:
+    """The tables that are written beside OUT, each with its file, after a check of all endings."""
+    whole = given.out.lower().endswith((".json", EXCEL))
+    for name in ("importance", "contributions"):
+        if getattr(given, name) == "" and not whole:
+            raise AttainError(
+                f"--{name} has no FILE, and {given.out!r} has one row for each option; name a FILE, or write OUT as "
+                f".json or {EXCEL}"
+            )
+    check_ending(given.out, also=(".json", EXCEL))
+    tables = {name: path for name in ("changes", *_MORE) if (path := getattr(given, name))}
+    for path in tables.values():
+        check_ending(path)
+    return tables
+
+
+def _open_log(given: Given) -> AuditLog | None:
+    """The log, if its end is not damaged."""
+    if given.audit is None:
+        return None
+    key = read_key(given.audit_key)
+    if key is None and "hmac" in (given.audit_inputs, given.audit_answers):
+        raise AttainError(
+            "--audit needs a key: pass --audit-key FILE, or set the environment variable ATTAIN_AUDIT_KEY; "
+            "`attain audit key FILE` creates one"
+        )
+    log = AuditLog(given.audit, key=key, inputs=given.audit_inputs, answers=given.audit_answers)
+    _ = log.head  # raises where nothing can be appended, before any work is done
+    return log
+
+
+def _write(given: Given, result: Counterfactuals, tables: dict[str, str], log: AuditLog | None) -> None:
     if result.unreadable:
         note(f"{len(result.unreadable)} of {len(result)} records cannot be read; {given.out} says why: UNREADABLE")
     if log is not None:  # nothing is handed out that is not on record
@@ -170,39 +161,36 @@ def run(given: argparse.Namespace) -> int:
         note(f"appended {counted(added, 'line')} to {given.audit}; its head is {log.head}")
     if len(result) >= _MANY:
         note(f"writing {given.out}")
-    write_answers(given.out, result, given.separator, given.labels)
+    if given.out.lower().endswith(".json"):
+        write_atomically(given.out, result.to_json().encode())
+    elif given.out.lower().endswith(EXCEL):
+        result.to_excel(given.out, labels=given.labels)
+    else:
+        written(given.out, made(result, "answers", given.labels), given.separator)
     for name, path in tables.items():
-        write_table(path, result, name, given.separator)
-    _report(given, result, model, seconds, write_config(given.out, given))
-    if interrupted:
-        return INTERRUPTED
-    return NOBODY if result.share_found == 0 else 0
+        written(path, made(result, name), given.separator)
 
 
-def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, seconds: float, config: str) -> None:
-    from attain.cli.terminal import say, say_json, say_summary, width
-    from attain.results.text import SHIFT, further_options, paragraphs, people_table, summary
+def _facts(given: Given, answered: _Answered, config: str) -> dict[str, Any]:
+    result, summary, seconds, _ = answered
+    tables = {name: getattr(given, name) for name in ("changes", *_MORE)}
+    return {
+        "out": given.out,
+        **{name: True if path == "" else path for name, path in tables.items()},
+        "config": config,
+        "explainer": result.method,
+        "target": result.target,
+        "people": summary.people,
+        "found": summary.found,
+        "share_found": summary.found / summary.asked if summary.asked else None,
+        "options": summary.options,
+        "status": summary.status,
+        "notes": list(result.notes),
+        "seconds": round(seconds, 3),
+    }
 
-    if given.json:
-        say_json(
-            {
-                "out": given.out,
-                "changes": given.changes,
-                **{name: getattr(given, name) for name in _MORE},
-                "config": config,
-                "explainer": result.method,
-                "target": result.target,
-                "people": len(result),
-                "found": int(result.found.sum()),
-                "share_found": result.share_found,
-                "options": len(result.owners),
-                "status": dict(Counter(map(str, result.statuses))),
-                "notes": list(result.notes),
-                "rows_scored": model.rows,
-                "seconds": round(seconds, 3),
-            }
-        )
-        return
+
+def _say_people(given: Given, result: Counterfactuals) -> None:
     if len(result) <= _FEW:
         print(paragraphs(result, width()))
     else:
@@ -211,21 +199,3 @@ def _report(given: argparse.Namespace, result: Counterfactuals, model: Model, se
     if len(result) > _SHOWN:
         say(f"{_SHOWN} of {len(result)} people are shown; all are in {given.out}.")
     say()
-    say_summary(summary(result))
-    rate = f" ({len(result) / seconds:,.0f} people per second)" if len(result) > _FEW and seconds > 0 else ""
-    say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
-    say(f"Written: {', '.join([given.out, *_tables(given).values(), config])}")
-
-
-def _tables(given: argparse.Namespace) -> dict[str, str]:
-    """The tables that are written beside OUT, each with its file; those without one are in OUT."""
-    from attain.core.errors import AttainError
-    from attain.tables.files import EXCEL
-
-    for name in _MORE.keys() - {"ranges"}:
-        if getattr(given, name) is True and not given.out.lower().endswith((".json", EXCEL)):
-            raise AttainError(
-                f"--{name} has no FILE, and {given.out!r} has one row for each option; name a FILE, or write OUT as "
-                f".json or {EXCEL}"
-            )
-    return {name: path for name in ("changes", *_MORE) if isinstance(path := getattr(given, name), str)}

@@ -1,110 +1,63 @@
-"""`attain fit`: an explainer, fitted on a table, in one file."""
+"""`attain fit` and `attain inspect`: an explainer, fitted on a table, in one file, and what is in such a file."""
 
 from __future__ import annotations
 
-import argparse
+import json
+import math
+import re
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from inspect import signature
+from typing import Any, Final
 
-from attain.cli.arguments import add_command, add_config, add_json, add_levels, add_reading
-from attain.cli.methods import DEFAULT_METHOD, method_names
+from attain import methods
+from attain.cli.commands import METHODS
+from attain.cli.config import write_config
+from attain.cli.inputs import read_people
+from attain.cli.layer import Given
+from attain.cli.schema import as_dictionary
+from attain.cli.terminal import say, say_json
+from attain.core.errors import AttainError, did_you_mean, listed
+from attain.core.files import check_writable
+from attain.core.text import plain
+from attain.methods.base import Explainer
+from attain.methods.persistence import HOLDS, autoencoder_named, check_needs_no_rows
+from attain.methods.persistence import inspect as described
+from attain.schema import Schema
+from attain.schema.toml import read_file
 
-if TYPE_CHECKING:
-    from attain.schema import Schema
-    from attain.tables.files import People
-
-_HELP = "fit an explainer on a table and save it in one file"
-_EPILOG = """methods: {methods}
-
-The file contains training rows unless you pass
---reference none: protect it like the data. The
-.config.toml beside it has all arguments.
-
-example:
-  attain fit credit.csv --schema schema.toml \\
-    --label label --out credit.attain
-  attain fit credit.csv --schema schema.toml \\
-    --out credit.attain \\
-    --method cchvae --set autoencoder.epochs=50
-"""
-
-
-def register(commands: Any) -> None:
-    """Adds the command to the parser."""
-    methods = "".join(f"\n  {name}" for name in method_names())
-    command = add_command(commands, "fit", _HELP, _EPILOG.format(methods=methods))
-    command.add_argument("data", metavar="DATA", help="a CSV or Parquet file of people like those to be explained")
-    command.add_argument("--schema", required=True, metavar="S.toml", help="the schema of the columns")
-    command.add_argument("--out", required=True, metavar="E.attain", help="output file")
-    command.add_argument("--label", metavar="COLUMN", help="column with the true labels, as the model names them")
-    command.add_argument(
-        "--calibration",
-        metavar="DATA",
-        help="people whom the model was not trained on, with the same columns: what is typical rests on them (Guarded)",
-    )
-    command.add_argument(
-        "--method", default=DEFAULT_METHOD, metavar="NAME", help=f"the method (default {DEFAULT_METHOD})"
-    )
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a parameter of the method, as in Python, or of its autoencoder: autoencoder.epochs=50",
-    )
-    command.add_argument(
-        "--reference",
-        choices=("rows", "none"),
-        default="rows",
-        metavar="KEPT",
-        help="what the file keeps of the training data: rows, or none (only each column's distribution); default rows",
-    )
-    add_levels(command)
-    command.add_argument("--seed", type=int, default=0, help="seed of training and search (default 0)")
-    add_reading(command)
-    add_config(command)
-    add_json(command)
-    command.set_defaults(run=run)
+_AUTOENCODERS: Final = ("CHVAE", "CVAE", "VAE")
+"""The default first."""
+_OWN_FLAG: Final = {"schema": "--schema", "random_state": "--seed"}
 
 
-def run(given: argparse.Namespace) -> None:
+def fit(given: Given) -> None:
     """Fits and saves."""
-    from attain.cli.config import write_config
-    from attain.cli.methods import find_method, make_explainer
-    from attain.cli.schema import read_schema
-    from attain.cli.terminal import note, say, say_json
-    from attain.core.errors import AttainError
-    from attain.core.files import check_writable
-    from attain.methods import Guarded
-    from attain.methods.persistence import HOLDS, check_needs_no_rows
-
     target = check_writable(given.out)
-    method = find_method(given.method)
-    schema = read_schema(given.schema)
-    explainer = make_explainer(method, schema, given.seed, given.set)
+    schema = read_file(given.schema)
+    explainer = make_explainer(given.method, schema, given.seed, given.set)
+    name = type(explainer).__name__
     if given.reference == "none":
         check_needs_no_rows(explainer)
-    people = _read(given, given.data, schema)
-    if people.left_out:
-        note(f"ignored columns that are not in the schema: {', '.join(people.left_out)}")
+    held_out = {}
+    if given.calibration is not None:
+        if not isinstance(explainer, methods.Guarded):
+            raise AttainError(f"--calibration is for the method Guarded; {name} does not use it")
+        others = read_people(given, given.calibration, schema, label=given.label)
+        held_out["calibration"] = (others.frame, others.labels)
+    people = read_people(given, given.data, schema, label=given.label)
     started = time.perf_counter()
-    if given.calibration is None:
-        explainer.fit(people.frame, people.labels)
-    elif isinstance(explainer, Guarded):
-        held_out = _read(given, given.calibration, schema)
-        explainer.fit(people.frame, people.labels, calibration=(held_out.frame, held_out.labels))
-    else:
-        raise AttainError(f"--calibration is for the method Guarded; {method.__name__} does not use it")
+    explainer.fit(people.frame, people.labels, **held_out)
     seconds = time.perf_counter() - started
     explainer.save(given.out, reference=given.reference)
-    config = write_config(given.out, given)
+    config = write_config(given.out)
     labelled = people.labels is not None
     if given.json:
         say_json(
             {
                 "out": given.out,
                 "config": config,
-                "explainer": method.__name__,
+                "explainer": name,
                 "people": len(people.frame),
                 "features": len(schema),
                 "labels": labelled,
@@ -116,21 +69,93 @@ def run(given: argparse.Namespace) -> None:
         )
         return
     say(
-        f"{method.__name__} fitted on {len(people.frame):,} people in {seconds:.1f} s: {len(schema)} features, "
+        f"{name} fitted on {len(people.frame):,} people in {seconds:.1f} s: {len(schema)} features, "
         f"{len(schema.immutable)} of them immutable, {'with' if labelled else 'without'} labels."
     )
     say(f"Written: {given.out} ({target.stat().st_size / 1e6:.1f} MB), {config}")
     say(HOLDS[given.reference])
 
 
-def _read(given: argparse.Namespace, path: str, schema: Schema) -> People:
-    from attain.tables.files import read_people
+def inspect(given: Given) -> None:
+    """Describes a saved explainer, without loading it."""
+    found = described(given.explainer)
+    schema = found.pop("schema")
+    if given.json:
+        say_json({**found, "schema": as_dictionary(schema)})
+        return
+    labels = "with" if found["labels"] else "without"
+    parameters = ", ".join(f"{key}={plain(_shown(value))}" for key, value in found["parameters"].items())
+    say(f"{found['training_rows']}\n\n{found['explainer']}, fitted on {found['rows']:,} people, {labels} labels kept.")
+    say(f"Parameters: {parameters}")
+    say("Written with " + ", ".join(f"{name} {plain(text)}" for name, text in found["versions"].items()))
+    say()
+    print(schema)
 
-    return read_people(
-        path,
-        schema,
-        index=given.index,
-        label=given.label,
-        separator=given.separator,
-        categories=given.levels == "category",
-    )
+
+def _shown(value: Any) -> str:
+    """A parameter as Python writes it; a nested estimator as its constructor."""
+    if not isinstance(value, dict):
+        return repr(value)
+    parts = []
+    for name, given in value.items():
+        inner = isinstance(given, dict) and ", ".join(f"{key}={_shown(item)}" for key, item in given.items())
+        parts.append(f"{name}: {given!r}" if inner is False else f"{name}({inner})")
+    return ", ".join(parts)
+
+
+def make_explainer(name: str, schema: Schema, seed: int, settings: Iterable[str]) -> Explainer:
+    """The unfitted method with a name such as `growing-spheres`, with parameters such as `autoencoder.epochs=20`."""
+    method = getattr(methods, _matching(name, METHODS, "--method"))
+    known = [name for name in signature(method).parameters if name not in _OWN_FLAG]
+    parameters: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
+    for text in settings:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        model, _, part = key.partition(".")
+        if not equals or not key:
+            raise AttainError(f"--set must be KEY=VALUE, such as budget=5000, got {text!r}")
+        if key in _OWN_FLAG:
+            raise AttainError(f"--set {key}: use {_OWN_FLAG[key]}")
+        if part and model == "autoencoder" and model in known:
+            nested[part] = _value(value)
+        elif key in known:
+            parameters[key] = _value(value)
+        else:
+            meant = did_you_mean(key, known) or f"; it has {', '.join(known)}"
+            raise AttainError(f"--set {key}: {method.__name__} has no such parameter{meant}")
+    if nested or isinstance(parameters.get("autoencoder"), str):
+        parameters["autoencoder"] = _autoencoder(parameters.get("autoencoder"), schema, seed, nested)
+    explainer: Explainer = method(schema=schema, random_state=seed, **parameters)
+    return explainer
+
+
+def _autoencoder(name: str | None, schema: Schema, seed: int, settings: dict[str, Any]) -> Any:
+    kind = autoencoder_named(_matching(name or _AUTOENCODERS[0], _AUTOENCODERS, "--set autoencoder"))
+    known = [key for key in signature(kind).parameters if key != "schema"]
+    if unknown := [key for key in settings if key not in known]:
+        meant = did_you_mean(unknown[0], known) or f"; it has {', '.join(known)}"
+        raise AttainError(f"--set autoencoder: {kind.__name__} has no {listed(unknown)}{meant}")
+    return kind(schema=schema, **{"random_state": seed, **settings})
+
+
+def _matching(text: str, names: Sequence[str], flag: str) -> str:
+    """The name that is meant, in upper or lower case, with or without hyphens."""
+    known = {_squeezed(name): name for name in names}
+    if _squeezed(text) not in known:
+        raise AttainError(f"{flag} must be one of {', '.join(names)}, got {text!r}{did_you_mean(text, names)}")
+    return known[_squeezed(text)]
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[-_ ]", "", text).lower()
+
+
+def _value(text: str) -> Any:
+    """A JSON value, `inf` or `none`; anything else is a string."""
+    if text.lower() in ("none", "inf"):
+        return None if text.lower() == "none" else math.inf
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return tuple(value) if isinstance(value, list) else value

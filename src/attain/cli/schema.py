@@ -1,90 +1,44 @@
-"""`attain schema infer`, `show` and `check`: guess a schema, print one, or hold one against data."""
+"""`attain schema` and `attain laws`: what the columns of a table are, and what holds in it."""
 
 from __future__ import annotations
 
-import argparse
 import tomllib
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
 
-from attain.cli.arguments import add_command, add_json, add_reading, names
+import pandas as pd
 
-if TYPE_CHECKING:
-    from attain.schema import Schema
-    from attain.schema.advice import Advice
+from attain.cli.inputs import column_names, read_people
+from attain.cli.layer import Given
+from attain.cli.terminal import note, say, say_json, width
+from attain.core.errors import AttainError, FileError
+from attain.core.files import check_writable
+from attain.core.text import plain
+from attain.population.relations import Relations
+from attain.schema import Schema
+from attain.schema.advice import Advice
+from attain.schema.formulas import View
+from attain.schema.law_candidates import LARGEST_RATE
+from attain.schema.law_states import SMALLEST
+from attain.schema.laws import find, propose
+from attain.schema.text import advice_text
+from attain.schema.toml import read_file
+from attain.tables import Table
+from attain.tables.files import read_any
 
-_HELP = "guess the schema of a file, show a schema, or hold it against a file"
-_INFER = (
-    "guess the schema of a table, with its laws and with advice on what to decide: print it, and write it as TOML to "
-    "be reviewed and edited; drop columns that are not features, such as the label"
-)
-_INFER_EPILOG = """example:
-  attain schema infer credit.csv --drop label \\
-    --immutable age,sex --out schema.toml
-"""
-_SHOW = "read a schema and print it as a table"
-_SHOW_EPILOG = """example:
-  attain schema show schema.toml
-"""
-_CHECK = "hold a schema against a table: cells that do not fit, rules and laws that people break, what is to be decided"
-_CHECK_EPILOG = """example:
-  attain schema check schema.toml credit.csv
-"""
-
-
-def register(commands: Any) -> None:
-    """Adds the command to the parser."""
-    group = add_command(commands, "schema", _HELP, _INFER_EPILOG + "  attain schema show schema.toml\n")
-    parts = group.add_subparsers(dest="part", metavar="infer|show|check", required=True)
-    infer = add_command(parts, "infer", _INFER, _INFER_EPILOG)
-    infer.add_argument("data", metavar="DATA", help="a CSV or Parquet file")
-    infer.add_argument("--immutable", action="append", metavar="A,B", help="columns that never change")
-    infer.add_argument("--drop", action="append", metavar="A,B", help="columns to drop")
-    infer.add_argument("--out", metavar="S.toml", help="the file to write the schema to")
-    infer.add_argument("--force", action="store_true", help="replace an existing schema")
-    infer.add_argument("--no-laws", action="store_true", help="do not look for laws")
-    add_reading(infer)
-    add_json(infer)
-    infer.set_defaults(run=_infer)
-    show = add_command(parts, "show", _SHOW, _SHOW_EPILOG)
-    show.add_argument("schema", metavar="S.toml", help="a schema")
-    add_json(show)
-    show.set_defaults(run=_show)
-    check = add_command(parts, "check", _CHECK, _CHECK_EPILOG)
-    check.add_argument("schema", metavar="S.toml", help="a schema")
-    check.add_argument("data", metavar="DATA", help="a CSV or Parquet file")
-    add_reading(check)
-    add_json(check)
-    check.set_defaults(run=_check)
+_LONGEST: Final = 300
+"""The number of characters of a law that are printed; JSON has all."""
 
 
-def read_schema(path: str) -> Schema:
-    """The schema in a TOML file."""
-    from attain.schema.toml import read_file
-
-    return read_file(path)
-
-
-def _infer(given: argparse.Namespace) -> None:
-    from attain.cli.terminal import note, say
-    from attain.core.errors import FileError
-    from attain.core.files import check_writable
-    from attain.schema import Schema
-    from attain.tables.files import read_any
-
-    if given.out is not None:
-        target = check_writable(given.out)
-        if target.exists() and not given.force:
-            raise FileError(
-                f"{given.out!r} already exists, and may have been edited; name another file, or pass --force"
-            )
-    frame, remarks = read_any(given.data, index=given.index, separator=given.separator)
-    frame = frame.drop(columns=names(given.drop, frame.columns, "--drop"))
-    immutable = names(given.immutable, frame.columns, "--immutable")
+def infer(given: Given) -> None:
+    """Prints the schema of a table, and writes it."""
+    if given.out is not None and check_writable(given.out).exists() and not given.force:
+        raise FileError(f"{given.out!r} already exists, and may have been edited; name another file, or pass --force")
+    frame = _frame(given)
+    immutable = column_names(given.immutable, frame.columns, "--immutable")
     schema = Schema.infer(frame, immutable=immutable, laws=not given.no_laws)
     advice = schema.advise(frame)
-    for remark in remarks:
-        note(remark)
     if given.out is not None:
         schema.to_toml(given.out, advice)
     if given.json:
@@ -99,32 +53,23 @@ def _infer(given: argparse.Namespace) -> None:
         say(f"Written to {given.out}, with the advice as comments. This is a guess: review it, and correct it there.")
 
 
-def _show(given: argparse.Namespace) -> None:
-    from attain.cli.terminal import say_json
-
-    schema = read_schema(given.schema)
+def show(given: Given) -> None:
+    """Prints a schema."""
+    schema = read_file(given.schema)
     if given.json:
         say_json(as_dictionary(schema))
     else:
         print(schema)
 
 
-def _check(given: argparse.Namespace) -> None:
-    from attain.cli.terminal import note, say
-    from attain.core.errors import listed
-    from attain.schema.formulas import View
-    from attain.schema.law_candidates import LARGEST_RATE
-    from attain.tables import Table
-    from attain.tables.files import read_people
-
-    schema = read_schema(given.schema)
-    people = read_people(given.data, schema, index=given.index, separator=given.separator)
-    values = Table.read(people.frame, schema, given.data).values
-    if people.left_out:
-        note(f"ignored columns that are not in the schema: {listed(people.left_out)}")
+def check(given: Given) -> None:
+    """Counts who breaks rules and laws of a schema, and repeats the advice that is open."""
+    schema = read_file(given.schema)
+    people = read_people(given, given.data, schema).frame
+    values = Table.read(people, schema, given.data).values
     view = View(schema, values)
     broken = {rule.text: int(rule.broken(view).sum()) for rule in (*schema.parsed_rules, *schema.parsed_laws)}
-    advice = schema.advise(people.frame)
+    advice = schema.advise(people)
     if given.json:
         _say_json(schema, advice, people=len(values), broken={text: count for text, count in broken.items() if count})
         return
@@ -136,22 +81,59 @@ def _check(given: argparse.Namespace) -> None:
     _say_advice(advice)
 
 
-def _say_advice(advice: Sequence[Advice]) -> None:
-    from attain.cli.terminal import say, width
-    from attain.schema.text import advice_text
-
-    if advice:
-        say("\nTo decide; each with the line for the schema:")
-        print(advice_text(advice, width()))
-
-
-def _say_json(schema: Schema, advice: Iterable[Advice], **facts: Any) -> None:
-    from attain.cli.terminal import say_json
-
-    items = [{name: getattr(item, name) for name in ("column", "about", "reason", "toml", "python")} for item in advice]
-    say_json({**facts, **as_dictionary(schema), "advice": items})
+def laws(given: Given) -> None:
+    """Prints the laws of a table, columns that look computed, and those that others tell."""
+    if given.schema is None:
+        schema, frame = None, _frame(given)
+    elif given.drop:
+        raise AttainError("--drop: columns that the schema does not have are ignored; remove it")
+    else:
+        schema = read_file(given.schema)
+        frame = read_people(given, given.data, schema).frame
+    laws, proposals = find(frame, schema, exceptions=given.exceptions), propose(frame, schema)
+    schema = schema or Schema.infer(frame)
+    relations = Relations.fit(schema, Table.read(frame, schema, errors="status").values).sentences()
+    if given.json:
+        facts = {"laws": [asdict(law) for law in laws], "computed": [asdict(p) | {"line": p.line} for p in proposals]}
+        say_json({"people": len(frame), **facts, "relations": relations})
+        return
+    count = "No laws" if not laws else f"{len(laws):,} law{'s' if len(laws) > 1 else ''}"
+    few = "these are too few" if len(frame) < SMALLEST else "none is about a level that fewer have"
+    say(f"{count} in {given.data}, {len(frame):,} people. A law rests on {SMALLEST} people at least: {few}.")
+    for law in laws:
+        text = plain(law.text)
+        say("")
+        say(plain(law.sentence))
+        say(f"  {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}")
+        say(f"  {law.evidence}")
+    for one in proposals:
+        say(f"\n{plain(one.sentence)} If it is, add to its feature:")
+        print(f"  {plain(one.line)}")  # not wrapped, so that it can be copied
+    if relations:
+        say("\nColumns that others tell; answers that are typical keep to it as real people do:")
+        for text in relations:
+            say(f"  {text}")
 
 
 def as_dictionary(schema: Schema) -> dict[str, Any]:
     """The schema in the form of its TOML."""
     return tomllib.loads(schema.to_toml())
+
+
+def _frame(given: Given) -> pd.DataFrame:
+    """The columns of a table without a schema, with notes on ambiguous cells."""
+    frame, remarks = read_any(given.data, index=given.index, separator=given.separator)
+    for remark in remarks:
+        note(remark)
+    return frame.drop(columns=column_names(given.drop, frame.columns, "--drop"))
+
+
+def _say_advice(advice: Sequence[Advice]) -> None:
+    if advice:
+        say("\nTo decide; each with the line for the schema:")
+        print(advice_text(advice, width()))
+
+
+def _say_json(schema: Schema, advice: Sequence[Advice], **facts: Any) -> None:
+    items = [{name: getattr(item, name) for name in ("column", "about", "reason", "toml", "python")} for item in advice]
+    say_json({**facts, **as_dictionary(schema), "advice": items})

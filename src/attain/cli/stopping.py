@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-from attain.cli.exits import INTERRUPTED, MISUSE
-from attain.core.errors import AttainError
 from attain.core.progress import interrupt_answered, interrupt_arrived, wait_until_answered
 
 SENTENCE: Final = "attain: interrupted before it was done; every file is complete, as it was before or as it should be"
@@ -56,17 +54,6 @@ class Stop:
     def code(self) -> int:
         """The exit code: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + (self.number or signal.SIGINT)
-
-    def answered(self, command: Callable[[], int | None], program: str) -> int:
-        """The exit code of a command of a program; an `AttainError` is printed, unless a signal has caused it."""
-        try:
-            code = command() or 0
-        except AttainError as error:
-            if self.number is not None:
-                raise
-            print(f"{program}: {error}", file=sys.stderr)
-            return MISUSE
-        return self.code if code == INTERRUPTED else code
 
     def code_of(self, command: Callable[[], int]) -> int:
         """The exit code of a command; that of the signal, with a sentence, where one has ended it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import math
 import sys
@@ -20,6 +22,7 @@ _COMMANDS = {
     "Raise `max_shells`": "Raise `attain fit --set max_shells=…`",
 }
 """What summaries and notes of results call by its name in Python, and the command or flag for it."""
+_ASCII = {"…": "...", "–": "-", "−": "-", "≥": ">=", "×": "x", "∞": "inf", "ε": "eps", "→": "->", "“": '"', "”": '"'}
 
 
 class Printable:
@@ -41,12 +44,23 @@ class Printable:
 
 @contextmanager
 def printable() -> Iterator[None]:
-    """Whatever is printed goes through `Printable`."""
+    """Whatever is printed goes through `Printable`; characters that the terminal's encoding lacks are replaced."""
+    codecs.register_error("attain", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="attain")
     with redirect_stdout(cast(TextIO, Printable(sys.stdout))), redirect_stderr(cast(TextIO, Printable(sys.stderr))):
         try:
             yield
         finally:
             sys.stdout.flush()
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_ASCII.get(character, "?") for character in lacking), error.end
 
 
 def width() -> int:

@@ -1,0 +1,558 @@
+"""All commands: their options, their help, and the functions that do the work."""
+
+import math
+
+import click
+from click import IntRange
+
+from attain import methods
+from attain.cli.layer import Group, argument, choice, option, switch
+
+METHODS = [name for name in methods.__all__ if name != "Explainer"]
+DEFAULT_METHOD, COMPARED = "Guarded", "guarded,nearest-unlike,growing-spheres"
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, infinity for `none`."""
+    return math.inf if text == "none" else float(text)
+
+
+def from_config(context: click.Context, _: click.Parameter, path: str | None) -> None:
+    """Takes what the command line does not have from a file."""
+    if path is not None:
+        from attain.cli.config import read_config
+
+        context.default_map = read_config(path, context.command)
+
+
+EXPLAINER = argument("E.attain", "explainer", "A file written by `attain fit` or `save`.")
+DATA = argument("DATA", "data", "A CSV or Parquet file.")
+JSON = switch("--json", "Report as JSON.")
+SEED = option("--seed", "N", "Seed of whatever is drawn.", type=IntRange(0), default=0)
+PROBABILITY = option("--probability", "P", "Require this probability of the target.", type=float)
+LABEL = option("--label", "COLUMN", "Column with the true labels, as the model names them.")
+CONSTRAINTS = option("--constraints", "C.toml", "What may change in this call.")
+TEST = option("--test", "DATA", "People that neither model nor method has seen.")
+CONFIG = option(
+    "--config",
+    "FILE",
+    "Read arguments from a file written by an earlier run; the command line overrides it.",
+    is_eager=True,
+    expose_value=False,
+    callback=from_config,
+)
+LEVELS = choice(
+    "--levels",
+    "Type of columns with levels in the model's training data: strings, or pandas categories, which XGBoost and "
+    "LightGBM require.",
+    "text",
+    "category",
+    default="text",
+)
+READING = (
+    option("--index", "COLUMN", "Column with the names of people; row numbers by default."),
+    option("--separator", "TEXT", r"Separator of CSV files; a comma by default, \t for a tab."),
+)
+
+
+def model_options(required: bool) -> tuple[click.Option, ...]:
+    """The options of a command that reads a model."""
+    return (
+        option("--model", "M", "A model file or module:object; see `attain explain --help`.", required=required),
+        option("--classes", "A,B", "Names for the model's classes, in its order."),
+        option("--trust", "TYPE", "Trust this type in a skops file; repeatable.", multiple=True),
+        switch(
+            "--trust-pickle",
+            "Read a pickle, which runs whatever code the file contains, with your permissions: only for files you "
+            "trust like programs.",
+        ),
+    )
+
+
+def target_options(required: bool) -> tuple[click.Option, ...]:
+    """The options of a command that asks for a class."""
+    return (
+        option("--target", "T", "The desired class, as the model names it.", required=required),
+        option("--class-names", "A,B", "What texts call the model's classes, in its order."),
+    )
+
+
+MODEL, OPTIONAL_MODEL = model_options(required=True), model_options(required=False)
+COMPARISON = (
+    argument("[TRAIN]", "train", "The training data, CSV or Parquet."),
+    argument("[PEOPLE]", "people", "The people to explain, CSV or Parquet."),
+    switch("--demo", "Use German credit, a gradient boosting model, 20 people."),
+    *OPTIONAL_MODEL,
+    target_options(required=False)[0],
+    PROBABILITY,
+    LABEL,
+    TEST,
+    option("--schema", "S.toml", "The schema; inferred from TRAIN by default."),
+    CONSTRAINTS,
+    option("--out", "OUT", "Output folder for table, plot and page."),
+    SEED,
+    LEVELS,
+    *READING,
+    JSON,
+)
+"""What is compared, and where the comparison is written."""
+
+commands = Group(
+    "attain",
+    """Faithful counterfactuals for tabular data: what would have to change to flip a decision.
+
+Exit codes:
+  0    done
+  1    wrong input; the message says what is
+       wrong and how to fix it
+  2    unknown command, unknown or missing flag
+  3    done and written, but nobody who needed
+       an answer has one
+  4    `audit`: the log was altered, or the
+       explanation was not reproduced
+  130  interrupted by Ctrl-C; `explain` writes
+       the answers found until then
+  143  the same, by SIGTERM""",
+)
+click.version_option(package_name="attain", message="%(prog)s %(version)s")(commands)
+schema = Group("schema", "Guess the schema of a file, show a schema, or hold it against a file.")
+audit = Group(
+    "audit",
+    "Verify logs of explanations, and repeat what they record. `attain explain --audit LOG` appends one line per "
+    "person. Lines are signed with a key, which is read from a file, or from the environment variable "
+    "ATTAIN_AUDIT_KEY; `attain audit key` creates one.",
+)
+commands.add_command(schema)
+
+
+@schema.declare(
+    "attain.cli.schema:infer",
+    DATA,
+    option("--immutable", "A,B", "Columns that never change.", multiple=True),
+    option("--drop", "A,B", "Columns to drop.", multiple=True),
+    option("--out", "S.toml", "The file to write the schema to."),
+    switch("--force", "Replace an existing schema."),
+    switch("--no-laws", "Do not look for laws."),
+    *READING,
+    JSON,
+)
+def infer() -> None:
+    """Guess the schema of a table, with its laws and with advice on what to decide. Print it, and write it as TOML to
+    be reviewed and edited. Drop columns that are not features, such as the label.
+
+    Example:
+      attain schema infer credit.csv --drop label \\
+        --immutable age,sex --out schema.toml
+    """
+
+
+@schema.declare("attain.cli.schema:show", argument("S.toml", "schema", "A schema."), JSON)
+def show() -> None:
+    """Read a schema and print it as a table.
+
+    Example:
+      attain schema show schema.toml
+    """
+
+
+@schema.declare("attain.cli.schema:check", argument("S.toml", "schema", "A schema."), DATA, *READING, JSON)
+def check() -> None:
+    """Hold a schema against a table: cells that do not fit, rules and laws that people break, what is to be decided.
+
+    Example:
+      attain schema check schema.toml credit.csv
+    """
+
+
+@commands.declare(
+    "attain.cli.schema:laws",
+    DATA,
+    option("--schema", "S.toml", "What the columns are; a guess by default."),
+    option("--drop", "A,B", "Columns to drop, such as the label.", multiple=True),
+    option(
+        "--exceptions",
+        "SHARE",
+        "The largest share of people who may break a law; by default as for laws that explainers keep.",
+        type=float,
+        default=0.003,
+    ),
+    *READING,
+    JSON,
+)
+def laws() -> None:
+    """Find laws in a table, which hold for everybody or all but a few, and columns that are computed from others.
+
+    Example:
+      attain laws credit.csv --drop label
+    """
+
+
+@commands.declare(
+    "attain.cli.fit:fit",
+    argument("DATA", "data", "A CSV or Parquet file of people like those to be explained."),
+    option("--schema", "S.toml", "The schema of the columns.", required=True),
+    option("--out", "E.attain", "Output file.", required=True),
+    LABEL,
+    option(
+        "--calibration",
+        "DATA",
+        "People whom the model was not trained on, with the same columns: what is typical rests on them (Guarded).",
+    ),
+    option("--method", "NAME", f"The method: {', '.join(METHODS)}.", default=DEFAULT_METHOD),
+    option(
+        "--set",
+        "KEY=VALUE",
+        "A parameter of the method, as in Python, or of its autoencoder: autoencoder.epochs=50; repeatable.",
+        multiple=True,
+    ),
+    choice(
+        "--reference",
+        "What the file keeps of the training data: rows, or only each column's distribution.",
+        "rows",
+        "none",
+        default="rows",
+    ),
+    LEVELS,
+    SEED,
+    *READING,
+    CONFIG,
+    JSON,
+)
+def fit() -> None:
+    """Fit an explainer on a table and save it in one file.
+
+    The file contains training rows unless you pass --reference none: protect it like the data. The .config.toml beside
+    it has all arguments.
+
+    Examples:
+      attain fit credit.csv --schema schema.toml \\
+        --label label --out credit.attain
+      attain fit credit.csv --schema schema.toml \\
+        --out credit.attain \\
+        --method cchvae --set autoencoder.epochs=50
+    """
+
+
+@commands.declare(
+    "attain.cli.explain:explain",
+    EXPLAINER,
+    argument("PEOPLE", "people", "A CSV or Parquet file with one row per person; for many, a folder of Parquet."),
+    *MODEL,
+    *target_options(required=True),
+    option("--out", "OUT", "Output file: .csv, .xlsx, .parquet, .json; or a folder.", required=True),
+    switch("--labels", "Call features by their labels and units in OUT."),
+    option("--changes", "FILE", "Also write one row per changed cell: .csv or .parquet."),
+    option(
+        "--ranges",
+        "[FILE]",
+        "Say in which range each change may lie; write it to FILE, or into a .json or .xlsx OUT.",
+    ),
+    option(
+        "--importance",
+        "[FILE]",
+        "Find how much each change matters, and for what; write it to FILE, or into a .json or .xlsx OUT.",
+    ),
+    option(
+        "--contributions",
+        "[FILE]",
+        "Find why each decision was made; write it to FILE, or into a .json or .xlsx OUT.",
+    ),
+    option("--n", "N", "Number of options for each person.", type=IntRange(1), default=1),
+    PROBABILITY,
+    CONSTRAINTS,
+    option(
+        "--timeout",
+        "S",
+        "The most seconds for each person, or none for no limit.",
+        type=seconds,
+        default="60",
+    ),
+    choice(
+        "--figures", "Whether to compare answers with real people; by default as the explainer was fitted.", "on", "off"
+    ),
+    choice(
+        "--errors",
+        "What to do with a record that cannot be read: note it in OUT as UNREADABLE, or stop.",
+        "status",
+        "raise",
+        default="status",
+    ),
+    option("--workers", "N", "Into a folder: number of processes; one for each core by default.", type=IntRange(1)),
+    option("--people-per-file", "N", "Into a folder: people in each file.", type=IntRange(1), default=2000),
+    option("--audit", "LOG", "Also append a line per person to this log."),
+    option("--audit-key", "FILE", "The key; by default that in the environment variable ATTAIN_AUDIT_KEY."),
+    choice("--audit-inputs", "Store people's records as HMACs, or in plain text.", "hmac", "plain", default="hmac"),
+    choice("--audit-answers", "Store suggested values in plain text, or as HMACs.", "plain", "hmac", default="plain"),
+    *READING,
+    CONFIG,
+    JSON,
+)
+def explain() -> None:
+    """Find what people could change so that a model decides differently.
+
+    Models:
+      .onnx          ONNX
+      .json, .ubj    XGBoost
+      .txt, .lgb     LightGBM
+      .skops         skops; --trust unknown types
+      module:object  imports the module, so its code
+                     runs; this folder comes first
+      .pkl, .joblib  a pickle; needs --trust-pickle
+
+    OUT has one row for each option: the person, the number of the option, the status, a sentence that says what to
+    change, the features, the figures. A person without an answer has one row with their own record, and the sentence
+    says why. If OUT ends with .json, it has the whole result; with .xlsx, all its tables, one sheet each.
+
+    If OUT is a folder, such as answers/, any number of people are answered in constant memory, on all cores, into
+    Parquet files in it. Stopped at any moment, the same command goes on from there.
+
+    Example:
+      attain explain credit.attain refused.csv \\
+        --model model.onnx --target good --n 3 \\
+        --out answers.csv --changes changes.csv
+    """
+
+
+@commands.declare(
+    "attain.cli.serve:serve",
+    argument("[E.attain]", "explainer", "A file written by `attain fit` or `save`."),
+    *OPTIONAL_MODEL,
+    *target_options(required=False),
+    option("--people", "FILE", "A CSV or Parquet file with the people who can be picked."),
+    option("--texts", "FILE", "Texts of letters: .toml or .csv; see `attain letter`."),
+    option("--title", "TEXT", "The heading of the page."),
+    switch("--demo", "Show it on German credit; needs no files."),
+    option("--port", "N", "Port; 0 is a free one.", type=IntRange(0, 65535), default=8765),
+    option("--host", "ADDRESS", "Address to listen on.", default="127.0.0.1"),
+    option("--allow-host", "NAME", "Answer under this name, too; repeatable.", multiple=True),
+    switch("--no-open", "Do not open a browser."),
+    *READING,
+)
+def serve() -> None:
+    """Open a page for exploring what would change a decision, with a JSON API on the same port.
+
+    The service listens on this machine only, unless --host says otherwise, and asks for a token, which the address to
+    open has. It keeps no files: what is uploaded is deleted when the service stops.
+
+    Examples:
+      attain serve --demo
+      attain serve credit.attain --model m.onnx \\
+        --target good --people people.csv \\
+        --index id --texts reasons.toml
+    """
+
+
+@commands.declare(
+    "attain.cli.letter:letter",
+    argument("[RESULT]", "result", "A result of `attain explain` (.json)."),
+    option("--explainer", "E.attain", "The explainer that the answers were found with."),
+    *OPTIONAL_MODEL,
+    option("--texts", "FILE", "Texts of reasons, names of inputs and levels: .toml or .csv."),
+    option("--out", "FILE", "Output file: .html or .txt."),
+    switch("--separate", "Write a file for each person: FILE-PERSON.html."),
+    option("--language", "en|de", "Language of the letters.", default="en"),
+    option("--person", "NAME", "Write to this person only, not to everybody; repeatable.", multiple=True),
+    option("--reasons", "N", "The most reasons.", type=int, default=4),
+    option("--options", "N", "The most options.", type=int, default=3),
+    option("--sender", "LINE", "A line of the sender; repeatable.", multiple=True),
+    option("--date", "TEXT", "The date, as it should be printed.", default=""),
+    option("--reference", "TEXT", "Reference; {person} is the name.", default="{person}"),
+    option("--template", "FILE", "Your own words instead of the built-in template."),
+    option("--page", "FILE", "Your own page of HTML around the letters."),
+    option("--texts-template", "FILE", "Write a table of texts to fill in, and stop."),
+    option("--write-templates", "FOLDER", "Write the built-in templates, and stop."),
+    JSON,
+)
+def letter() -> None:
+    """Write letters: the decision, the reasons, and what would lead to another one.
+
+    RESULT is the .json file that `attain explain --contributions` wrote; with --ranges, letters say which other values
+    would do. The texts of reasons are yours: start with --texts-template.
+
+    Examples:
+      attain letter answers.json \\
+        --texts-template reasons.toml
+      attain letter answers.json \\
+        --texts reasons.toml \\
+        --explainer credit.attain --model m.onnx \\
+        --language de --person 17 --out letter.html
+      attain letter --write-templates templates
+    """
+
+
+@commands.declare(
+    "attain.cli.letter:report",
+    argument("RESULT.json", "result", "A result that `attain explain` wrote as JSON."),
+    option("--out", "FILE", "Output file: .html.", required=True),
+    option("--title", "TEXT", "The heading of the report."),
+)
+def report() -> None:
+    """Write a result as one HTML file that opens without a network and prints well.
+
+    FILE has outcomes, quality figures with intervals, what changes, each person's options, rules and laws, settings
+    and versions. It contains values of people's records: protect it like the data.
+
+    Example:
+      attain explain credit.attain refused.csv \\
+        --model model.onnx --target good \\
+        --out answers.json
+      attain report answers.json --out report.html
+    """
+
+
+@commands.declare(
+    "attain.cli.evaluate:evaluate",
+    argument("RESULT", "result", "A result of `attain explain` (.json, or a folder), or a table of answers."),
+    *MODEL,
+    option("--train", "DATA", "The training data, CSV or Parquet.", required=True),
+    LABEL,
+    TEST,
+    option("--people", "PEOPLE", "The explained people, for a folder or a table."),
+    option("--schema", "S.toml", "The schema, for a folder or a table."),
+    option("--target", "T", "The desired class, for a table."),
+    option("--probability", "P", "The requested probability, for a table.", type=float),
+    option("--against", "OTHER", "Another result for the same people; repeatable.", multiple=True),
+    option("--groups", "COLUMN", "Compare groups of people by this column."),
+    switch("--inexact", "Measure validity after inexact execution."),
+    option("--constraints", "C.toml", "The constraints of the call, checked like rules."),
+    option("--out", "FILE", "Output file: one row per person (.csv, .parquet), or everything (.json)."),
+    SEED,
+    LEVELS,
+    *READING,
+    JSON,
+)
+def evaluate() -> None:
+    """Measure validity, difficulty and faithfulness of a result, and compare it with others.
+
+    RESULT is the .json file that `attain explain` wrote, or a table of answers by any other method; then --people,
+    --schema and --target are needed.
+
+    If RESULT is a folder that `attain explain` wrote, with --people and --schema, it is read slice after slice. What
+    compares people with one another needs a file: --against and --groups.
+
+    Example:
+      attain evaluate answers.json --model m.onnx \\
+        --train train.csv --label label \\
+        --against other.json --groups sex
+    """
+
+
+@commands.declare(
+    "attain.cli.compare:compare",
+    *COMPARISON,
+    option("--methods", "A,B", "Methods, separated by commas.", default=COMPARED),
+)
+def compare() -> None:
+    """Compare methods side by side on your own data and model: validity, difficulty, faithfulness, speed.
+
+    OUT gets comparison.csv, trade-off.png and .svg, and index.html, which shows both. A method that cannot take the
+    model is listed with the reason.
+
+    Examples:
+      attain compare --demo
+      attain compare train.csv people.csv \\
+        --model model.onnx --label y --target good \\
+        --methods guarded,growing-spheres --out OUT
+    """
+
+
+commands.add_command(audit)
+LOG = argument("LOG", "log", "A log written by `attain explain --audit`.")
+KEY = option("--key", "FILE", "The key; by default that in the environment variable ATTAIN_AUDIT_KEY.")
+
+
+@audit.declare(
+    "attain.cli.audit:verify_log",
+    LOG,
+    option("--expect", "HEAD", "A head that was stored elsewhere, NUMBER:HASH."),
+    KEY,
+    JSON,
+)
+def verify() -> None:
+    """Find lines that were altered, deleted, inserted or moved.
+
+    A truncated log is found by its head, the number and hash of its last line: that in LOG.head, or that given with
+    --expect. The command prints the head; store it elsewhere.
+
+    Example:
+      attain audit verify log.jsonl \\
+        --key audit.key --expect 120:9f2c...
+    """
+
+
+@audit.declare("attain.cli.audit:list_lines", LOG, JSON)
+def list() -> None:
+    """List the lines of a log.
+
+    Example:
+      attain audit list log.jsonl
+    """
+
+
+@audit.declare("attain.cli.audit:repair", LOG, KEY, JSON)
+def repair() -> None:
+    """Remove an incomplete last line, and record that.
+
+    Example:
+      attain audit repair log.jsonl --key audit.key
+    """
+
+
+@audit.declare(
+    "attain.cli.audit:repeat",
+    argument("ID", "id", "The id of a line, or its first digits."),
+    option("--log", "LOG", "The log.", required=True),
+    KEY,
+    option("--explainer", "E.attain", "A file written by `attain fit`.", required=True),
+    *MODEL,
+    option("--people", "PEOPLE", "A table with the person's record.", required=True),
+    *READING,
+    JSON,
+)
+def regenerate() -> None:
+    """Repeat an explanation, and compare it with the log.
+
+    The row of the person in PEOPLE is found by its content.
+
+    Example:
+      attain audit regenerate 9f2c41d07ab3c5e8 \\
+        --log log.jsonl --key audit.key \\
+        --explainer credit.attain --model m.onnx \\
+        --people refused.csv
+    """
+
+
+@audit.declare("attain.cli.audit:create_key", argument("FILE", "out", "The file to create, readable by you only."))
+def key() -> None:
+    """Create a key.
+
+    Example:
+      attain audit key audit.key
+      attain explain credit.attain refused.csv \\
+        --model model.onnx --target good \\
+        --out answers.csv \\
+        --audit log.jsonl --audit-key audit.key
+    """
+
+
+@commands.declare("attain.cli.fit:inspect", EXPLAINER, JSON)
+def inspect() -> None:
+    """Describe a saved explainer. The first line says whether it contains training rows.
+
+    Example:
+      attain inspect credit.attain
+    """
+
+
+@commands.declare(
+    "attain.cli.compare:demo",
+    option("--people", "N", "How many refused people to explain.", type=IntRange(1), default=20),
+    option("--seed", "N", "Seed of the split, the model and the search.", type=IntRange(0), default=0),
+    option("--out", "FILE", "Output file.", default="attain-demo.csv"),
+)
+def demo() -> None:
+    """Explain refused loan applications of the embedded German credit data, with three methods.
+
+    Example:
+      attain demo --people 50 --seed 1
+    """

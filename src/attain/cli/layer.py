@@ -1,0 +1,142 @@
+"""How commands are declared and run: options as data, help from docstrings, the work loaded when it is called."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any, Final
+
+import click
+
+from attain.cli.stopping import Stop
+from attain.cli.terminal import printable
+from attain.core.errors import AttainError
+
+MISUSE: Final = 1
+NOBODY: Final = 3
+DIFFERS: Final = 4
+INTERRUPTED: Final = 130
+
+
+class Given(SimpleNamespace):
+    """The arguments of a command, by name."""
+
+
+class Formatter(click.HelpFormatter):
+    """Leaves room for texts beside long options in a narrow terminal."""
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 24, col_spacing: int = 2) -> None:
+        """Writes names and their texts in two columns."""
+        super().write_dl(rows, col_max, col_spacing)
+
+
+class Context(click.Context):
+    """A call of a command."""
+
+    formatter_class = Formatter
+
+
+class Command(click.Command):
+    """A command whose work is a function `module:name`, which takes `Given` and may return an exit code.
+
+    The first sentence of its help stands in the list of commands, and all but the first paragraph below the options.
+    Paragraphs with an indented line keep their lines.
+    """
+
+    context_class = Context
+
+    def __init__(self, name: str, work: str, help: str, parameters: Sequence[click.Parameter]) -> None:
+        super().__init__(name, params=list(parameters), **_texts(help))
+        self.work = work
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the command line; what may be given repeatedly is added to what `--config` has."""
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            name = str(parameter.name)
+            if parameter.multiple and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+                ctx.params[name] = (*(ctx.lookup_default(name) or ()), *ctx.params[name])
+        return rest
+
+    def invoke(self, ctx: click.Context) -> int | None:
+        """Loads the function and calls it."""
+        module, _, name = self.work.partition(":")
+        code: int | None = getattr(import_module(module), name)(Given(**ctx.params))
+        return code
+
+
+class Group(click.Group):
+    """Commands in the order in which they are declared."""
+
+    context_class = Context
+
+    def __init__(self, name: str, help: str) -> None:
+        settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+        super().__init__(name, context_settings=settings, **_texts(help))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
+        return list(self.commands)
+
+    def declare(self, work: str, *parameters: click.Parameter) -> Callable[[Callable[[], None]], None]:
+        """Adds a command with the name and the docstring of a function."""
+
+        def add(function: Callable[[], None]) -> None:
+            self.add_command(Command(function.__name__, work, function.__doc__ or "", parameters))
+
+        return add
+
+
+def _texts(help: str) -> dict[str, Any]:
+    """The parts of a help: its first sentence, its first paragraph, and what is below."""
+    first, _, rest = inspect.cleandoc(help).partition("\n\n")
+    epilog = "\n\n".join(f"\b\n{part}" if "\n  " in part else part for part in rest.split("\n\n"))
+    short = first.replace("\n", " ").partition(". ")[0].removesuffix(".")
+    return {"short_help": short, "help": first, "epilog": epilog}
+
+
+def argument(metavar: str, name: str, help: str) -> click.Argument:
+    """An argument by its place; a metavar in brackets says that it may be left out."""
+    return click.Argument([name], metavar=metavar, help=help, required=not metavar.startswith("["))
+
+
+def option(flag: str, metavar: str | None, help: str, **settings: Any) -> click.Option:
+    """An option with a value; one whose metavar is in brackets may be given without, as an empty text."""
+    if metavar is not None and metavar.startswith("["):
+        settings |= {"is_flag": False, "flag_value": ""}
+    return click.Option([flag], metavar=metavar, help=help, **settings)
+
+
+def choice(flag: str, help: str, *choices: str, **settings: Any) -> click.Option:
+    """An option whose value is one of several."""
+    return click.Option([flag], type=click.Choice(choices), help=help, **settings)
+
+
+def switch(flag: str, help: str) -> click.Option:
+    """An option without a value."""
+    return click.Option([flag], is_flag=True, help=help)
+
+
+def run(commands: click.Group, arguments: Sequence[str], stop: Stop) -> int:
+    """Runs the command that the arguments name; returns its exit code.
+
+    What is wrong is printed, unless a signal has caused it.
+    """
+    with printable():
+        try:
+            with commands.make_context(commands.name, list(arguments)) as context:
+                code = commands.invoke(context) or 0
+        except click.exceptions.Exit as end:  # after --help and --version
+            return end.exit_code
+        except click.UsageError as error:
+            error.show()
+            return MISUSE if type(error) is click.BadParameter else error.exit_code
+        except AttainError as error:
+            if stop.number is not None:
+                raise
+            print(f"{commands.name}: {error}", file=sys.stderr)
+            return MISUSE
+    return stop.code if code == INTERRUPTED else code
