@@ -33,7 +33,7 @@ BUDGETS = {
     "engine": 2_663,
     "schema": 3_244,
     "tables": 1_339,
-    "models": 2_373,
+    "models": 2_327,
     "population": 1_102,
     "density": 2_312,
     "results": 2_091,

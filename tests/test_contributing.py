@@ -18,7 +18,7 @@ import attain
 from attain import metrics
 from attain.core import frames
 from attain.metrics import measures
-from attain.models import detection
+from attain.models import model as wrapping
 from attain.schema import Feature, Schema
 from attain.testing import check_explainer, check_likelihood, people
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.syspath_prepend(made)
         patch.setenv("PYTHONPATH", f"{made}:{ROOT / 'src'}")
         patch.setattr(frames, "_LIBRARIES", dict(frames._LIBRARIES))
-        patch.setattr(detection, "_SOURCES", list(detection._SOURCES))
+        patch.setattr(wrapping, "_SOURCES", list(wrapping._SOURCES))
         patch.setattr(measures, "MEASURES", dict(measures.MEASURES))
         yield made
     for name in MODULES:

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 from attain.core.errors import ModelError
 from attain.models import Goal, JointGoal, Judgement, Model, probe_rows
-from attain.models.answers import decision, lead
+from attain.models.adapter import decision, lead
 from attain.models.reader import by_halves
 from attain.schema import Feature, Schema
 from attain.tables import Table

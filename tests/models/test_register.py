@@ -9,7 +9,8 @@ import pytest
 from attain.core.errors import ModelError
 from attain.methods import GrowingSpheres, Wachter
 from attain.metrics import evaluate
-from attain.models import Adapter, Goal, Model, detection, library_name, register
+from attain.models import Adapter, Goal, Model, library_name, register
+from attain.models import model as wrapping
 from attain.models.files import load_model
 from attain.schema import Feature, Schema
 
@@ -46,7 +47,7 @@ class Abaci:
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setattr(detection, "_SOURCES", list(detection._SOURCES))
+    monkeypatch.setattr(wrapping, "_SOURCES", list(wrapping._SOURCES))
     assert register(Abaci) is Abaci
 
 
@@ -82,7 +83,7 @@ def test_without_its_adapter_the_model_is_refused_and_half_an_adapter_too():
 
 
 def test_the_command_line_takes_an_object_of_a_module_that_registers_its_adapter(tmp_path, monkeypatch):
-    monkeypatch.setattr(detection, "_SOURCES", list(detection._SOURCES))
+    monkeypatch.setattr(wrapping, "_SOURCES", list(wrapping._SOURCES))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "counting_frame.py").write_text(

@@ -1,9 +1,8 @@
 """The wrapper around any classifier, and a classifier asked for a class or a probability."""
 
 from attain.models.adapter import Adapter, Options, library_name
-from attain.models.detection import register
 from attain.models.goal import Goal, JointGoal, Judgement, probe_rows
-from attain.models.model import Model
+from attain.models.model import Model, register
 
 __all__ = [
     "Adapter",

@@ -106,3 +106,25 @@ def library_name(model: object) -> set[str]:
 
 def model_title(model: object) -> str:
     return f"the {type(model).__name__} model"
+
+
+def decision(values: np.ndarray) -> np.ndarray:
+    """The class that probabilities or scores decide for: the largest column, or the sign; ties go to the first."""
+    return np.argmax(values, axis=1) if values.ndim == 2 else (values > 0).astype(np.intp)
+
+
+def lead(values: np.ndarray, position: int) -> np.ndarray:
+    """By how much one class leads the best other one; negative where it is behind."""
+    if values.ndim == 1:
+        return values if position == 1 else -values
+    if values.shape[1] == 2:
+        return np.asarray(values[:, position] - values[:, 1 - position])
+    return np.asarray(values[:, position] - np.delete(values, position, axis=1).max(axis=1))
+
+
+def winning_lead(values: np.ndarray) -> np.ndarray:
+    """By how much the class decided for leads the next one."""
+    if values.ndim == 1:
+        return np.asarray(np.abs(values))
+    top = np.partition(values, -2, axis=1)
+    return np.asarray(top[:, -1] - top[:, -2])

@@ -16,8 +16,7 @@ import numpy as np
 from attain.core.arrays import as_python
 from attain.core.errors import ModelError, listed
 from attain.engine.score import LeastScore, Score, Sums
-from attain.models.adapter import AnswerKind, Answers, Label
-from attain.models.answers import decision, lead, winning_lead
+from attain.models.adapter import AnswerKind, Answers, Label, decision, lead, winning_lead
 from attain.models.model import Model
 from attain.models.reader import Reader
 
@@ -170,12 +169,7 @@ class Goal:
         self._check_names()
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
-        try:
-            self._learn()
-        except ModelError:
-            if not self.reader.drop_failing_rows():
-                raise
-            self._learn()
+        self.reader.on_the_probe(self._learn)
 
     def _learn(self) -> None:
         """Learns from the probe which kinds of answer decide."""

@@ -17,11 +17,11 @@ from attain.models.adapter import (
     Answers,
     Label,
     Options,
+    decision,
     library_name,
     named_classes,
     plain_classes,
 )
-from attain.models.answers import decision
 
 _DTYPES: Final = {
     "tensor(float)": np.float32,
@@ -40,7 +40,8 @@ _NO_PATH: Final = "a string is the path of an ONNX file; load other models first
 def recognises(model: object) -> bool:
     if isinstance(model, str | bytes | os.PathLike):
         return True
-    return bool(library_name(model) & {"onnxruntime", "onnx"}) and hasattr(model, _reading(model))
+    opened = hasattr(model, "get_inputs") or hasattr(model, "SerializeToString")
+    return opened and not library_name(model).isdisjoint(("onnxruntime", "onnx"))
 
 
 def adapt(model: Any, options: Options) -> Adapter:
@@ -64,10 +65,6 @@ def adapt(model: Any, options: Options) -> Adapter:
         width=session.width,
     )
     return replace(adapter, settle=lambda answers: _settled(adapter, session, answers, options))
-
-
-def _reading(model: object) -> str:
-    return "get_inputs" if "onnxruntime" in library_name(model) else "SerializeToString"
 
 
 def _session(model: Any, title: str) -> Any:
