@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attain.core.checks import check_integer
-from attain.core.errors import AttainError, DataError, FileError, MissingExtraError, listed
-from attain.core.files import read_text, write_atomically
+from attain.core.errors import AttainError, DataError, FileError, MissingExtraError
+from attain.core.files import check_ending, read_text, write_atomically
 from attain.core.text import plain
 from attain.letters.content import Content, contents
 from attain.letters.texts import LANGUAGES, Texts, language_of
@@ -67,7 +69,7 @@ def _compiled(template: str, escape: bool) -> Template:
     ).from_string(template)
 
 
-_ENDINGS: Final = (".html", ".txt")
+ENDINGS: Final = (".html", ".txt")
 _MARK: Final = re.compile(r"(#{1,3}|-|\|) +")
 _UNDERLINE: Final = {"#": "=", "##": "-"}
 _WIDTH: Final = 76
@@ -156,50 +158,33 @@ def write(
     page
         A file with your own page of HTML around the letters.
     """
-    spoken = language_of(language)
+    read = Texts.read(texts, language_of(language), result.table.schema)
     check_integer("reasons", reasons, 1)
     check_integer("options", options, 1)
-    known = builtin_templates()
-    words, title = _template(template, known, f"letter.{language}.txt")
-    frame, _ = _template(page, known, PAGE)
-    read = Texts.read(texts, spoken, result.table.schema)
+    words, title = _template(template, f"letter.{language}.txt")
+    frame, _ = _template(page, PAGE)
+    positions: Sequence[int] = range(len(result))
+    if people is not None:
+        positions = sorted({position for person in people for position in result.positions(person)})
     letters = []
-    for content in contents(result, explainer, model, read, _positions(result, people), reasons, options):
+    for content in contents(result, explainer, model, read, positions, reasons, options):
         label = plain(content.person)
-        fields = {name: getattr(content, name) for name in ("outcome", "reasons", "options", "absence", "fixed")}
-        source = rendered(
-            words,
-            title,
-            {
-                **fields,
-                "words": read.words,
-                "sender": [plain(line) for line in sender.splitlines()],
-                "date": plain(date),
-                "reference": plain(reference.replace("{person}", label)),
-                "person": label,
-            },
-            escape=False,
-        )
+        values = {
+            **vars(content),
+            "words": read.words,
+            "sender": [plain(line) for line in sender.splitlines()],
+            "date": plain(date),
+            "reference": plain(reference.replace("{person}", label)),
+            "person": label,
+        }
+        source = rendered(words, title, values, escape=False)
         letters.append(Letter(content.person, content, language, source, frame))
     return letters
 
 
-def _positions(result: Counterfactuals, people: Iterable[Any] | None) -> list[int]:
-    labels = list(result.table.labels)
-    if people is None:
-        return list(range(len(labels)))
-    wanted = list(people)
-    unknown = [person for person in wanted if person not in labels]
-    if unknown:
-        raise DataError(f"no row has the label {listed(unknown)}; the labels are {listed(labels)}")
-    return [i for i, label in enumerate(labels) if label in wanted]
-
-
-def _template(path: str | os.PathLike[str] | None, known: Mapping[str, str], name: str) -> tuple[str, str]:
+def _template(path: str | os.PathLike[str] | None, name: str) -> tuple[str, str]:
     """The text of a template, and what messages call it."""
-    if path is None:
-        return known[name], name
-    return read_text(path), repr(str(path))
+    return (builtin_templates()[name], name) if path is None else (read_text(path), repr(str(path)))
 
 
 def html_page(letters: Sequence[Letter]) -> str:
@@ -212,46 +197,33 @@ def html_page(letters: Sequence[Letter]) -> str:
 
 def save(letters: Sequence[Letter], path: str | os.PathLike[str]) -> None:
     """Writes letters into one file, .html or .txt, each on a page of its own."""
+    check_ending(path, *ENDINGS)
     if not letters:
         raise DataError("there are no letters to write")
-    write_atomically(
-        path, (html_page(letters) if file_ending(path) == ".html" else "\f".join(x.text for x in letters)).encode()
-    )
+    page = Path(path).suffix.lower() == ".html"
+    text = html_page(letters) if page else "\f".join(letter.text for letter in letters)
+    write_atomically(path, text.encode())
 
 
 def save_each(letters: Sequence[Letter], path: str | os.PathLike[str]) -> list[Path]:
     """Writes each letter into a file of its own, named after `path` and the person: `letter-17.html`."""
-    file_ending(path)
-    base, taken, written = Path(path), set[str](), []
+    base, places = Path(path), dict[str, Path]()
     for number, letter in enumerate(letters):
         name = re.sub(r"[^\w-]+", "_", str(letter.person)) or "_"
-        name = f"{name}_{number}" if name.lower() in taken else name
-        taken.add(name.lower())
-        place = base.with_name(f"{base.stem}-{name}{base.suffix}")
-        save([letter], place)
-        written.append(place)
-    return written
-
-
-def file_ending(path: str | os.PathLike[str]) -> str:
-    """The ending of a file for letters; others are refused."""
-    ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
-        raise FileError(f"letters are written to {' or '.join(_ENDINGS)} files, got {str(path)!r}")
-    return ending
+        name = f"{name}_{number}" if name.lower() in places else name
+        places[name.lower()] = base.with_name(f"{base.stem}-{name}{base.suffix}")
+        save([letter], places[name.lower()])
+    return list(places.values())
 
 
 def save_templates(folder: str | os.PathLike[str]) -> list[Path]:
     """Writes the built-in templates into a folder, to be edited: the words of each language, and the page of HTML."""
-    places = []
-    for name, text in builtin_templates().items():
-        place = Path(folder) / name
-        if place.exists():
-            raise FileError(f"{str(place)!r} exists already; name another folder")
-        places.append((place, text))
-    for place, text in places:
+    places = {Path(folder) / name: text for name, text in builtin_templates().items()}
+    if existing := [place for place in places if place.exists()]:
+        raise FileError(f"{str(existing[0])!r} exists already; name another folder")
+    for place, text in places.items():
         write_atomically(place, text.encode())
-    return [place for place, _ in places]
+    return list(places)
 
 
 # the markup
@@ -267,20 +239,15 @@ class Block(NamedTuple):
 def blocks(source: str) -> Iterator[Block]:
     """The blocks of a text, in order."""
     for part in re.split(r"\n\s*\n", source):
-        block: Block | None = None
+        lines: list[list[str]] = []
         for line in filter(str.strip, part.splitlines()):
-            found = _MARK.match(line)
-            if found is None and block is not None:
-                block.lines[-1] += f" {line.strip()}"
-                continue
-            mark, text = (found[1], line[found.end() :]) if found else ("", line)
-            if block is None or block.mark != mark:
-                if block is not None:
-                    yield block
-                block = Block(mark, [])
-            block.lines.append(text.strip())
-        if block is not None:
-            yield block
+            mark = _MARK.match(line)
+            if mark or not lines:
+                lines.append([mark[1] if mark else "", line[mark.end() if mark else 0 :].strip()])
+            else:
+                lines[-1][1] += f" {line.strip()}"
+        for kind, group in groupby(lines, key=itemgetter(0)):
+            yield Block(kind, [text for _, text in group])
 
 
 def as_text(source: str) -> str:
@@ -292,14 +259,13 @@ def _text(block: Block) -> str:
     mark, lines = block
     if mark == "|":
         return "\n".join(lines)
-    if mark == "-":
-        return "\n".join(_wrapped(f"- {line}", "  ") for line in lines)
-    body = "\n".join(_wrapped(line) for line in lines)
-    line = _UNDERLINE.get(mark, "")
-    return f"{body}\n{line * max(map(len, body.splitlines()))}" if line else body
+    begin, indent = ("- ", "  ") if mark == "-" else ("", "")
+    body = "\n".join(_wrapped(begin + line, indent) for line in lines)
+    rule = _UNDERLINE.get(mark, "")
+    return f"{body}\n{rule * max(map(len, body.splitlines()))}" if rule else body
 
 
-def _wrapped(line: str, indent: str = "") -> str:
+def _wrapped(line: str, indent: str) -> str:
     whole = _BEFORE_UNIT.sub(_NO_BREAK, line)
     text = textwrap.fill(whole, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return text.replace(_NO_BREAK, " ")
@@ -307,16 +273,14 @@ def _wrapped(line: str, indent: str = "") -> str:
 
 def as_html(source: str) -> str:
     """The same as HTML, without a page around it; what is under a smaller heading is a section."""
-    parts, within = [], False
+    parts, section = [], ""
     for block in blocks(source):
-        if within and block.mark.startswith("#"):
-            parts.append("</section>")
-            within = False
-        if block.mark == "###":
-            parts.append("<section>")
-            within = True
+        if block.mark.startswith("#"):
+            parts += [section] if section else []
+            section = "</section>" if block.mark == "###" else ""
+            parts += ["<section>"] if section else []
         parts.append(_html(block))
-    return "\n".join([*parts, "</section>"] if within else parts)
+    return "\n".join([*parts, section] if section else parts)
 
 
 def _html(block: Block) -> str:
