@@ -305,35 +305,29 @@ class AuditLog:
 
     @property
     def head(self) -> str:
-        """The last line, NUMBER:HASH, for `verify(expect=)`; a `FileError` if the end of the log is damaged."""
+        """The last line, NUMBER:HASH, for `verify(expect=)`; a `FileError` if nothing can follow it."""
         with locked(self.path):
-            return str(self._intact_end())
+            return str(self._end()[0])
 
     def append(self, result: Counterfactuals) -> list[str]:
-        """Adds a line for every person of a result, whatever their status; returns the ids of the lines."""
+        """Adds a line for every person of a result, whatever their status; returns the ids of the lines.
+
+        An incomplete last line, which a killed process left, is moved into a line of the kind `repair` before.
+        """
         if not result.settings:
             raise AttainError(
                 "result has no settings, so a log could not say what its answers follow from; pass one of explain"
             )
         with locked(self.path):
-            return self._write(_contents(result, self._key, self.inputs, self.answers), self._intact_end())
-
-    def repair(self) -> bool:
-        """Makes a log with a damaged end usable again; returns whether there was any damage.
-
-        A line of the kind `repair` is added. It holds the incomplete last line, which is removed, and the head in
-        `PATH.head` if the log no longer has that line.
-        """
-        with locked(self.path):
-            last, torn, lost = self._end()
-            if torn or lost:
-                removed = torn.decode("ascii", "backslashreplace")
+            head, torn = self._end()
+            if torn:
                 os.truncate(self.path, self.path.stat().st_size - len(torn))
-                self._write([{"kind": "repair", "removed": removed, "known_head": lost and str(lost)}], last)
-            return bool(torn or lost)
+                removed = torn.decode("ascii", "backslashreplace")
+                _, head = self._write([{"kind": "repair", "removed": removed}], head)
+            return self._write(_contents(result, self._key, self.inputs, self.answers), head)[0]
 
-    def _write(self, contents: Iterable[Mapping[str, Any]], head: Head) -> list[str]:
-        """Appends lines after `head`, all or none; the caller holds the lock."""
+    def _write(self, contents: Iterable[Mapping[str, Any]], head: Head) -> tuple[list[str], Head]:
+        """Appends lines after `head`, all or none; their ids, and the new head. The caller holds the lock."""
         time = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
         lines = []
         for content in contents:
@@ -342,24 +336,10 @@ class AuditLog:
         if lines:
             _append(self.path, b"".join(_canonical(line) + b"\n" for line in lines))
             write_atomically(_head_path(self.path), f"{head}\n".encode())
-        return [line["id"] for line in lines]
+        return [line["id"] for line in lines], head
 
-    def _intact_end(self) -> Head:
-        head, torn, lost = self._end()
-        if torn:
-            raise FileError(
-                f"the last line of {str(self.path)!r} is incomplete: its writer was interrupted; "
-                "`attain audit repair` removes it and records that"
-            )
-        if lost:
-            raise FileError(
-                f"the last line of {str(self.path)!r} is {head}, but {str(_head_path(self.path))!r} has {lost}: lines "
-                "are missing; restore them, or run `attain audit repair`, which records that they are missing"
-            )
-        return head
-
-    def _end(self) -> tuple[Head, bytes, Head | None]:
-        """The last complete line, what follows it, and the head in `PATH.head` if the log does not have that line."""
+    def _end(self) -> tuple[Head, bytes]:
+        """The last complete line and what follows it; a `FileError` where it is not that which `PATH.head` names."""
         text, torn = _last_line(self.path)
         head, known = Head(), _known_head(self.path)
         if text is not None:
@@ -367,8 +347,12 @@ class AuditLog:
             if wrong is not None:
                 raise FileError(f"nothing can follow the last line of {str(self.path)!r}: {wrong}")
             head = Head(line["number"], line["hash"])
-        ahead = known is not None and known.number >= head.number and known != head
-        return head, torn, known if ahead else None
+        if known is not None and known.number >= head.number and known != head:
+            raise FileError(
+                f"the last line of {str(self.path)!r} is {head}, but {str(_head_path(self.path))!r} has {known}: lines "
+                "are missing; restore them, or begin another log"
+            )
+        return head, torn
 
 
 def _append(path: Path, content: bytes) -> None:

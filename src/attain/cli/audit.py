@@ -1,10 +1,10 @@
-"""`attain audit`: tamper-evident logs of explanations, verified, listed, repaired and repeated."""
+"""`attain audit`: tamper-evident logs of explanations, verified, listed and repeated."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from attain.audit import AuditLog, new_key, read_key, read_lines, regenerate, verify
+from attain.audit import new_key, read_key, read_lines, regenerate, verify
 from attain.cli.inputs import read_model, read_people
 from attain.cli.layer import DIFFERS, Given
 from attain.cli.terminal import counted, note, say, say_json, width
@@ -52,17 +52,6 @@ def list_lines(given: Given) -> None:
         say_json({"log": given.log, "lines": lines})
     else:
         print(table(_LISTED, [["" if cell is None else cell for cell in line.values()] for line in lines], right=(0,)))
-
-
-def repair(given: Given) -> None:
-    """Removes an incomplete last line."""
-    log = AuditLog(given.log, key=read_key(given.key), inputs="plain")
-    repaired = log.repair()
-    if given.json:
-        say_json({"log": given.log, "repaired": repaired, "head": log.head})
-    else:
-        say(f"{given.log} is repaired; its last line records what was wrong." if repaired else "Nothing to repair.")
-        print(f"head: {log.head}")
 
 
 def repeat(given: Given) -> int:

@@ -489,15 +489,6 @@ def list() -> None:
     """
 
 
-@audit.declare("attain.cli.audit:repair", LOG, KEY, JSON)
-def repair() -> None:
-    """Remove an incomplete last line, and record that.
-
-    Example:
-      attain audit repair log.jsonl --key audit.key
-    """
-
-
 @audit.declare(
     "attain.cli.audit:repeat",
     argument("ID", "id", "The id of a line, or its first digits."),

@@ -12,7 +12,7 @@ from attain.cli.layer import Given
 from attain.cli.terminal import counted, say, say_json
 from attain.core.errors import AttainError, FileError, listed
 from attain.core.files import check_ending, check_writable, make_folder, write_atomically
-from attain.letters.letter import file_ending
+from attain.letters.letter import ENDINGS as LETTER_ENDINGS
 from attain.methods.persistence import load
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.report import ENDINGS
@@ -52,7 +52,7 @@ def _letters(given: Given, result: Counterfactuals) -> list[letters.Letter]:
     if needed:
         hint = "; --texts-template FILE writes a table of texts to fill in" if "--texts" in needed else ""
         raise AttainError(f"letters need {', '.join(needed)}{hint}")
-    file_ending(check_writable(given.out))
+    check_ending(check_writable(given.out), *LETTER_ENDINGS)
     labels: dict[str, Any] = {str(label): label for label in result.table.labels}
     if unknown := [name for name in given.person if name not in labels]:
         raise AttainError(f"--person: there is no {listed(unknown)}; people are {listed(labels)}")
