@@ -1,22 +1,13 @@
-"""Distances between answers and factuals, against SciPy, closed forms and examples worked by hand."""
+"""Distances between answers and factuals, against SciPy and by hand, and copies of training rows."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from scipy.stats import median_abs_deviation
 
 from attain.core.errors import AttainError, DataError
-from attain.density import CVAE
-from attain.metrics import (
-    changed,
-    distance,
-    gower_distance,
-    latent_distance,
-    mad_distance,
-)
+from attain.metrics import changed, copies, distance
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
 
@@ -53,7 +44,6 @@ AFTER = np.array(
         [20, 0, 0, 4, 20, 1.0, 7, 6],
     ]
 )
-EVERY = (mad_distance, gower_distance)
 
 
 def numbers(width: int) -> tuple[Schema, np.ndarray, np.ndarray, np.ndarray]:
@@ -97,61 +87,6 @@ def test_only_free_features_count() -> None:
     other[0, [4, 5]] = [60, NAN]
     for norm in ("l0", "l1", "l2", "linf"):
         assert distance(other, BEFORE[:1], space, norm=norm)[0] == 0  # type: ignore[arg-type]
-    for measure in EVERY:
-        assert measure(other, BEFORE[:1], SCHEMA, TRAIN)[0] == 0
-
-
-def test_moves_in_median_deviations_are_scipys() -> None:
-    schema, train, before, after = numbers(3)
-    scale = median_abs_deviation(train, axis=0)
-    expected = paired(before / scale, after / scale, "cityblock")
-    np.testing.assert_allclose(mad_distance(after, before, schema, train), expected, rtol=1e-12)
-
-
-def test_moves_in_ranges_are_scipys() -> None:
-    schema, train, before, after = numbers(3)
-    before, after = np.clip(before, train.min(axis=0), train.max(axis=0)), np.clip(after, train.min(axis=0), 3)
-    scale = np.ptp(train, axis=0)
-    total = paired(before / scale, after / scale, "cityblock")
-    np.testing.assert_allclose(gower_distance(after, before, schema, train), total / 3, rtol=1e-12)
-
-
-def test_mixed_distances_by_hand() -> None:
-    # MADs: income 10, school 0 → 1, late 2 (3 ± 1 and ± 3), flat 0 → 1; ranges: 80, 2, 6, 0 → 1.
-    np.testing.assert_allclose(mad_distance(AFTER, BEFORE, SCHEMA, TRAIN), [4, 2 + 1 + 2 + 1, 1, NAN, 2])
-    # Six free features: everything but age and ratio.
-    np.testing.assert_allclose(gower_distance(AFTER, BEFORE, SCHEMA, TRAIN), np.array([0.5, 11 / 3, 1, NAN, 2]) / 6)
-
-
-def test_gower_does_not_compare_what_is_missing_on_both_sides_and_stays_below_one() -> None:
-    before, after = BEFORE[[4]], BEFORE[[4]].copy()
-    after[0, 0] = 60
-    assert gower_distance(after, before, SCHEMA, TRAIN)[0] == pytest.approx(0.5 / 5)
-    after[0, 0] = 1e6
-    assert gower_distance(after, before, SCHEMA, TRAIN)[0] == pytest.approx(1 / 5)
-
-
-def test_latent_distance_is_that_between_codes() -> None:
-    linear = np.array([[1.0, 2.0], [0.0, -1.0], [3.0, 0.0]])
-    schema = Schema(tuple(Feature(f"x{j}", "real") for j in range(3)))
-
-    def encode(rows: np.ndarray) -> SimpleNamespace:
-        return SimpleNamespace(z=(rows @ linear).astype(np.float32), component=np.zeros(len(rows)))
-
-    model: Any = SimpleNamespace(schema_=schema, encode=encode)
-    rng = np.random.default_rng(0)
-    before, after = rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
-    after[3] = NAN
-    expected = paired(before @ linear, after @ linear, "euclidean")
-    np.testing.assert_allclose(latent_distance(after, before, model), expected, rtol=1e-5)
-
-
-@pytest.mark.slow
-def test_latent_distance_takes_an_autoencoder() -> None:
-    schema, train, before, after = numbers(3)
-    model = CVAE(schema, hidden=0, latent_dim=2, epochs=1, verbose=False).fit(train)
-    expected = paired(model.encode(before).z, model.encode(after).z, "euclidean")
-    np.testing.assert_allclose(latent_distance(after, before, model), expected, rtol=1e-5)
 
 
 def test_misuse_is_told() -> None:
@@ -162,3 +97,20 @@ def test_misuse_is_told() -> None:
         distance(AFTER, BEFORE[:2], space)
     with pytest.raises(DataError, match="got 2 rows"):
         changed(AFTER, BEFORE[:2], SCHEMA)
+
+
+def test_copies_by_hand() -> None:
+    schema = Schema(
+        (
+            Feature("a", "real"),
+            Feature("home", "categorical", levels=("rents", "owns")),
+            Feature("age", "real", immutable=True),
+        )
+    )
+    train = np.array([[1, 0, 20], [2, 1, 30], [NAN, 1, 40], [0.0, 0, 50]])
+    answers = np.array([[1, 0, 20], [1, 0, 30], [2, 0, 30], [NAN, 1, 40], [NAN] * 3, [-0.0, 0, 50], [NAN, 1, 20]])
+    np.testing.assert_array_equal(copies(answers, train, schema), [1, 0, 0, 1, NAN, 1, 0])
+    np.testing.assert_array_equal(copies(answers, train, schema, free=True), [1, 1, 0, 1, NAN, 1, 1])
+    told = copies(answers, train, schema, found=np.arange(7) == 1, free=True)
+    np.testing.assert_array_equal(told, [NAN, 1, NAN, NAN, NAN, NAN, NAN])
+    np.testing.assert_array_equal(copies(train, np.empty((0, 3)), schema), [0, 0, 0, 0])

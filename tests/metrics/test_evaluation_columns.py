@@ -54,7 +54,6 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
     schema, reference = result.table.schema, evaluation.reference
     goal = Goal(model, train.layout, target=people.DESIRED, margin=0.0, probe=train.values)
     region = Region.of(result.table, Constraints())
-    met = model.predict(TRAIN) == people.DESIRED
     held_out = Reference.build(
         schema,
         test.values,
@@ -73,12 +72,10 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
     expected = {
         "valid": metrics.valid(answers, goal, found),
         "type_valid": metrics.type_valid(answers, region, goal, found),
-        "violations": metrics.violations(answers, region, found).drop(columns=["direction", "range"]).sum(axis=1),
+        "violations": metrics.violations(answers, region, found).sum(axis=1),
         "redundant": metrics.redundant(answers, factuals, goal, region, found),
         "total_shift": metrics.total_shift(answers, factuals, Percentiles.fit(schema, train.values), found),
         **{norm: metrics.distance(answers, factuals, reference.space, norm, found) for norm in ("l1", "l2", "linf")},
-        "mad_distance": metrics.mad_distance(answers, factuals, schema, train.values, found),
-        "gower_distance": metrics.gower_distance(answers, factuals, schema, train.values, found),
         "proximity": metrics.proximity(answers, reference, found),
         "local_outlier_factor": metrics.local_outlier_factor(answers, reference, 20, found),
         "inlier": 1 - metrics.outlier(answers, reference, 20, found),
@@ -87,8 +84,6 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
         "nearest_distance": metrics.nearest_distance(answers, reference, found),
         **{f"connected_{100 * q:.0f}": metrics.connected(answers, reference, epsilon[q], found=found) for q in epsilon},
         "largest_component": metrics.in_largest_component(answers, reference, epsilon[0.9], found=found),
-        "y_nearest": metrics.y_nearest(answers, train.values, met, reference.space, found=found),
-        "training_distance": metrics.closest_training_distance(answers, train.values, reference.space, found),
         **{f"relations_broken{far}": broken(limits) for far, limits in (("", 1.0), ("_by_far", 2.0))},
         "copied": metrics.copies(answers, train.values, schema, found),
         "copied_free": metrics.copies(answers, train.values, schema, found, free=True),
@@ -151,31 +146,18 @@ def test_the_page_of_measures_lists_every_one_with_its_charge() -> None:
         if len(cells) in (4, 5):  # the charge stands before what the measure is good for
             charges |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), cells[-2].replace("\\", ""))
     shown = {"free": "|F|", None: "–", 0.0: "0", 1.0: "1"}
-    coder: Any = None
-    made = (measures.log_density(coder), measures.latent_distance(coder), measures.valid_after_retraining([]))
-    every = {**MEASURES, **{measure.name: measure for measure in made}}
+    made = measures.valid_after_retraining([])
+    every = {**MEASURES, made.name: made}
     expected = {name: "own" if measure.known else shown[measure.worst] for name, measure in every.items()}
     assert charges == expected
 
 
 def test_what_costs_is_added_on_request(result: Any, model: Any, evaluation: Any) -> None:
-    class Coder:
-        schema_ = result.table.schema
-
-        def encode(self, rows: np.ndarray) -> Any:
-            return SimpleNamespace(z=rows[:, [2]])
-
-        def log_density(self, rows: np.ndarray) -> np.ndarray:
-            return -rows[:, 2]
-
     refits = metrics.retrained(lambda X, y, _: people.linear_model(X, pd.Series(y)), TRAIN, LABELS, number=3)
-    coder: Any = Coder()
     background = metrics.Background(
         result.table.schema, model, TRAIN, LABELS, target=people.DESIRED, X_test=TEST, y_test=TEST_LABELS
     )
     extra = [
-        measures.log_density(coder),
-        measures.latent_distance(coder),
         measures.valid_after_retraining(refits),
         "valid_after_inexact_execution",
     ]
@@ -183,9 +165,6 @@ def test_what_costs_is_added_on_request(result: Any, model: Any, evaluation: Any
     pd.testing.assert_frame_equal(whole.frame[evaluation.frame.columns], evaluation.frame)
     pd.testing.assert_frame_equal(whole.summary.loc[evaluation.summary.index], evaluation.summary)
     found = result.found
-    np.testing.assert_array_equal(whole.frame["log_density"][found], -result.answers[found, 2])
-    moved = np.abs(result.answers[found, 2] - result.table.values[found, 2])
-    np.testing.assert_array_equal(whole.frame["latent_distance"][found], moved)
     shares = whole.frame["valid_after_retraining"][found].to_numpy()
     assert np.isin(np.round(shares * 3, 9), [0, 1, 2, 3]).all()
     executed = whole.frame["valid_after_inexact_execution"][found]

@@ -12,7 +12,6 @@ from attain import metrics
 from attain.core.errors import AttainError, DataError, SchemaError
 from attain.metrics import AnswerMatrix, Background, measures
 from attain.metrics.measures import Unavailable
-from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
 from attain.schema.laws import Law
 from attain.tables import Table
@@ -191,7 +190,7 @@ def test_real_people_are_those_a_measure_does_not_rest_on(answers: AnswerMatrix)
     assert real["inlier"] == pytest.approx(1 - metrics.outlier(test, reference).mean())
     assert real["connected_75"] == pytest.approx(np.mean(metrics.connected(test, reference, reference.epsilon[0.75])))
     assert real["held_out_inlier"] == pytest.approx(1 - metrics.outlier(train, known.held_out).mean())
-    assert real[["found", "valid", "total_shift", "y_nearest"]].isna().all()
+    assert real[["found", "valid", "total_shift"]].isna().all()
 
 
 def test_an_own_measure_names_its_real_people_and_is_not_confused_with_another(answers: AnswerMatrix) -> None:
@@ -215,4 +214,4 @@ def test_a_result_is_taken_instead_of_its_answers() -> None:
     with pytest.raises(AttainError, match="pass a result"):
         metrics.possible(result.answers, ["a <= b"])
     with pytest.raises(DataError, match="got a Counterfactuals; pass its `answers`"):
-        metrics.closest_training_distance(result, result.table.values, MeasuringSpace.fit(schema, people.to_numpy()))
+        metrics.copies(result, people.to_numpy(), schema)

@@ -8,16 +8,7 @@ from attain.core.intervals import bands
 from attain.metrics import measures
 from attain.metrics.comparison import MethodComparison, compare_methods
 from attain.metrics.differences import RecourseGap, holm, paired_comparison, recourse_gap
-from attain.metrics.distances import (
-    closest_training_distance,
-    copies,
-    distance,
-    gower_distance,
-    latent_distance,
-    log_density,
-    mad_distance,
-    y_nearest,
-)
+from attain.metrics.distances import copies, distance
 from attain.metrics.evaluation import Background, Evaluation, evaluate
 from attain.metrics.laws import possible
 from attain.metrics.measures import DEFAULT, AnswerMatrix, EvaluationContext, Measure, register
@@ -46,19 +37,14 @@ __all__ = [
     "RecourseGap",
     "bands",
     "changed",
-    "closest_training_distance",
     "compare_methods",
     "connected",
     "copies",
     "distance",
     "evaluate",
-    "gower_distance",
     "holm",
     "in_largest_component",
-    "latent_distance",
     "local_outlier_factor",
-    "log_density",
-    "mad_distance",
     "max_shift",
     "mean_pairwise_distance",
     "measures",
@@ -78,5 +64,4 @@ __all__ = [
     "valid_after_inexact_execution",
     "valid_after_retraining",
     "violations",
-    "y_nearest",
 ]

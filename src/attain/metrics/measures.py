@@ -25,7 +25,6 @@ from attain.schema.laws import Law
 from attain.tables import Region, Table
 
 if TYPE_CHECKING:
-    from attain.density import Autoencoder
     from attain.metrics.evaluation import Background
     from attain.models import Goal
 
@@ -316,19 +315,6 @@ def valid_after_inexact_execution(points: float = 5.0, draws: int = 20) -> Measu
     return Measure("valid_after_inexact_execution", compute, "valid, done inexactly", "higher", 0.0)
 
 
-def log_density(autoencoder: Autoencoder) -> Measure:
-    """A lower bound of the log-density of each answer, by a fitted autoencoder."""
-    compute = from_context(distances.log_density, autoencoder=autoencoder)
-    return Measure("log_density", compute, "log density", "higher")
-
-
-def latent_distance(autoencoder: Autoencoder) -> Measure:
-    """The distance between the latent codes of each answer and its factual, under a fitted autoencoder."""
-    return Measure(
-        "latent_distance", from_context(distances.latent_distance, autoencoder=autoencoder), "latent distance"
-    )
-
-
 def _needed(part: Any) -> Any:
     """What the context knows from held-out data; raises if there are none."""
     if part is None:
@@ -337,9 +323,7 @@ def _needed(part: Any) -> Any:
 
 
 def _violations(c: EvaluationContext) -> FloatArray:
-    # A move against its direction or beyond its range breaks the bounds as well, and counts once.
-    kinds = validity.violations(c.answers, c.region, c.found).drop(columns=["direction", "range"])
-    return np.asarray(kinds.to_numpy().sum(axis=1))
+    return np.asarray(validity.violations(c.answers, c.region, c.found).to_numpy().sum(axis=1))
 
 
 def _possible(c: EvaluationContext) -> FloatArray:
@@ -389,8 +373,6 @@ _DEFAULT: Final = (
     Measure("l1", from_context(distances.distance, norm="l1"), "L1 distance"),
     Measure("l2", from_context(distances.distance, norm="l2"), "L2 distance"),
     Measure("linf", from_context(distances.distance, norm="linf"), "L∞ distance"),
-    Measure("mad_distance", from_context(distances.mad_distance), "MAD distance"),
-    Measure("gower_distance", from_context(distances.gower_distance), "Gower distance", worst=1.0),
     Measure("redundant", from_context(validity.redundant), "changes not needed"),
     Measure("proximity", from_context(typical.proximity), "proximity (P)"),
     Measure("local_outlier_factor", from_context(typical.local_outlier_factor), "local outlier factor"),
@@ -403,8 +385,6 @@ _DEFAULT: Final = (
     _verdict("possible", "breaks no law", _possible, _training),
     Measure("relations_broken", _breaks(1.0), "breaks a relation", share=True, real=_training),
     Measure("relations_broken_by_far", _breaks(FAR), "breaks a relation by far", share=True, real=_training),
-    Measure("y_nearest", from_context(distances.y_nearest), "alike neighbours (yNN)", "higher", 0.0),
-    Measure("training_distance", from_context(distances.closest_training_distance), "nearest training row", "higher"),
     Measure("copied", from_context(distances.copies), "copies a training row", share=True),
     Measure("copied_free", from_context(distances.copies, free=True), "copies free cells", share=True),
     Measure("diversity", _diversity, "distance of options", "higher"),

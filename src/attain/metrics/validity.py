@@ -19,7 +19,7 @@ from attain.core.frames import library_of
 from attain.methods.search.moves import streams, uniforms
 from attain.population.measuring import answered, measured, own_rows
 from attain.population.percentiles import Percentiles, as_matrix
-from attain.tables import Region, ordinary, read_labels, unchanged
+from attain.tables import Region, read_labels, unchanged
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
@@ -83,17 +83,15 @@ def violations(answers: ArrayLike, region: Region, found: ArrayLike | None = Non
     `immutable`: an immutable cell changed. `bounds`: a number outside what this row may reach. `level`: an unknown
     level, or a cell emptied. `transition`: a level or special code that cannot be reached from the factual's. `grid`: a
     number off its step or with more than six digits. `derived`: a derived column that does not follow from the others.
-    `max_changes`: too many changes. `months`: clocks that are not in step, or too many months. `direction`, `range`: a
-    move against the schema's direction, or further than its range; such a move breaks `bounds` or, for ordered levels,
-    `transition` as well. Then every rule between features, by its text.
+    `max_changes`: too many changes. `months`: clocks that are not in step, or too many months. Then every rule between
+    features, by its text.
     """
     matrix = as_matrix(answers, len(region.schema))
     present = answered(matrix, found)
     owners = _owners(region, present)
     broken = region.violations(matrix[present], owners)
     rules = {text: broken.pop(text) for text in region.schema.rules}
-    moves = _moves(matrix[present], region.factuals[owners], region)
-    frame = pd.DataFrame({**broken, **moves, **rules}, index=owners, dtype=np.float64)
+    frame = pd.DataFrame({**broken, **rules}, index=owners, dtype=np.float64)
     return frame.reindex(pd.RangeIndex(len(matrix)))
 
 
@@ -228,21 +226,3 @@ def _owners(region: Region, present: BoolArray) -> np.ndarray:
     if len(region) != len(present):
         raise DataError(f"region must hold one row for each of the {len(present)} answers, got {len(region)}")
     return np.flatnonzero(present)
-
-
-def _moves(rows: FloatArray, own: FloatArray, region: Region) -> dict[str, BoolArray]:
-    """Which rows move a cell against its direction, or further than its range."""
-    against, beyond = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(rows), dtype=np.bool_)
-    for column, feature in enumerate(region.schema):
-        if not feature.ordered or feature.derived is not None:
-            continue
-        on_scale = ordinary(feature, own[:, column]) & ordinary(feature, rows[:, column])
-        move = np.where(on_scale, rows[:, column] - own[:, column], 0.0)
-        if feature.direction != "any":
-            against |= (move < 0) if feature.direction == "increase" else (move > 0)
-        # In floating point 0.8 − 0.7 exceeds 0.1, and a range of 0.1 is meant to include it.
-        slack = np.where(on_scale, 1e-12 * np.abs(own[:, column]), 0.0)
-        down, up = feature.range
-        beyond |= move < (-np.inf if down is None else down) - slack
-        beyond |= move > (np.inf if up is None else up) + slack
-    return {"direction": against, "range": beyond}
