@@ -205,43 +205,9 @@ def test_mistakes_in_texts_are_named(texts: dict[str, Any], message: str) -> Non
         write(RESULT, EXPLAINER, MODEL, texts)
 
 
-def test_texts_from_csv_are_those_from_toml(tmp_path: Path) -> None:
-    def toml(value: Any) -> str:
-        return "{" + ", ".join(f'"{k}" = {toml(v) if isinstance(v, dict) else repr(v)}' for k, v in value.items()) + "}"
-
-    (tmp_path / "texts.toml").write_text(
-        "\n".join(f"{name} = {toml(table)}" for name, table in world.TEXTS.items()), encoding="utf-8"
-    )
-    lines = ["input;case;en;de"]
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for code, own in world.TEXTS["letter"].items():
-        for case, text in own.items():
-            rows.setdefault(("", case), {})[code] = text
-    for name, languages in world.TEXTS["inputs"].items():
-        for code, own in languages.items():
-            for case, text in ({"text": own} if isinstance(own, str) else own).items():
-                nested = (
-                    {f"{case}.{key}": item for key, item in text.items()} if isinstance(text, dict) else {case: text}
-                )
-                for key, item in nested.items():
-                    rows.setdefault((name, key), {})[code] = item
-    lines += [f"{name};{case};{own.get('en', '')};{own.get('de', '')}" for (name, case), own in rows.items()]
-    (tmp_path / "texts.csv").write_text("\n".join(lines), encoding="utf-8-sig")
-    for language in ("en", "de"):
-        expected = [letter.html for letter in letters(language)]
-        for name in ("texts.toml", "texts.csv"):
-            found = write(RESULT, EXPLAINER, MODEL, tmp_path / name, language=language)
-            assert [letter.html for letter in found] == expected
-
-
-@pytest.mark.parametrize("ending", ["toml", "csv"])
-def test_classes_have_names_in_each_language(tmp_path: Path, ending: str) -> None:
-    content = {
-        "toml": '[classes.good]\nen = "granted"\nde = "bewilligt"\n[classes.1]\nen = "one"',
-        "csv": "input,case,en,de\n,classes.good,granted,bewilligt\n,classes.1,one,",
-    }
-    path = tmp_path / f"texts.{ending}"
-    path.write_text(content[ending], encoding="utf-8")
+def test_classes_have_names_in_each_language(tmp_path: Path) -> None:
+    path = tmp_path / "texts.toml"
+    path.write_text('[classes.good]\nen = "granted"\nde = "bewilligt"\n[classes.1]\nen = "one"', encoding="utf-8")
     found = {code: Texts.read(path, language, world.SCHEMA).classes for code, language in LANGUAGES.items()}
     assert found == {"en": {"good": "granted", "1": "one"}, "de": {"good": "bewilligt"}}
 

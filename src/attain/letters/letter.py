@@ -139,7 +139,7 @@ def write(
     explainer, model
         Those that the result was made with.
     texts
-        The reasons for each input, and names for inputs and levels: a TOML or CSV file, or a dictionary; see
+        The reasons for each input, and names for inputs and levels: a TOML file, or a dictionary; see
         `attain.letters.texts_template`. An input that counts against a person and has no text is an error.
     language
         "en" or "de".

@@ -12,21 +12,10 @@ As TOML:
     label = "term of the loan"
     high = "The term of {value} is long."
     text = "The term of the loan."
-
-or as CSV, with one column for each language:
-
-    input,case,en,de
-    ,subject,Your application for a loan,Ihr Kreditantrag
-    ,classes.good,granted,bewilligt
-    duration,label,term of the loan,Laufzeit
-    duration,high,The term of {value} is long.,Die Laufzeit von {value} ist lang.
-    housing,levels.rents,rented,zur Miete
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import tomllib
@@ -41,7 +30,7 @@ import tomlkit
 from attain.core.arrays import as_python
 from attain.core.checks import check_choice
 from attain.core.errors import AttainError, FileError, listed
-from attain.core.files import read_text, read_toml
+from attain.core.files import read_toml
 from attain.core.text import ENGLISH, GERMAN, Numbers, number, plain
 from attain.schema import Feature, Schema
 
@@ -170,11 +159,11 @@ class Texts:
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any], language: Language, schema: Schema) -> Texts:
-        """From a TOML or CSV file, or a dictionary like that of the TOML file; see the module's text."""
+        """From a TOML file, or a dictionary like it; see the module's text."""
         if isinstance(source, Mapping):
             return cls._of(source, "texts", language, schema)
         try:
-            return cls._of(_content(source), repr(str(source)), language, schema)
+            return cls._of(read_toml(source), repr(str(source)), language, schema)
         except AttainError as error:
             raise FileError(str(error)) from None
 
@@ -247,32 +236,6 @@ def level_key(cell: Any) -> str:
 
 def _is_number(cell: Any) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool)
-
-
-def _content(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    name = str(path)
-    return _from_csv(name, read_text(path)) if name.lower().endswith(".csv") else read_toml(path)
-
-
-def _from_csv(name: str, text: str) -> dict[str, Any]:
-    header = text.partition("\n")[0]
-    rows = list(csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=header.count)))
-    if not rows or not {"input", "case"} <= rows[0].keys() or any(None in row for row in rows):
-        raise FileError(f"{name!r} must have the columns input, case, and one for each language, such as en and de")
-    content: dict[str, Any] = {"letter": {}, "inputs": {}, "classes": {}}
-    for row in rows:
-        case, _, level = (row["case"] or "").partition(".")
-        for language in (column for column in row if column not in ("input", "case")):
-            if case == "classes" and not row["input"]:
-                content["classes"].setdefault(level, {})[language] = row[language] or ""
-                continue
-            place = content["inputs"].setdefault(row["input"], {}) if row["input"] else content["letter"]
-            texts = place.setdefault(language, {})
-            if level:
-                texts.setdefault(case, {})[level] = row[language] or ""
-            else:
-                texts[case] = row[language] or ""
-    return content
 
 
 def _shape(schema: Schema) -> dict[str, Any]:

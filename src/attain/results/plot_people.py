@@ -55,19 +55,21 @@ class Moves(NamedTuple):
     share: float
 
 
-class Lever(NamedTuple):
-    """A feature: its name, what each group's answers do with it, and the mean gain of its changes, where known."""
-
-    name: str
-    moves: Sequence[Moves]
-    gain: float | None
-
-
 class Population(NamedTuple):
-    """The groups of people with an answer, by name how many they are; the levers; and a line on both."""
+    """What the answers of groups of people change.
+
+    Attributes
+    ----------
+    groups
+        How many people with an answer each has, by name.
+    levers
+        For each feature its title, and what the answers of each group do with them.
+    about
+        A line on both.
+    """
 
     groups: dict[str, int]
-    levers: list[Lever]
+    levers: list[tuple[str, list[Moves]]]
     about: str
 
 
@@ -81,9 +83,9 @@ def population(result: Counterfactuals, by: Any) -> Population:
     order = np.argsort(-changed.sum(axis=0), kind="stable")[: int(changed.any(axis=0).sum())]
     levers = []
     for j in order[: _MOST_FEATURES if len(masks) == 1 else _MOST_BY_GROUP].tolist():
+        feature = result.table.schema.features[j] if j < len(result.table.schema) else None
         moves = [_moves(result, j, changed[:, j] & mask, int(mask.sum())) for mask in masks.values()]
-        title = WAITING if j == len(result.table.schema) else result.table.schema.features[j].title
-        levers.append(Lever(title, moves, _gain(result, j)))
+        levers.append((WAITING if feature is None else feature.title, moves))
     about = f"the best answers of {int(result.found.sum())} of {len(result)} people"
     if len(levers) < len(order):
         about += f"; the {len(levers)} features changed most often, of {len(order)}"
@@ -117,15 +119,6 @@ def time_waited(waits: np.ndarray) -> str:
     if not len(waits) or waits.min() == waits.max():
         return ENGLISH.duration(float(waits[0])) if len(waits) else ""
     return f"{number(waits.min())} to {ENGLISH.duration(float(waits.max()))}, median {number(float(np.median(waits)))}"
-
-
-def _gain(result: Counterfactuals, j: int) -> float | None:
-    """The mean score gained by the changes of feature `j` in the best options; None if not known."""
-    known = result.importances
-    if known is None:
-        return None
-    gains = known.gain[(known.column == j) & result.best[known.option]]
-    return float(np.nanmean(gains)) if np.isfinite(gains).any() else None
 
 
 def _groups(result: Counterfactuals, by: Any) -> dict[str, np.ndarray]:
@@ -164,10 +157,10 @@ def shift_lanes(ax: Any, title: str, people: Population) -> None:
     """A row for each feature, with a lane for each group: each shift as a point, their quartiles and median."""
     with style():
         height = 0.8 / len(people.groups)
-        _frame(ax, people, 1.16, lines=True)
+        _frame(ax, people)
         ax.axvline(0, color=COLOURS["black"], lw=0.9, zorder=1)
-        for row, lever in enumerate(people.levers):
-            for y, part, (colour, marker, _) in zip(_lanes(row, people, height), lever.moves, LOOKS, strict=False):
+        for row, (_, moves) in enumerate(people.levers):
+            for y, part, (colour, marker, _) in zip(_lanes(row, people, height), moves, LOOKS, strict=False):
                 _lane(ax, y, height, part, {"marker": marker, "color": colour, "ls": "", "mew": 0})
                 shade = COLOURS["black"] if part.share else COLOURS["grey"]
                 ax.text(104, y, f"{100 * part.share:.0f} %", va="center", fontsize=8, color=shade)
@@ -178,48 +171,23 @@ def shift_lanes(ax: Any, title: str, people: Population) -> None:
         headline(ax, title, people.about)
 
 
-def share_dots(ax: Any, title: str, people: Population) -> None:
-    """A row for each feature: the share of each group whose answer changes it, and the mean gain where it is known."""
-    with style():
-        gains = [(row, lever.gain) for row, lever in enumerate(people.levers) if lever.gain is not None]
-        height = min(0.17, 0.7 / len(people.groups))
-        _frame(ax, people, 1.16 if gains else 1.02, lines=len(people.groups) > 1)
-        beside = {"transform": ax.get_yaxis_transform()}
-        for row, lever in enumerate(people.levers):
-            shares = [100 * part.share for part in lever.moves]
-            if len(shares) == 1:
-                ax.plot([0, shares[0]], [row, row], color=TRACK, lw=4, solid_capstyle="butt", zorder=1)
-                place = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
-                ax.annotate(f"{shares[0]:.0f} %", (shares[0], row), **place)
-            for y, share, (colour, marker, _) in zip(_lanes(row, people, height), shares, LOOKS, strict=False):
-                ax.plot(share, y, marker, ms=6.5, color=colour, mew=0.6, mec="white", zorder=3)
-        for row, gain in gains:
-            ax.text(1.03, row, f"{gain:+.2f}", **beside, va="center", fontsize=8)
-        if gains:
-            ax.text(1.03, -0.56, "mean gain\nin score", **beside, fontsize=7.5, color=FAINT, va="bottom")
-        top = max((100 * part.share for lever in people.levers for part in lever.moves), default=0.0)
-        ax.set_xlim(-1.5, max(10.0, 1.08 * top) + 1.5)
-        ax.set_xlabel("% of people with an answer", color=FAINT)
-        headline(ax, title, people.about)
-
-
 def _lanes(row: int, people: Population, height: float) -> list[float]:
     """Where the lanes of the groups lie in a row."""
     count = len(people.groups)
     return [row + (place - (count - 1) / 2) * height for place in range(count)]
 
 
-def _frame(ax: Any, people: Population, right: float, lines: bool) -> None:
+def _frame(ax: Any, people: Population) -> None:
     """The rows, and beside the axes which marker is which group."""
     ax.grid(visible=False, axis="y")
     ax.spines[["top", "right", "left"]].set_visible(False)
-    levers = people.levers
-    ax.set_yticks(range(len(levers)), [label(lever.name, _NAME, 2) for lever in levers])
-    ax.set_ylim(max(len(levers), 1) - 0.5, -0.5)
+    count = len(people.levers)
+    ax.set_yticks(range(count), [label(name, _NAME, 2) for name, _ in people.levers])
+    ax.set_ylim(max(count, 1) - 0.5, -0.5)
     ax.tick_params(length=0)
     ax.tick_params(axis="x", colors=FAINT, labelsize=8)
     ax.tick_params(axis="y", labelsize=8.5)
-    for row in range(1, len(levers) if lines else 0):
+    for row in range(1, count):
         ax.axhline(row - 0.5, color=TRACK, lw=0.7, zorder=0)
     if len(people.groups) == 1:
         return
@@ -227,7 +195,7 @@ def _frame(ax: Any, people: Population, right: float, lines: bool) -> None:
         mark(f"{label(name, 24)} ({count})", marker=marker, color=colour, ms=6)
         for (name, count), (colour, marker, _) in zip(people.groups.items(), LOOKS, strict=False)
     ]
-    place = {"loc": "upper left", "bbox_to_anchor": (right, 1), "borderaxespad": 0}
+    place = {"loc": "upper left", "bbox_to_anchor": (1.16, 1), "borderaxespad": 0}
     ax.legend(handles=handles, **place, fontsize=8, labelcolor=FAINT, handletextpad=0.3)
 
 

@@ -117,17 +117,6 @@ class Plots:
         plot_people.shift_lanes(ax, "What answers change, and how far", people)
         return finished(ax)
 
-    def levers(self, by: Any = None, *, ax: Any = None) -> Any:
-        """For which share of people each feature is among the changes of their best answer.
-
-        With `explain(..., importance=True)`, also how much score its changes gain on average. Parameters as in
-        `overview`.
-        """
-        people = plot_people.population(self.result, by)
-        ax = self._axes(ax, *plot_people.size(people, 1))
-        plot_people.share_dots(ax, "Which changes help the most people", people)
-        return finished(ax)
-
     def _axes(self, ax: Any, width: float, height: float) -> Any:
         return self.new_axes(width, height) if ax is None else ax
 

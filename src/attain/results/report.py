@@ -37,8 +37,6 @@ _LISTED: Final = 300
 """How many laws, or records that cannot be read, are listed."""
 _LONGEST: Final = 400
 """How many characters of a law are shown."""
-_NOT_ASKED: Final = {"versions", "method", "parameters", "seed", "explainer_digest", "robust", "model", "training"}
-"""Settings that are no arguments of `explain`."""
 
 
 def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | None = None) -> None:
@@ -66,7 +64,6 @@ def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | No
         settings=[(name, _value(value)) for name, value in flattened(_without(result.settings, "model", "training"))],
         notes=[plain(note) for note in result.notes],
         command="attain report answers.json --out report.html" + ("" if title is None else f" --title={quote(title)}"),
-        python=_python(result, title),
     )
 
 
@@ -228,12 +225,13 @@ def _kept(texts: Sequence[str], broken: np.ndarray, already: np.ndarray) -> dict
 def _facts(settings: Mapping[str, Any], result: Counterfactuals) -> list[tuple[str, str]]:
     """The model and the data."""
     model, training = settings.get("model", {}), settings.get("training", {})
+    names = zip(model.get("classes", ()), model.get("class_names") or (), strict=False)
     rows, scored = training.get("rows"), result.person_figures.get("rows_scored", np.zeros(1))
     facts = {
         "model": model.get("class"),
         "its library": " ".join(filter(None, (model.get("library"), model.get("library_version")))),
         "classes": ", ".join(map(str, model.get("classes", []))),
-        "called in texts": ", ".join(f"{label}: {name}" for label, name in _class_names(settings).items()),
+        "called in texts": ", ".join(f"{label}: {name}" for label, name in names if name is not None),
         "model file, SHA-256": model.get("file_digest"),
         "model's answers on training rows, digest": model.get("answers_digest"),
         "training rows": None if rows is None else f"{rows:,}",
@@ -244,38 +242,6 @@ def _facts(settings: Mapping[str, Any], result: Counterfactuals) -> list[tuple[s
         "rows that the model was asked about for people": f"{int(scored.sum()):,}",
     }
     return [(name, plain(value)) for name, value in facts.items() if value not in (None, "")]
-
-
-def _class_names(settings: Mapping[str, Any]) -> dict[Any, str]:
-    """What texts call the classes, where they have names."""
-    model = settings.get("model", {})
-    names = zip(model.get("classes", ()), model.get("class_names") or (), strict=False)
-    return {label: name for label, name in names if name is not None}
-
-
-def _python(result: Counterfactuals, title: str | None) -> str:
-    """The lines of Python that write the same report."""
-    settings, defaults = result.settings, {"n": 1, "errors": "status"}
-    asked = {
-        name: value
-        for name, value in settings.items()
-        if name not in _NOT_ASKED and value not in (None, False, [], {}) and defaults.get(name) != value
-    }
-    asked.setdefault("target", result.target)
-    if "people" in asked.get("constraints", {}):
-        own = {entry["person"]: _without(entry, "person") for entry in asked["constraints"]["people"]}
-        asked["constraints"] = {**asked["constraints"], "people": own}
-    arguments = [f"{name}={value!r}" for name, value in asked.items()]
-    arguments += ["robust=models"] if settings.get("robust") else []
-    names = _class_names(settings)
-    return "\n".join(
-        [
-            'explainer = attain.load("explainer.attain")',
-            *([f"model = attain.models.Model(model, class_names={names!r})"] if names else []),
-            f"result = explainer.explain(model, people, {', '.join(arguments)})",
-            f'result.report("report.html"{"" if title is None else f", title={title!r}"})',
-        ]
-    )
 
 
 def _without(settings: Mapping[str, Any], *names: str) -> dict[str, Any]:
