@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from attain.core.errors import ConstraintError, did_you_mean, listed
-from attain.schema.feature import DIRECTIONS, Direction, Limits
-from attain.schema.schema import Schema, check_months
+from attain.core.errors import ConstraintError, SchemaError, did_you_mean, listed
+from attain.schema.feature import Direction, Feature, Limits
+from attain.schema.schema import Schema, check_whole
+
+_LIMITS: Final = ("direction", "range", "bounds", "cost")
 
 
 @dataclass(frozen=True)
@@ -87,72 +88,46 @@ class Constraints:
             own._check(schema)
             yield np.array(positions[label]), own
 
+    def limits(self, feature: Feature) -> Feature:
+        """The feature with these limits instead of the schema's: its direction, range, bounds or reach, and cost."""
+        given = {key: getattr(self, key)[feature.name] for key in _LIMITS if feature.name in getattr(self, key)}
+        return _limited(feature, given)
+
     def _check(self, schema: Schema) -> None:
         if isinstance(self.immutable, str) or not isinstance(self.immutable, Iterable):
             raise ConstraintError(f"constraints['immutable'] must be a list of names, got {self.immutable!r}")
-        for key in ("direction", "range", "bounds", "cost", "people"):
+        for key in (*_LIMITS, "people"):
             if not isinstance(getattr(self, key), Mapping):
                 raise ConstraintError(f"constraints[{key!r}] must be a dictionary, got {getattr(self, key)!r}")
-        for key in ("immutable", "direction", "range", "bounds", "cost"):
+        for key in ("immutable", *_LIMITS):
             unknown = [name for name in getattr(self, key) if name not in schema]
             if unknown:
                 meant = did_you_mean(str(unknown[0]), schema.names) or f"; it has {listed(schema.names, most=40)}"
                 raise ConstraintError(
                     f"constraints[{key!r}] names {listed(unknown)}, which the schema does not have{meant}"
                 )
-        for name, direction in self.direction.items():
-            if direction not in DIRECTIONS:
-                raise ConstraintError(
-                    f"constraints['direction'][{name!r}] must be one of {', '.join(DIRECTIONS)}, got {direction!r}"
-                )
-        for key in ("direction", "range", "bounds"):
-            for name in getattr(self, key):
-                if not schema[name].ordered:
+        for key in _LIMITS:
+            for name, given in getattr(self, key).items():
+                if key != "cost" and not schema[name].ordered:
                     raise ConstraintError(
                         f"constraints[{key!r}] names {name!r}, whose levels are not ordered; list it under "
                         "'immutable', or set transitions in the schema"
                     )
-        for name, limits in self.range.items():
-            _check_limits("range", name, limits)
-        for name, limits in self.bounds.items():
-            _check_limits("bounds", name, self.positions(name, limits, schema))
-        for name, cost in self.cost.items():
-            if not isinstance(cost, numbers.Real) or not 0 <= float(cost) < float("inf"):
-                raise ConstraintError(f"constraints['cost'][{name!r}] must be a finite number ≥ 0, got {cost!r}")
-        most = self.max_changes
-        if most is not None and (not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1):
-            raise ConstraintError(f"constraints['max_changes'] must be an integer ≥ 1, got {most!r}")
-
-        check_months("constraints['max_months']", self.max_months, ConstraintError)
+                try:
+                    _limited(schema[name], {key: given})
+                except SchemaError as error:
+                    raise ConstraintError(f"constraints[{key!r}]: {error}") from None
+        check_whole("constraints['max_changes']", self.max_changes, 1, ConstraintError)
+        check_whole("constraints['max_months']", self.max_months, 0, ConstraintError)
         if self.max_months is not None and not (schema.clocks or schema.paced):
             raise ConstraintError(
                 "constraints['max_months'] is given, but no feature of the schema has a clock or a pace, so that all "
                 "answers take no time; set pace or clock of some"
             )
 
-    def positions(self, name: str, limits: Any, schema: Schema) -> Any:
-        """Limits as cells of the matrix: those of an ordinal column are given as levels."""
-        levels = schema[name].levels
-        if not levels or not isinstance(limits, tuple | list):
-            return limits
-        unknown = [level for level in limits if level is not None and level not in levels]
-        if unknown:
-            raise ConstraintError(
-                f"constraints['bounds'][{name!r}] names {listed(unknown)}; its levels are {listed(levels)}"
-            )
-        return tuple(None if level is None else levels.index(level) for level in limits)
 
-
-def _check_limits(key: str, name: str, limits: object) -> None:
-    sides = limits if isinstance(limits, tuple | list) and len(limits) == 2 else None
-    if sides is None or any(s is not None and (not isinstance(s, numbers.Real) or s != s) for s in sides):
-        raise ConstraintError(
-            f"constraints[{key!r}][{name!r}] must be a pair such as (0, 2) or (None, 2), got {limits!r}"
-        )
-    low, high = sides
-    if low is not None and high is not None and low > high:
-        raise ConstraintError(f"constraints[{key!r}][{name!r}] has a lower limit above its upper limit: {limits!r}")
-    if key == "range" and ((low is not None and low > 0) or (high is not None and high < 0)):
-        raise ConstraintError(
-            f"constraints['range'][{name!r}] is relative to the row's own value, so it must include 0, got {limits!r}"
-        )
+def _limited(feature: Feature, given: Mapping[str, Any]) -> Feature:
+    """A feature with these limits alone; those of levels are called reach in a schema."""
+    kind = "real" if feature.numeric else feature.kind
+    properties = {"reach" if key == "bounds" and feature.levels else key: value for key, value in given.items()}
+    return Feature(feature.name, kind, feature.levels, **properties)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -121,44 +122,39 @@ class Feature:
         self._set("avoid", _levels(self.name, "avoid", self.avoid))
         self._set("special", _special_codes(self.name, self.special))
         self._set("transitions", _transitions(self.name, self.transitions))
-        self._set("range", self._limits("range", self.range))
-        self._set("bounds", self._limits("bounds", self.bounds))
-        self._set("reach", self._limits("reach", self.reach) if self.numeric else self._level_limits())
-        if isinstance(self.clock, bool | np.bool_):
+        self._set("range", self._pair("range", _end))
+        self._set("bounds", self._pair("bounds", _end))
+        self._set("reach", self._pair("reach", _end if self.numeric else _level))
+        for name in ("immutable", "fillable", "clock"):
+            self._set(name, as_python(getattr(self, name)))
+        if isinstance(self.clock, bool):
             self._set("clock", 1.0 if self.clock else None)
-        _check(self)
+        for complaint in _complaints(self):
+            raise SchemaError(f"feature {self.name!r}: {complaint}")
         if self.kind in ("count", "positive") and self.bounds[0] is None:
             self._set("bounds", (0.0, self.bounds[1]))
         if self.kind == "count" and self.step is None:
             self._set("step", 1.0)
-        self._set("step", None if self.step is None else float(self.step))
-        self._set("cost", float(self.cost))
-        self._set("pace", None if self.pace is None else float(self.pace))
+        for name in ("step", "cost", "pace"):
+            given = getattr(self, name)
+            self._set(name, None if given is None else float(given))
         self._set("clock", None if self.clock is None else _whole_months(float(self.clock)))
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
-    def _limits(self, name: str, limits: Any) -> Limits:
+    def _pair(self, name: str, convert: Callable[[Any], Level | None]) -> tuple[Level | None, Level | None]:
+        given = getattr(self, name)
         try:
-            low, high = limits
-            low, high = (None if side is None or math.isinf(side) else float(side) for side in (low, high))
-        except (TypeError, ValueError):
+            low, high = given
+            return None if low is None else convert(low), None if high is None else convert(high)
+        except (TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, SchemaError):
+                raise
+            form = "of levels" if name == "reach" and self.levels else "such as (0, 100)"
             raise SchemaError(
-                f"{name} of {self.name!r} must be a pair such as (0, 100), with None where it is open, got {limits!r}"
+                f"{name} of {self.name!r} must be a pair {form}, with None where it is open, got {given!r:.80}"
             ) from None
-        if any(side is not None and math.isnan(side) for side in (low, high)):
-            raise SchemaError(f"{name} of {self.name!r} is {limits!r}; use None instead of NaN for an open limit")
-        return (low, high)
-
-    def _level_limits(self) -> tuple[Level | None, Level | None]:
-        try:
-            low, high = self.reach
-        except (TypeError, ValueError):
-            raise SchemaError(
-                f"reach of {self.name!r} must be a pair of levels, with None where it is open, got {self.reach!r}"
-            ) from None
-        return (None if low is None else _level(low), None if high is None else _level(high))
 
     def __hash__(self) -> int:
         return hash((self.name, self.kind, self.levels))
@@ -238,7 +234,7 @@ def _special_codes(name: str, special: object) -> dict[float, str]:
         if not all(map(math.isfinite, codes)):
             raise ValueError
         return codes
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise SchemaError(f"special of {name!r} has a code that is not a finite number: {listed(pairs)}") from None
 
 
@@ -248,139 +244,113 @@ def _whole_months(rate: float) -> float:
     return 1 / months if abs(rate * months - 1) <= _ABOUT else rate
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+def _end(given: Any) -> float | None:
+    """The end of a range as a float; None where it is open."""
+    end = float(given)
+    if math.isnan(end):
+        raise ValueError
+    return None if math.isinf(end) else end
 
 
-def _check(feature: Feature) -> None:
-    """Rejects a feature that contradicts itself."""
-    for complaint in _complaints(feature):
-        raise SchemaError(f"feature {feature.name!r}: {complaint}")
+def _is_number(value: Any) -> bool:
+    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return known and bool(abs(value) <= sys.float_info.max)
+
+
+_EXCLUDED: Final = (
+    ("only a numeric column can be computed from others", ("derived", "follows"), lambda f: not f.numeric),
+    (
+        "a computed column cannot have {}; set that of the columns it is computed from",
+        ("immutable", "immutable_if", "pace"),
+        lambda f: f.computed is not None,
+    ),
+    (
+        "a clock advances by itself and is never chosen, so it cannot have {}; leave one of the two out",
+        ("immutable_if", "derived", "follows", "pace", "transitions", "fillable"),
+        lambda f: f.clock is not None,
+    ),
+    (
+        "{} is given, but its levels are not ordered; use transitions, or kind='ordinal'",
+        ("direction", "range", "reach", "clock"),
+        lambda f: not f.ordered,
+    ),
+    ("a column of numbers has no {}; did you mean kind='categorical'?", ("levels", "avoid"), lambda f: f.numeric),
+    (
+        "a column of levels has no {}; omit levels that are impossible, set reach, or make each special code a level",
+        ("special", "bounds", "step"),
+        lambda f: not f.numeric,
+    ),
+)
+"""Complaints, the properties that they are about, and the features that may not have these."""
 
 
 def _complaints(feature: Feature) -> Iterator[str]:
+    """How a feature contradicts itself."""
     if not isinstance(feature.name, str) or not feature.name:
         yield f"name must be a non-empty string, got {feature.name!r}"
-    if feature.kind not in KINDS:
-        yield f"kind must be one of {', '.join(KINDS)}, got {feature.kind!r}"
-    if feature.direction not in DIRECTIONS:
-        yield f"direction must be one of {', '.join(DIRECTIONS)}, got {feature.direction!r}"
+    for name, choices in (("kind", KINDS), ("direction", DIRECTIONS)):
+        if getattr(feature, name) not in choices:
+            yield f"{name} must be one of {', '.join(choices)}, got {getattr(feature, name)!r}"
     if not _is_number(feature.cost) or feature.cost < 0:
-        yield f"cost must be a finite number ≥ 0, got {feature.cost!r}"
-    for name, unit in (("step", ""), ("pace", " of units a month"), ("clock", " of units a month")):
+        yield f"cost must be a finite number ≥ 0, got {feature.cost!r:.80}"
+    for name in ("step", "pace", "clock"):
         given = getattr(feature, name)
         if given is not None and not (_is_number(given) and given > 0):
-            yield f"{name} must be a finite number > 0{unit}, got {given!r}"
+            yield f"{name} must be a finite number > 0, got {given!r:.80}"
     for name in ("immutable", "fillable"):
-        if not isinstance(getattr(feature, name), bool | np.bool_):
+        if not isinstance(getattr(feature, name), bool):
             yield f"{name} must be True or False, got {getattr(feature, name)!r}"
     for name in ("immutable_if", "derived", "follows", "likelihood", "label", "unit", "description"):
         if not isinstance(getattr(feature, name), str | None):
             yield f"{name} must be a string, got {getattr(feature, name)!r}"
-    low, high = feature.bounds
-    if low is not None and high is not None and low > high:
-        yield f"the lower bound is above the upper one: {feature.bounds}"
+    for complaint, names, concerns in _EXCLUDED:
+        for name in names:
+            if getattr(feature, name) not in (getattr(Feature, name, None), (), {}) and concerns(feature):
+                yield complaint.format(name)
+    if feature.derived is not None and feature.follows is not None:
+        yield f"derived is {feature.derived!r} and follows is {feature.follows!r}; leave one of the two out"
+    if feature.clock is not None and feature.direction == "decrease":
+        yield "a clock cannot go backwards, but direction is 'decrease'"
     down, up = feature.range
     if (down is not None and down > 0) or (up is not None and up < 0):
         yield f"range is relative to the row's own value, so it must include 0, got {feature.range}"
-    yield from _reach_complaints(feature)
-    yield from _numeric_complaints(feature) if feature.numeric else _level_complaints(feature)
-    yield from _computed_complaints(feature)
-    yield from _transition_complaints(feature)
-    yield from _time_complaints(feature)
-
-
-def _computed_complaints(feature: Feature) -> Iterator[str]:
-    if feature.computed is None:
-        return
-    which = "a column that follows others" if feature.derived is None else "a derived column"
-    if feature.derived is not None and feature.follows is not None:
-        yield f"derived is {feature.derived!r} and follows is {feature.follows!r}; leave one of the two out"
-    if feature.immutable_if is not None:
-        yield f"{which} cannot have immutable_if; set that of its inputs"
-    if feature.immutable:
-        yield f"{which} cannot be immutable; make its inputs immutable"
-    if feature.pace is not None:
-        yield f"{which} has no pace; set the pace of the columns it is computed from"
-    if not feature.numeric:
-        yield f"only a numeric column can {'be derived' if feature.follows is None else 'follow others'}"
-
-
-def _time_complaints(feature: Feature) -> Iterator[str]:
-    if feature.clock is None:
-        return
-    if not feature.ordered:
-        yield "a clock must be ordered, and its levels are not; use kind='ordinal'"
-    if feature.direction == "decrease":
-        yield "a clock cannot go backwards, but direction is 'decrease'"
-    chosen = {
-        "immutable_if": feature.immutable_if is not None,
-        "derived": feature.derived is not None,
-        "follows": feature.follows is not None,
-        "pace": feature.pace is not None,
-        "transitions": bool(feature.transitions),
-        "fillable": feature.fillable,
-    }
-    for name in (name for name, given in chosen.items() if given):
-        yield f"a clock advances by itself and is never chosen, so it cannot have {name}; leave one of the two out"
-
-
-def _reach_complaints(feature: Feature) -> Iterator[str]:
-    if feature.reach == _OPEN:
-        return
-    if not feature.ordered:
-        yield f"reach is {feature.reach}, but its levels are not ordered; use transitions, or kind='ordinal'"
-        return
-    unknown = [side for side in feature.reach if side is not None and feature.levels and side not in feature.levels]
-    if unknown:
-        yield f"reach names {listed(unknown)}; its levels are {listed(feature.levels)}"
-        return
-    lowest, highest = (end if side is None else side for side, end in zip(feature.bounds, _ENDS, strict=True))
-    if feature.numeric and any(side is not None and not lowest <= float(side) <= highest for side in feature.reach):
-        yield (
-            f"reach is {feature.reach}, but bounds are {feature.bounds}: bounds are the values that data may hold, "
-            "reach those among them that are suggested; widen bounds, or narrow reach"
-        )
+    yield from _number_complaints(feature) if feature.numeric else _level_complaints(feature)
     low, high = feature.suggested
     if low > high:
         yield f"the lower end of reach is above the upper one: {feature.reach}"
+    yield from _transition_complaints(feature)
 
 
-def _numeric_complaints(feature: Feature) -> Iterator[str]:
+def _number_complaints(feature: Feature) -> Iterator[str]:
     low, high = feature.bounds
-    if feature.levels:
-        yield f"a {feature.kind} column has no levels; did you mean kind='categorical'?"
+    if low is not None and high is not None and low > high:
+        yield f"the lower bound is above the upper one: {feature.bounds}"
     if feature.kind == "interval" and (low is None or high is None):
         yield "an interval column needs both bounds, such as bounds=(0, 100)"
     if feature.kind in ("positive", "count") and low is not None and low < 0:
         yield f"a {feature.kind} column has no values below 0, but its lower bound is {low:g}"
     if feature.kind == "count" and feature.step is not None and not float(feature.step).is_integer():
         yield f"the step of a count must be an integer, got {feature.step!r}"
+    lowest, highest = (end if side is None else side for side, end in zip(feature.bounds, _ENDS, strict=True))
+    if any(side is not None and not lowest <= float(side) <= highest for side in feature.reach):
+        yield (
+            f"reach is {feature.reach}, but bounds are {feature.bounds}: bounds are the values that data may hold, "
+            "reach those among them that are suggested; widen bounds, or narrow reach"
+        )
 
 
 def _level_complaints(feature: Feature) -> Iterator[str]:
     if not feature.levels:
         yield f"a {feature.kind} column needs its levels"
-    keys = [(isinstance(level, bool), level) for level in feature.levels]
-    if len(set(keys)) < len(keys) or len(set(feature.levels)) < len(feature.levels):
-        twice = [level for level in feature.levels if feature.levels.count(level) > 1]
-        yield f"levels are repeated: {listed(dict.fromkeys(twice))}"
-    if feature.special:
-        yield f"a {feature.kind} column has no special codes; make each code a level"
-    if feature.bounds != _OPEN:
-        yield f"a {feature.kind} column has no bounds; omit levels that are impossible, or set reach"
-    if feature.step is not None:
-        yield f"a {feature.kind} column has no step"
-    if not feature.ordered and feature.direction != "any":
-        yield f"direction is {feature.direction!r}, but its levels are not ordered; use transitions, or kind='ordinal'"
-    if not feature.ordered and feature.range != _OPEN:
-        yield f"range is {feature.range}, but its levels are not ordered; use transitions, or kind='ordinal'"
+    if twice := [level for level, count in Counter(feature.levels).items() if count > 1]:
+        yield f"levels are repeated: {listed(twice)}"
+    for name in ("reach", "avoid"):
+        unknown = [level for level in getattr(feature, name) if level is not None and level not in feature.levels]
+        if unknown:
+            yield f"{name} names {listed(unknown)}; its levels are {listed(feature.levels)}"
 
 
 def _transition_complaints(feature: Feature) -> Iterator[str]:
-    if unknown := [level for level in feature.avoid if level not in feature.levels]:
-        its = f"its levels are {listed(feature.levels)}" if feature.levels else "it has no levels"
-        yield f"avoid names {listed(unknown)}; {its}"
     states: set[object] = set(feature.levels) if feature.levels else {*feature.special, VALUE}
     if feature.transitions and feature.numeric and not feature.special:
         yield "transitions need levels or special codes, and it has neither; use direction and range"

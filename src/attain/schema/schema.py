@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.core.checks import repeated
+from attain.core.checks import check_integer, repeated
 from attain.core.errors import AttainError, SchemaError, listed
 from attain.schema.expressions import Expression
 from attain.schema.feature import Feature, Kind
@@ -141,7 +141,7 @@ class Schema:
         if self.laws is not None:
             laws = _texts("laws", self.laws, str | Law)
             object.__setattr__(self, "laws", tuple(Law(law) if isinstance(law, str) else law for law in laws))
-        check_months("max_months", self.max_months, SchemaError)
+        check_whole("max_months", self.max_months, 0, SchemaError)
         if not self.features:
             raise SchemaError("a schema needs at least one feature")
         for feature in self.features:
@@ -384,11 +384,13 @@ class Schema:
         return replace(self, laws=laws)  # type: ignore[arg-type]
 
 
-def check_months(name: str, months: object, error: type[AttainError]) -> None:
-    """Refuses a limit on the months that answers take which is neither None nor an integer ≥ 0."""
-    if months is None or (isinstance(months, int | np.integer) and not isinstance(months, bool) and months >= 0):
-        return
-    raise error(f"{name} must be an integer ≥ 0, or None, got {months!r}")
+def check_whole(name: str, value: object, least: int, error: type[AttainError]) -> None:
+    """Refuses what is neither None nor an integer ≥ `least`."""
+    try:
+        if value is not None:
+            check_integer(name, value, least)
+    except AttainError as problem:
+        raise error(f"{problem}; or None for no limit") from None
 
 
 def _texts(name: str, given: Any, kinds: Any) -> tuple[Any, ...]:

@@ -441,17 +441,14 @@ def _tighten_owners(
     schema: Schema, factuals: np.ndarray, low: np.ndarray, high: np.ndarray, owners: np.ndarray, own: Constraints
 ) -> None:
     for name in dict.fromkeys((*own.direction, *own.range, *own.bounds)):
-        j = schema.position(name)
+        j, limits = schema.position(name), own.limits(schema[name])
         cells = factuals[owners, j]
         on_scale = ordinary(schema.features[j], cells)
-        reach = own.range.get(name, (None, None))
-        _tighten(low, high, j, cells, on_scale, own.direction.get(name, "any"), reach, owners)
-        floor, ceiling = own.positions(name, own.bounds.get(name, (None, None)), schema)
+        _tighten(low, high, j, cells, on_scale, limits.direction, limits.range, owners)
         # a row outside the bounds may stay where it is, but not move within the outside
-        if floor is not None:
-            low[owners, j] = np.maximum(low[owners, j], floor)
-        if ceiling is not None:
-            high[owners, j] = np.minimum(high[owners, j], ceiling)
+        floor, ceiling = limits.suggested
+        low[owners, j] = np.maximum(low[owners, j], floor)
+        high[owners, j] = np.minimum(high[owners, j], ceiling)
 
 
 def _states(feature: Feature, own: np.ndarray) -> np.ndarray:
