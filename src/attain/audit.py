@@ -100,14 +100,13 @@ def _checked_key(key: Any, name: str = "key") -> bytes | None:
     return key
 
 
-def _check_shown(key: bytes | None, **shown: Shown) -> None:
-    for name, how in shown.items():
-        check_choice(name, how, get_args(Shown))
-        if how == "hmac" and key is None:
-            raise AttainError(
-                f"{name}='hmac' needs a key: pass key=attain.audit.read_key(path), or set {KEY_VARIABLE}; "
-                "`attain audit key` creates one"
-            )
+def _check_shown(key: bytes | None, inputs: Shown) -> None:
+    check_choice("inputs", inputs, get_args(Shown))
+    if inputs == "hmac" and key is None:
+        raise AttainError(
+            "records are stored as HMACs, which needs a key: pass key=attain.audit.read_key(path) or --audit-key FILE, "
+            f"or set {KEY_VARIABLE}; `attain audit key FILE` creates one"
+        )
 
 
 def _hmac(key: bytes, purpose: str, text: bytes) -> str:
@@ -149,7 +148,11 @@ def _chained(content: Mapping[str, Any], head: Head, time: str, key: bytes | Non
     """The line that follows `head`."""
     place = {"format": FORMAT, "number": head.number + 1, "time": time, "previous": head.hash, "key": _key_id(key)}
     line = {**content, **place}
-    return _hashed({**line, "mac": None if key is None else _hmac(key, "line", _canonical(line))})
+    return _hashed({**line, "mac": _mac(line, key)})
+
+
+def _mac(line: Mapping[str, Any], key: bytes | None) -> str | None:
+    return None if key is None else _hmac(key, "line", _canonical(line))
 
 
 def _hashed(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,19 +177,15 @@ def _parsed(text: bytes, key: bytes | None = None, *, signed: bool = False) -> t
     if signed and then != now:
         return line, f"it was written with {then}, got {now}"
     mac = whole.pop("mac", None)
-    genuine = not signed or key is None or hmac.compare_digest(str(mac), _hmac(key, "line", _canonical(whole)))
+    genuine = not signed or hmac.compare_digest(str(mac), str(_mac(whole, key)))
     return line, None if genuine else "its signature is wrong"
 
 
 # what a line says
 
 
-def _contents(result: Counterfactuals, key: bytes | None, inputs: Shown, answers: Shown) -> Iterator[dict[str, Any]]:
-    """What the line of each person says.
-
-    Sentences have both current and new values, so they are stored in plain text only where both are.
-    """
-    words: Shown = "plain" if inputs == answers == "plain" else "hmac"
+def _contents(result: Counterfactuals, key: bytes | None, inputs: Shown) -> Iterator[dict[str, Any]]:
+    """What the line of each person says; sentences have current values, so that they are stored like records."""
     reasons = _contributions(result)
     for position, (status, label) in enumerate(zip(result.statuses, map(as_json, result.table.labels), strict=True)):
         options = result.options_of(position)
@@ -199,8 +198,8 @@ def _contents(result: Counterfactuals, key: bytes | None, inputs: Shown, answers
             "settings": _settings_for(result.settings, label),
             "status": status.name,
             "reason": result.unreadable.get(position) if inputs == "plain" else None,
-            "options": _shown(key, answers, "answer", [_option(result, option) for option in options]),
-            "sentences": _shown(key, words, "sentences", [option.sentence for option in options] or [why]),
+            "options": [_option(result, option) for option in options],
+            "sentences": _shown(key, inputs, "sentences", [option.sentence for option in options] or [why]),
             "contributions": reasons.get(position),
             "figures": _figures(result.person_figures, position),
         }
@@ -286,22 +285,12 @@ class AuditLog:
     inputs
         How people's records and row labels are stored: as an HMAC with the key (`"hmac"`), so that a record can be
         compared with the log but not read from it; or in plain text (`"plain"`).
-    answers
-        How options are stored: `"plain"`, with the new value of each changed feature and the figures; or `"hmac"`.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        key: bytes | None = None,
-        inputs: Shown = "hmac",
-        answers: Shown = "plain",
-    ) -> None:
-        self.path = check_writable(path)
+    def __init__(self, path: str | os.PathLike[str], *, key: bytes | None = None, inputs: Shown = "hmac") -> None:
+        self.path, self.inputs = check_writable(path), inputs
         self._key = read_key() if key is None else _checked_key(key)
-        self.inputs, self.answers = inputs, answers
-        _check_shown(self._key, inputs=inputs, answers=answers)
+        _check_shown(self._key, inputs)
 
     @property
     def head(self) -> str:
@@ -324,7 +313,7 @@ class AuditLog:
                 os.truncate(self.path, self.path.stat().st_size - len(torn))
                 removed = torn.decode("ascii", "backslashreplace")
                 _, head = self._write([{"kind": "repair", "removed": removed}], head)
-            return self._write(_contents(result, self._key, self.inputs, self.answers), head)[0]
+            return self._write(_contents(result, self._key, self.inputs), head)[0]
 
     def _write(self, contents: Iterable[Mapping[str, Any]], head: Head) -> tuple[list[str], Head]:
         """Appends lines after `head`, all or none; their ids, and the new head. The caller holds the lock."""
@@ -540,9 +529,6 @@ class Regeneration:
         """Whether the line was reproduced byte for byte."""
         return not self.differences
 
-    def __bool__(self) -> bool:
-        return self.same
-
 
 def regenerate(
     path: str | os.PathLike[str],
@@ -572,8 +558,8 @@ def regenerate(
     """
     key = read_key() if key is None else key
     line = _repeatable_line(path, id, key)
-    inputs, answers = (next(iter(line[part])) for part in ("input", "options"))
-    _check_shown(key, inputs=inputs, answers=answers)
+    inputs = next(iter(line["input"]))
+    _check_shown(key, inputs)
     table = Table.read(one_row(people, "people"), explainer.schema_, "people", errors="status")
     matches = (i for i in range(len(table)) if _shown(key, inputs, "input", _cells(table, i)) == line["input"])
     position = next(matches, None)
@@ -584,7 +570,7 @@ def regenerate(
     settings, row = line["settings"], table.layout.library.take(table.source, np.array([position]))
     recorded = _arguments(settings, explainer, table.labels[position], arguments)
     result = _configured(explainer, settings).explain(_named_as_then(model, settings), row, **recorded | arguments)
-    again = {**next(_contents(result, key, inputs, answers)), "person": line["person"]}
+    again = {**next(_contents(result, key, inputs)), "person": line["person"]}
     return Regeneration(line, tuple(_differences({name: line.get(name) for name in again}, again)), result)
 
 

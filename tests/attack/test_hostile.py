@@ -95,7 +95,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "inspect nothing": (["inspect", f"{FILE}{FILE}.attain"], 1),
     "fit": (["fit", f"{FILE}.csv", "--schema", f"{FILE}.toml", "--out", f"{FILE}2.attain", "--method", "guarded"], 0),
     "fit with an unknown label": (["fit", f"{FILE}.csv", "--schema", f"{FILE}.toml", "--out", "x", "--label", EVIL], 1),
-    "explain, table": ([*EXPLAIN, "--out", "a.csv", "--changes", "changes.csv", "--contributions", "c.csv"], 0),
+    "explain, table": ([*EXPLAIN, "--out", "a.csv", "--changes", "changes.csv"], 0),
     "explain, tab": ([*EXPLAIN, "--out", "a.tsv", "--labels"], 0),
     "explain, Excel": ([*EXPLAIN, "--out", "a.xlsx"], 0),
     "explain, JSON": ([*EXPLAIN, "--out", "a.json", "--json"], 0),

@@ -42,12 +42,7 @@ CONFIG = option(
     callback=from_config,
 )
 LEVELS = choice(
-    "--levels",
-    "Type of columns with levels in the model's training data: strings, or pandas categories, which XGBoost and "
-    "LightGBM require.",
-    "text",
-    "category",
-    default="text",
+    "--levels", "Columns of levels as strings, or as pandas categories, as boosters require.", "text", "category"
 )
 READING = (
     option("--index", "COLUMN", "Column with the names of people; row numbers by default."),
@@ -61,11 +56,7 @@ def model_options(required: bool) -> tuple[click.Option, ...]:
         option("--model", "M", "A model file or module:object; see `attain explain --help`.", required=required),
         option("--classes", "A,B", "Names for the model's classes, in its order."),
         option("--trust", "TYPE", "Trust this type in a skops file; repeatable.", multiple=True),
-        switch(
-            "--trust-pickle",
-            "Read a pickle, which runs whatever code the file contains, with your permissions: only for files you "
-            "trust like programs.",
-        ),
+        switch("--trust-pickle", "Read a pickle, which runs the code in it with your permissions."),
     )
 
 
@@ -169,13 +160,7 @@ def check() -> None:
     DATA,
     option("--schema", "S.toml", "What the columns are; a guess by default."),
     option("--drop", "A,B", "Columns to drop, such as the label.", multiple=True),
-    option(
-        "--exceptions",
-        "SHARE",
-        "The largest share of people who may break a law; by default as for laws that explainers keep.",
-        type=float,
-        default=0.003,
-    ),
+    option("--exceptions", "SHARE", "The largest share of people who may break a law.", type=float, default=0.003),
     *READING,
     JSON,
 )
@@ -193,25 +178,10 @@ def laws() -> None:
     option("--schema", "S.toml", "The schema of the columns.", required=True),
     option("--out", "E.attain", "Output file.", required=True),
     LABEL,
-    option(
-        "--calibration",
-        "DATA",
-        "People whom the model was not trained on, with the same columns: what is typical rests on them (Guarded).",
-    ),
+    option("--calibration", "DATA", "People whom the model was not trained on: what is typical rests on them."),
     option("--method", "NAME", f"The method: {', '.join(METHODS)}.", default=DEFAULT_METHOD),
-    option(
-        "--set",
-        "KEY=VALUE",
-        "A parameter of the method, as in Python, or of its autoencoder: autoencoder.epochs=50; repeatable.",
-        multiple=True,
-    ),
-    choice(
-        "--reference",
-        "What the file keeps of the training data: rows, or only each column's distribution.",
-        "rows",
-        "none",
-        default="rows",
-    ),
+    option("--set", "KEY=VALUE", "A parameter of the method, named as in Python; repeatable.", multiple=True),
+    choice("--reference", "Keep training rows, or only each column's distribution.", "rows", "none"),
     LEVELS,
     SEED,
     *READING,
@@ -242,47 +212,19 @@ def fit() -> None:
     option("--out", "OUT", "Output file: .csv, .xlsx, .parquet, .json; or a folder.", required=True),
     switch("--labels", "Call features by their labels and units in OUT."),
     option("--changes", "FILE", "Also write one row per changed cell: .csv or .parquet."),
-    option(
-        "--ranges",
-        "[FILE]",
-        "Say in which range each change may lie; write it to FILE, or into a .json or .xlsx OUT.",
-    ),
-    option(
-        "--importance",
-        "[FILE]",
-        "Find how much each change matters, and for what; write it to FILE, or into a .json or .xlsx OUT.",
-    ),
-    option(
-        "--contributions",
-        "[FILE]",
-        "Find why each decision was made; write it to FILE, or into a .json or .xlsx OUT.",
-    ),
+    switch("--ranges", "Say in which range each change may lie."),
+    switch("--importance", "Find how much each change matters, and for what, into a .json or .xlsx OUT."),
+    switch("--contributions", "Find why each decision was made, into a .json or .xlsx OUT."),
     option("--n", "N", "Number of options for each person.", type=IntRange(1), default=1),
     PROBABILITY,
     CONSTRAINTS,
-    option(
-        "--timeout",
-        "S",
-        "The most seconds for each person, or none for no limit.",
-        type=seconds,
-        default="60",
-    ),
-    choice(
-        "--figures", "Whether to compare answers with real people; by default as the explainer was fitted.", "on", "off"
-    ),
-    choice(
-        "--errors",
-        "What to do with a record that cannot be read: note it in OUT as UNREADABLE, or stop.",
-        "status",
-        "raise",
-        default="status",
-    ),
+    option("--timeout", "S", "The most seconds for each person, or none.", type=seconds, default="60"),
+    choice("--errors", "Note records that cannot be read in OUT, as UNREADABLE, or stop.", "status", "raise"),
     option("--workers", "N", "Into a folder: number of processes; one for each core by default.", type=IntRange(1)),
     option("--people-per-file", "N", "Into a folder: people in each file.", type=IntRange(1), default=2000),
     option("--audit", "LOG", "Also append a line per person to this log."),
     option("--audit-key", "FILE", "The key; by default that in the environment variable ATTAIN_AUDIT_KEY."),
-    choice("--audit-inputs", "Store people's records as HMACs, or in plain text.", "hmac", "plain", default="hmac"),
-    choice("--audit-answers", "Store suggested values in plain text, or as HMACs.", "plain", "hmac", default="plain"),
+    choice("--audit-inputs", "Store people's records as HMACs, or in plain text.", "hmac", "plain"),
     *READING,
     CONFIG,
     JSON,

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-from attain.cli.inputs import read_constraints, read_model, read_people, read_target
+from attain.cli.inputs import read_constraints, read_model, read_people, read_target, read_training
 from attain.cli.layer import NOBODY, Given
 from attain.cli.terminal import note, say, say_json, say_summary, width
 from attain.core.drawing import style
@@ -111,21 +111,16 @@ def _files(given: Given) -> dict[str, Any]:
         schema = Schema.infer(frame.drop(columns=[] if given.label is None else [given.label]))
     else:
         schema = read_file(given.schema)
-    train = read_people(given, given.train, schema, label=given.label, index=False)
+    training, model = read_training(given, schema), read_model(given)
     people = read_people(given, given.people, schema, index=False).frame
-    test = None if given.test is None else read_people(given, given.test, schema, label=given.label, index=False)
-    model = read_model(given)
     return {
+        **training,
         "model": model,
-        "X_train": train.frame,
-        "y_train": train.labels,
         "X": people,
-        "target": read_target(given.target, model, train.frame, schema),
+        "target": read_target(given.target, model, training["X_train"], schema),
         "probability": given.probability,
         "schema": schema,
         "constraints": read_constraints(given.constraints, list(people.index)),
-        "X_test": None if test is None else test.frame,
-        "y_test": None if test is None else test.labels,
     }
 
 

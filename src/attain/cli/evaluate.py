@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from attain.cli.answers import is_json, read_table, read_whole
-from attain.cli.inputs import read_constraints, read_model, read_people, read_target
+from attain.cli.inputs import read_constraints, read_model, read_people, read_target, read_training
 from attain.cli.layer import NOBODY, Given
 from attain.cli.terminal import as_json, say, say_json, width
 from attain.core.errors import AttainError, listed
@@ -24,7 +24,7 @@ from attain.scale.answers import AnswersFolder
 from attain.schema import Schema
 from attain.schema.toml import read_file
 from attain.tables import Table
-from attain.tables.files import People, check_ending, written
+from attain.tables.files import check_ending, written
 from attain.tables.labels import column_groups
 
 _CLEAR: Final = 0.05
@@ -53,16 +53,21 @@ def evaluate(given: Given) -> int:
         check_ending(given.out, also=(".json",))
     whole = read_whole(given.result) if is_json(given.result) else None
     schema = _schema(given, whole)
-    train, model = read_people(given, given.train, schema, label=given.label, index=False), read_model(given)
-    answers = _table(given, given.result, schema, model, train) if whole is None else _whole(whole)
-    background = _background(given, answers, model, train)
+    training, model = read_training(given, schema), read_model(given)
+
+    def background_of(answers: _Answers) -> Background:
+        about = {"target": answers.target, "probability": answers.probability}
+        return Background(answers.schema, model, **training, **about)
+
+    answers = _table(given, given.result, schema, model, training["X_train"]) if whole is None else _whole(whole)
+    background = background_of(answers)
     evaluation = _evaluation(given, answers, background)
     methods = {answers.method: evaluation}
     for path in given.against:
-        other = _whole(read_whole(path)) if is_json(path) else _table(given, path, schema, model, train)
+        other = _whole(read_whole(path)) if is_json(path) else _table(given, path, schema, model, training["X_train"])
         same = other[1:4] == answers[1:4]
         name = other.method if other.method not in methods else path if path not in methods else f"{path} again"
-        methods[name] = _evaluation(given, other, background if same else _background(given, other, model, train))
+        methods[name] = _evaluation(given, other, background if same else background_of(other))
     comparison = paired_comparison(methods, random_state=given.seed) if given.against else None
     gap = None if given.groups is None else _gap(given, evaluation)
     content = _content(answers.method, evaluation, comparison, gap)
@@ -100,36 +105,20 @@ def _whole(result: Counterfactuals) -> _Answers:
     return _Answers(result.method, result.table.schema, result.target, result.probability, [result])
 
 
-def _table(given: Given, path: str, schema: Schema, model: Model, train: People) -> _Answers:
+def _table(given: Given, path: str, schema: Schema, model: Model, train: pd.DataFrame) -> _Answers:
     """Answers in a folder that `attain explain` wrote, or in a table of any other tool."""
     reading = {"index": given.index, "separator": given.separator}
     if Path(path).is_dir():
         folder = AnswersFolder(path, given.people, schema, **reading)
         settings = folder.settings
-        target = read_target(given.target or str(settings["target"]), model, train.frame, schema)
+        target = read_target(given.target or str(settings["target"]), model, train, schema)
         return _Answers(settings["method"], schema, target, settings["probability"], folder.slices(target))
     if given.people is None or given.target is None:
         raise AttainError(f"--against {path!r} is a table of answers; compare tables with tables, or .json with .json")
     people = Table.read(read_people(given, given.people, schema).frame, schema, "--people", errors="status")
-    target = read_target(given.target, model, train.frame, schema)
+    target = read_target(given.target, model, train, schema)
     answers = read_table(path, people, target=target, probability=given.probability, **reading)
     return _Answers(Path(path).stem, schema, target, given.probability, [answers])
-
-
-def _background(given: Given, answers: _Answers, model: Model, train: People) -> Background:
-    test = None
-    if given.test is not None:
-        test = read_people(given, given.test, answers.schema, label=given.label, index=False)
-    return Background(
-        answers.schema,
-        model,
-        train.frame,
-        train.labels,
-        target=answers.target,
-        probability=answers.probability,
-        X_test=None if test is None else test.frame,
-        y_test=None if test is None else test.labels,
-    )
 
 
 def _evaluation(given: Given, answers: _Answers, background: Background) -> Evaluation:

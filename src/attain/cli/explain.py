@@ -26,9 +26,11 @@ from attain.results.text import SHIFT, further_options, paragraphs, people_table
 from attain.results.text import summary as summary_text
 from attain.tables.files import EXCEL, check_ending, written
 
-_MORE: Final = ("ranges", "importance", "contributions")
-"""What is found only if it is asked for, as an argument of `explain` and a table of the result."""
-_ONE_FILE: Final = ("labels", "changes", "importance", "contributions", "audit")
+_WHOLE: Final = (".json", EXCEL)
+"""The formats that have all tables of a result."""
+_MORE: Final = ("importance", "contributions")
+"""What is found only if it is asked for, and is in a table of its own."""
+_ONE_FILE: Final = ("labels", "changes", *_MORE, "audit")
 """Options for an OUT that is one file."""
 _FEW: Final = 5
 """Up to so many people are answered in sentences, more in a table."""
@@ -50,22 +52,20 @@ class _Answered(NamedTuple):
 def explain(given: Given) -> int:
     """Explains, writes and reports; returns the exit code."""
     folder = given.out.endswith(("/", os.sep)) or Path(given.out).is_dir() or not Path(given.out).suffix
-    tables = _check_folder(given) if folder else _check_file(given)
+    _check_folder(given) if folder else _check_file(given)
     log = _open_log(given)
     explainer, model, target = read_request(given)
-    if given.figures is not None:
-        explainer.set_params(figures=given.figures == "on")
     request = {
         "target": target,
         "probability": given.probability,
         "n": given.n,
-        "ranges": given.ranges is not None,
+        "ranges": given.ranges,
         "timeout": None if given.timeout == math.inf else given.timeout,
     }
     answered = _into_folder(given, explainer, model, request) if folder else _answer(given, explainer, model, request)
     result, summary, seconds, interrupted = answered
     if not folder:
-        _write(given, result, tables, log)
+        _write(given, result, log)
     config = write_config(given.out)
     if given.json:
         say_json(_facts(given, answered, config) | ({} if folder else {"rows_scored": model.rows}))
@@ -74,7 +74,7 @@ def explain(given: Given) -> int:
         say_summary(summary_text(result))
         rate = f" ({len(result) / seconds:,.0f} people per second)" if len(result) > _FEW and seconds > 0 else ""
         say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
-        say(f"Written: {', '.join([given.out, *tables.values(), config])}")
+        say(f"Written: {', '.join(filter(None, [given.out, given.changes, config]))}")
     elif not interrupted:
         statuses = {Status[name]: count for name, count in summary.status.items()}
         say_summary("\n".join([*summary_lines(result, statuses, summary.level, summary.means), *result.notes]))
@@ -89,7 +89,7 @@ def _answer(given: Given, explainer: Explainer, model: Model, request: dict[str,
     """The answers to a file of people, as one result."""
     people = read_people(given, given.people, explainer.schema_).frame
     constraints = read_constraints(given.constraints, list(people.index))
-    more = {name: getattr(given, name) is not None for name in ("importance", "contributions")}
+    more = {name: getattr(given, name) for name in _MORE}
     started, interrupted = time.perf_counter(), False
     try:
         result = explainer.explain(model, people, constraints=constraints, errors=given.errors, **request, **more)
@@ -112,48 +112,36 @@ def _into_folder(given: Given, explainer: Explainer, model: Model, request: dict
     return _Answered(batch.empty, summary, time.perf_counter() - started, interrupted)
 
 
-def _check_folder(given: Given) -> dict[str, str]:
-    """Refuses options for one file; there are no tables beside a folder."""
+def _check_folder(given: Given) -> None:
+    """Refuses options for one file."""
     unfit = [f"--{name}" for name in _ONE_FILE if getattr(given, name) not in (None, False)]
-    unfit += ["--ranges FILE"] if given.ranges else []
     unfit += ["--errors raise"] if given.errors == "raise" else []
     if unfit:
         raise AttainError(f"{', '.join(unfit)}: not possible where OUT is a folder; name a file such as answers.csv")
-    return {}
 
 
-def _check_file(given: Given) -> dict[str, str]:
-    """The tables that are written beside OUT, each with its file, after a check of all endings."""
-    whole = given.out.lower().endswith((".json", EXCEL))
-    for name in ("importance", "contributions"):
-        if getattr(given, name) == "" and not whole:
+def _check_file(given: Given) -> None:
+    """Refuses files that cannot be written, and those that have no place for what is asked for."""
+    check_ending(given.out, also=_WHOLE)
+    if given.changes is not None:
+        check_ending(given.changes)
+    for name in _MORE:
+        if getattr(given, name) and not given.out.lower().endswith(_WHOLE):
             raise AttainError(
-                f"--{name} has no FILE, and {given.out!r} has one row for each option; name a FILE, or write OUT as "
-                f".json or {EXCEL}"
+                f"--{name}: {given.out!r} has one row for each option; write OUT as {' or '.join(_WHOLE)}"
             )
-    check_ending(given.out, also=(".json", EXCEL))
-    tables = {name: path for name in ("changes", *_MORE) if (path := getattr(given, name))}
-    for path in tables.values():
-        check_ending(path)
-    return tables
 
 
 def _open_log(given: Given) -> AuditLog | None:
     """The log, if its end is not damaged."""
     if given.audit is None:
         return None
-    key = read_key(given.audit_key)
-    if key is None and "hmac" in (given.audit_inputs, given.audit_answers):
-        raise AttainError(
-            "--audit needs a key: pass --audit-key FILE, or set the environment variable ATTAIN_AUDIT_KEY; "
-            "`attain audit key FILE` creates one"
-        )
-    log = AuditLog(given.audit, key=key, inputs=given.audit_inputs, answers=given.audit_answers)
+    log = AuditLog(given.audit, key=read_key(given.audit_key), inputs=given.audit_inputs)
     _ = log.head  # raises where nothing can be appended, before any work is done
     return log
 
 
-def _write(given: Given, result: Counterfactuals, tables: dict[str, str], log: AuditLog | None) -> None:
+def _write(given: Given, result: Counterfactuals, log: AuditLog | None) -> None:
     if result.unreadable:
         note(f"{len(result.unreadable)} of {len(result)} records cannot be read; {given.out} says why: UNREADABLE")
     if log is not None:  # nothing is handed out that is not on record
@@ -167,16 +155,15 @@ def _write(given: Given, result: Counterfactuals, tables: dict[str, str], log: A
         result.to_excel(given.out, labels=given.labels)
     else:
         written(given.out, made(result, "answers", given.labels), given.separator)
-    for name, path in tables.items():
-        written(path, made(result, name), given.separator)
+    if given.changes is not None:
+        written(given.changes, made(result, "changes"), given.separator)
 
 
 def _facts(given: Given, answered: _Answered, config: str) -> dict[str, Any]:
     result, summary, seconds, _ = answered
-    tables = {name: getattr(given, name) for name in ("changes", *_MORE)}
     return {
         "out": given.out,
-        **{name: True if path == "" else path for name, path in tables.items()},
+        "changes": given.changes,
         "config": config,
         "explainer": result.method,
         "target": result.target,

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from attain.cli.inputs import read_people
 from attain.cli.layer import Given
 from attain.cli.schema import as_dictionary
 from attain.cli.terminal import say, say_json
-from attain.core.errors import AttainError, did_you_mean, listed
+from attain.core.errors import AttainError, did_you_mean
 from attain.core.files import check_writable
 from attain.core.text import plain
 from attain.methods.base import Explainer
@@ -53,20 +53,9 @@ def fit(given: Given) -> None:
     config = write_config(given.out)
     labelled = people.labels is not None
     if given.json:
-        say_json(
-            {
-                "out": given.out,
-                "config": config,
-                "explainer": name,
-                "people": len(people.frame),
-                "features": len(schema),
-                "labels": labelled,
-                "training_rows": given.reference == "rows",
-                "reference": given.reference,
-                "left_out": people.left_out,
-                "seconds": round(seconds, 3),
-            }
-        )
+        facts = {"explainer": name, "people": len(people.frame), "features": len(schema), "labels": labelled}
+        facts |= {"reference": given.reference, "left_out": people.left_out, "seconds": round(seconds, 3)}
+        say_json({"out": given.out, "config": config, **facts})
         return
     say(
         f"{name} fitted on {len(people.frame):,} people in {seconds:.1f} s: {len(schema)} features, "
@@ -105,37 +94,31 @@ def _shown(value: Any) -> str:
 
 def make_explainer(name: str, schema: Schema, seed: int, settings: Iterable[str]) -> Explainer:
     """The unfitted method with a name such as `growing-spheres`, with parameters such as `autoencoder.epochs=20`."""
-    method = getattr(methods, _matching(name, METHODS, "--method"))
-    known = [name for name in signature(method).parameters if name not in _OWN_FLAG]
     parameters: dict[str, Any] = {}
     nested: dict[str, Any] = {}
     for text in settings:
         key, equals, value = (part.strip() for part in text.partition("="))
-        model, _, part = key.partition(".")
         if not equals or not key:
             raise AttainError(f"--set must be KEY=VALUE, such as budget=5000, got {text!r}")
-        if key in _OWN_FLAG:
-            raise AttainError(f"--set {key}: use {_OWN_FLAG[key]}")
-        if part and model == "autoencoder" and model in known:
-            nested[part] = _value(value)
-        elif key in known:
-            parameters[key] = _value(value)
-        else:
-            meant = did_you_mean(key, known) or f"; it has {', '.join(known)}"
-            raise AttainError(f"--set {key}: {method.__name__} has no such parameter{meant}")
-    if nested or isinstance(parameters.get("autoencoder"), str):
-        parameters["autoencoder"] = _autoencoder(parameters.get("autoencoder"), schema, seed, nested)
-    explainer: Explainer = method(schema=schema, random_state=seed, **parameters)
+        model, _, part = key.partition(".")
+        (nested if part and model == "autoencoder" else parameters)[part or key] = _value(value)
+    own = parameters.get("autoencoder")
+    if nested or isinstance(own, str):
+        kind = autoencoder_named(_matching(own or _AUTOENCODERS[0], _AUTOENCODERS, "--set autoencoder"))
+        parameters["autoencoder"] = _made(kind, schema, seed, nested)
+    explainer: Explainer = _made(getattr(methods, _matching(name, METHODS, "--method")), schema, seed, parameters)
     return explainer
 
 
-def _autoencoder(name: str | None, schema: Schema, seed: int, settings: dict[str, Any]) -> Any:
-    kind = autoencoder_named(_matching(name or _AUTOENCODERS[0], _AUTOENCODERS, "--set autoencoder"))
-    known = [key for key in signature(kind).parameters if key != "schema"]
-    if unknown := [key for key in settings if key not in known]:
-        meant = did_you_mean(unknown[0], known) or f"; it has {', '.join(known)}"
-        raise AttainError(f"--set autoencoder: {kind.__name__} has no {listed(unknown)}{meant}")
-    return kind(schema=schema, **{"random_state": seed, **settings})
+def _made(kind: Any, schema: Schema, seed: int, parameters: Mapping[str, Any]) -> Any:
+    known = [name for name in signature(kind).parameters if name not in _OWN_FLAG]
+    for key in parameters:
+        if key in _OWN_FLAG:
+            raise AttainError(f"--set {key}: use {_OWN_FLAG[key]}")
+        if key not in known:
+            meant = did_you_mean(key, known) or f"; it has {', '.join(known)}"
+            raise AttainError(f"--set {key}: {kind.__name__} has no such parameter{meant}")
+    return kind(schema=schema, random_state=seed, **parameters)
 
 
 def _matching(text: str, names: Sequence[str], flag: str) -> str:

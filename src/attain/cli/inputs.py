@@ -65,6 +65,16 @@ def read_people(
     return people
 
 
+def read_training(given: Given, schema: Schema) -> dict[str, Any]:
+    """Training and held-out data, as arguments of `Background` and `compare_methods`."""
+    train = read_people(given, given.train, schema, label=given.label, index=False)
+    found = {"X_train": train.frame, "y_train": train.labels}
+    if given.test is not None:
+        test = read_people(given, given.test, schema, label=given.label, index=False)
+        found |= {"X_test": test.frame, "y_test": test.labels}
+    return found
+
+
 def column_names(texts: Sequence[str], columns: Iterable[str], flag: str) -> list[str]:
     """Column names from an option that takes several, separated by commas or given repeatedly."""
     known = list(columns)

@@ -103,16 +103,14 @@ def argument(metavar: str, name: str, help: str) -> click.Argument:
     return click.Argument([name], metavar=metavar, help=help, required=not metavar.startswith("["))
 
 
-def option(flag: str, metavar: str | None, help: str, **settings: Any) -> click.Option:
-    """An option with a value; one whose metavar is in brackets may be given without, as an empty text."""
-    if metavar is not None and metavar.startswith("["):
-        settings |= {"is_flag": False, "flag_value": ""}
+def option(flag: str, metavar: str, help: str, **settings: Any) -> click.Option:
+    """An option with a value."""
     return click.Option([flag], metavar=metavar, help=help, **settings)
 
 
-def choice(flag: str, help: str, *choices: str, **settings: Any) -> click.Option:
-    """An option whose value is one of several."""
-    return click.Option([flag], type=click.Choice(choices), help=help, **settings)
+def choice(flag: str, help: str, *choices: str) -> click.Option:
+    """An option whose value is one of several, the first by default."""
+    return click.Option([flag], type=click.Choice(choices), help=help, default=choices[0])
 
 
 def switch(flag: str, help: str) -> click.Option:

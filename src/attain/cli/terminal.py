@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import math
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, cast
 
+from attain.core.files import plain_json
 from attain.core.text import CONTROLS, disarmed, window, wrapped
 
 _WIDEST = 100
@@ -98,14 +98,5 @@ def say_json(value: Any) -> None:
 
 def as_json(value: Any) -> str:
     """A JSON text; NaN and infinity, which JSON lacks, become null, and control characters their codes."""
-    text = json.dumps(_plain(value), ensure_ascii=False, indent=2, default=str)
+    text = json.dumps(plain_json(value), ensure_ascii=False, indent=2)
     return CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    value = value.item() if hasattr(value, "dtype") else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -14,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from attain.core.errors import AttainError
+from attain.core.files import plain_json
 from attain.service.wording import translations
 
 _SENTENCES = {
@@ -25,23 +24,10 @@ _WRONG = 422
 """What other errors of the client become."""
 
 
-def plain(value: Any) -> Any:
-    """A value of dictionaries, lists, texts, numbers and None; NaN and infinity become None."""
-    if isinstance(value, BaseModel):
-        return plain(value.model_dump())
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    value = value.item() if hasattr(value, "dtype") else value
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
-
-
 def json_bytes(value: Any) -> bytes:
     """Compact JSON, in ASCII, so that any text can be sent."""
-    return json.dumps(plain(value), separators=(",", ":")).encode("ascii")
+    value = value.model_dump() if isinstance(value, BaseModel) else value
+    return json.dumps(plain_json(value), separators=(",", ":")).encode("ascii")
 
 
 class Refused(Exception):

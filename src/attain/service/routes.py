@@ -19,7 +19,7 @@ from attain.core.errors import AttainError
 from attain.results.counterfactuals import Counterfactuals
 from attain.service import answers
 from attain.service.answers import written_file
-from attain.service.errors import Refused, json_bytes, plain
+from attain.service.errors import Refused, json_bytes
 from attain.service.people import Format, Which, read_upload
 from attain.service.questions import MOST_OPTIONS, Compare, Evaluate, Explain, Map, Predict, Wishes, Write
 from attain.service.service import Service
@@ -207,7 +207,7 @@ async def _answer(
         found = answer(question)
         return found if isinstance(found, bytes) else _json_of(found, model)
 
-    key = json.dumps([answer.__name__, plain(question)], sort_keys=True)  # however the question was written
+    key = json.dumps([answer.__name__, question.model_dump(mode="json")], sort_keys=True)  # however it was written
     return await cache.answer(key, work)
 
 
