@@ -39,7 +39,7 @@ from attain.core.errors import AttainError, DataError, FileError, unread
 from attain.core.files import check_writable, locked, write_atomically, write_private
 from attain.core.frames import Frame, one_row
 from attain.methods.base import Explainer
-from attain.methods.result import as_json
+from attain.methods.persistence import as_json
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.options import Option

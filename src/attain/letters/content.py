@@ -12,8 +12,8 @@ import numpy as np
 from attain.core.errors import AttainError, listed
 from attain.letters.printed import Printed, Printer, shown
 from attain.letters.texts import Texts, is_coded, level_key
+from attain.methods.persistence import as_json
 from attain.methods.records import Recheck
-from attain.methods.result import as_json
 from attain.results.status import Status, Typicality
 from attain.schema import Feature
 from attain.tables import ordinary, unchanged

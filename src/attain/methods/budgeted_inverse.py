@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.checks import check_number
 from attain.core.errors import AttainError, ModelError
 from attain.methods.base import Explainer, integer, number
 from attain.methods.relaxed import Limits, RelaxedSearch, Step
@@ -61,7 +60,7 @@ class BudgetedInverseClassification(Explainer):
     Departures from the publication and its released code: directions come from the schema, and where it has none
     both are tried and have a cost (the published second setting, in which one is free, is `directions`); the projection
     is exact; indirect features are estimated at the current moves, not at those one step before; an indirect feature
-    moves by as much as its estimate (`keep_residual`), so that no move changes nothing; the best move on the way is
+    moves by as much as its estimate, so that no move changes nothing; the best move on the way is
     kept, not the last; answers are on their grid, and within `cost_budget` there too.
 
     Parameters
@@ -74,13 +73,8 @@ class BudgetedInverseClassification(Explainer):
     cost_budget
         The most a change may cost; None looks for the least that flips the decision. Unrelated to `budget`.
     indirect
-        Names of ordered features that follow the others.
-    widths
-        The kernel's width σ for indirect features, as a share of the range: one number, or one per feature. None
-        chooses it by leave-one-out cross-validation.
-    keep_residual
-        Whether an indirect feature keeps its distance from its estimate. False puts the estimate itself in its place,
-        as published, also where nothing else changes.
+        Names of ordered features that follow the others; the width of the kernel is chosen by leave-one-out
+        cross-validation.
     directions
         For each feature named, the direction that has a cost; the other is free where the schema allows it.
     iterations, tolerance
@@ -109,8 +103,6 @@ class BudgetedInverseClassification(Explainer):
 
     cost_budget: float | None = number(None, above=0)
     indirect: Sequence[str] = ()
-    widths: float | Mapping[str, float] | None = None
-    keep_residual: bool = True
     directions: Mapping[str, Direction] | None = None
     iterations: int = integer(50, least=1)
     tolerance: float = number(1e-4, least=0)
@@ -122,10 +114,6 @@ class BudgetedInverseClassification(Explainer):
             raise AttainError(
                 f"indirect must be a sequence of column names such as ({self.indirect!r},), got {self.indirect!r}"
             )
-        widths = self.widths.values() if isinstance(self.widths, Mapping) else [self.widths]
-        for width in widths:
-            if width is not None:
-                check_number("widths", width, above=0)
         check_directions(self.directions)
 
     def _prepare(self) -> None:
@@ -135,11 +123,7 @@ class BudgetedInverseClassification(Explainer):
         columns = np.array([self._indirect_column(name) for name in self.indirect], dtype=np.intp)
         self.indirect_: IndirectFeatures | None = None
         if len(columns):
-            widths = self.widths or {}
-            if not isinstance(widths, Mapping):
-                widths = dict.fromkeys(self.indirect, widths)
-            values = self.table_.values
-            self.indirect_ = IndirectFeatures.fit(self.space_, values, self.unit_, columns, widths, self._seed)
+            self.indirect_ = IndirectFeatures.fit(self.space_, self.table_.values, self.unit_, columns, self._seed)
 
     def _indirect_column(self, name: str) -> int:
         feature = self.schema_[name]
@@ -182,7 +166,7 @@ class BudgetSearch(RelaxedSearch):
             iterations=settings.iterations,
             sparsity=settings.cost_budget is None and indirect is None,
             most_cost=settings.cost_budget,
-            followers=None if indirect is None else indirect.within(region, settings.keep_residual),
+            followers=None if indirect is None else FollowingFeatures(indirect, region),
         )
         self.settings = settings
 
@@ -294,15 +278,9 @@ class IndirectFeatures:
 
     @classmethod
     def fit(
-        cls,
-        space: MeasuringSpace,
-        values: np.ndarray,
-        unit: np.ndarray,
-        columns: np.ndarray,
-        widths: Mapping[str, float],
-        seed: int,
+        cls, space: MeasuringSpace, values: np.ndarray, unit: np.ndarray, columns: np.ndarray, seed: int
     ) -> IndirectFeatures:
-        """The estimates of these columns; the width of a feature without one is chosen by leaving one out."""
+        """The estimates of these columns."""
         schema = space.schema
         absent = {*columns, *(j for j, feature in enumerate(schema) if feature.computed is not None)}
         scaled = [0.0 if j in absent else scale / unit[j] for j, scale in zip(space.scaled, space.scale, strict=True)]
@@ -313,7 +291,7 @@ class IndirectFeatures:
         for j in columns:
             known = some[ordinary(schema.features[j], values[some, j])][:_KERNEL_ROWS]
             points = space.transform(values[known]) * weights
-            regressions.append(KernelRegression.fit(points, values[known, j], widths.get(schema.names[j])))
+            regressions.append(KernelRegression.fit(points, values[known, j]))
         return cls(space, weights, columns, tuple(regressions))
 
     def estimate(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -327,25 +305,20 @@ class IndirectFeatures:
             slopes[:, k, self.space.scaled] = slope[:, :scaled] * (self.weights[:scaled] / self.space.scale)
         return estimates, slopes
 
-    def within(self, region: Region, keep_residual: bool) -> FollowingFeatures:
-        """The same for the rows of a region."""
-        return FollowingFeatures(self, region, keep_residual)
-
 
 class FollowingFeatures:
-    """The indirect features of a batch: each keeps its distance from the estimate, or is put where the estimate is.
+    """The indirect features of a batch: each keeps its distance from the estimate.
 
     Cells that are frozen, missing or special do not follow.
     """
 
-    def __init__(self, indirect: IndirectFeatures, region: Region, keep_residual: bool) -> None:
+    def __init__(self, indirect: IndirectFeatures, region: Region) -> None:
         self.columns = indirect.columns
         self._indirect, self._region = indirect, region
         own = region.start[:, self.columns]
         known = [ordinary(region.schema.features[j], own[:, k]) for k, j in enumerate(self.columns)]
         self._follows = np.stack(known, axis=1) & ~region.frozen[:, self.columns]
-        estimated = indirect.estimate(region.start)[0]
-        self._residual = np.where(self._follows, own - estimated, 0.0) if keep_residual else np.zeros_like(own)
+        self._residual = np.where(self._follows, own - indirect.estimate(region.start)[0], 0.0)
 
     def follow(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Writes these columns into the rows (m, d); returns their slopes in each cell, (m, k, d)."""
@@ -375,12 +348,10 @@ class KernelRegression:
     width: float
 
     @classmethod
-    def fit(cls, points: np.ndarray, targets: np.ndarray, width: float | None = None) -> KernelRegression:
-        """The regression; without a width, the one with the least leave-one-out squared error."""
-        if width is None:
-            some = slice(0, _ROWS_FOR_WIDTH)
-            width = min(_WIDTHS, key=lambda trial: left_out_error(points[some], targets[some], trial))
-        return cls(points, targets, width)
+    def fit(cls, points: np.ndarray, targets: np.ndarray) -> KernelRegression:
+        """The regression of the width with the least leave-one-out squared error."""
+        some = slice(0, _ROWS_FOR_WIDTH)
+        return cls(points, targets, min(_WIDTHS, key=lambda w: left_out_error(points[some], targets[some], w)))
 
     def estimate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The estimate at each point, (n,), and its slope in each coordinate, (n, q).

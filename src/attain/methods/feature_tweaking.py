@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from attain.core.arrays import rank_within
-from attain.methods.base import Explainer, choice, integer, number
+from attain.methods.base import Explainer, integer, number
 from attain.methods.search.moves import SWITCH, Moves, Scale
 from attain.methods.search.problem import Answers, Problem, diverse, ranked_hits, ranks_between, sparse
 from attain.methods.session import Session
 from attain.models.reader import Reader
 from attain.models.trees import Ensemble, read_ensemble
-from attain.population.percentiles import Percentiles, total_shift
 from attain.results.status import Status
 from attain.schema import Feature
 from attain.tables import Region, ordinary
-
-TweakCost = Literal["euclidean", "changes", "total_shift"]
 
 _CELLS_AT_ONCE = 4_000_000
 _BLOCK = 64
@@ -40,7 +37,8 @@ class FeatureTweaking(Explainer):
     For every tree that does not decide for the target, and every leaf of it that does, the record is changed just so
     far that it gets there: ε standard deviations beyond a threshold, or to the middle of an interval narrower than
     twice that. In a boosted ensemble a leaf qualifies when it adds more to the target than the leaf the row is in.
-    Every tweak is verified with the whole ensemble, the cheapest first; the cheapest hit is the answer.
+    Every tweak is verified with the whole ensemble, the cheapest first; the cheapest hit is the answer. Its cost is the
+    Euclidean distance in standard deviations, in which another level counts √2.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions and missing cells, by leaving
     out paths that need what is forbidden; levels stay levels, as conditions on indicators are read as conditions on the
@@ -60,9 +58,6 @@ class FeatureTweaking(Explainer):
         those of the training rows; None keeps none; a list of rules is kept as it is.
     epsilon
         How far beyond a threshold a value goes, in standard deviations of the training data.
-    cost
-        What makes a tweak cheap: `euclidean` (in standard deviations; another level counts √2), `changes` (their
-        number) or `total_shift` (in percentiles).
     tweaks
         How many tweaks may be combined. By default one for trees and forests, as published, and 25 for boosted ones.
     budget
@@ -83,7 +78,6 @@ class FeatureTweaking(Explainer):
     citation = "tolomei2017interpretable"
 
     epsilon: float = number(0.1, above=0)
-    cost: TweakCost = choice("euclidean", TweakCost)
     tweaks: int | None = integer(None, least=1)
 
     def _prepare(self) -> None:
@@ -91,7 +85,7 @@ class FeatureTweaking(Explainer):
 
     def _inspect(self, session: Session) -> Paths:
         ensemble = read_ensemble(session.goal, self.table_.values)
-        return Paths(ensemble, session.goal.reader, self.scale_, self.percentiles_, self.epsilon)
+        return Paths(ensemble, session.goal.reader, self.scale_, self.epsilon)
 
     def _batch_size(self, n: int, inspected: Any) -> int:
         return max(_CELLS_AT_ONCE // max(len(inspected.low), 1), 1)
@@ -103,7 +97,9 @@ class FeatureTweaking(Explainer):
         if most > 1:
             combined, whose = search.combined(most, status)
             rows, owners = np.concatenate((rows, combined)), np.concatenate((owners, whose))
-        rows, owners, cost = diverse(rows, owners, search.paid(rows, owners), problem.region, problem.options)
+        rows, owners, cost = diverse(
+            rows, owners, search.moves.distances(rows, owners), problem.region, problem.options
+        )
         return Answers(rows, owners, cost, status)
 
 
@@ -113,9 +109,9 @@ class _Tweaks:
     def __init__(self, settings: FeatureTweaking, problem: Problem, paths: Paths) -> None:
         if problem.goal.layout.unseen:
             paths = paths.read_by(problem.goal.reader)
-        self._settings, self._problem, self._paths = settings, problem, paths
+        self._problem, self._paths = problem, paths
         self._ensemble = paths.ensemble
-        self._moves = Moves(problem.region, settings.scale_, problem.seed)
+        self.moves = Moves(problem.region, settings.scale_, problem.seed)
         self._target = problem.goal.classes.index(problem.goal.target)
         self._worth = self._leaf_worth()
         self.votes = self._ensemble.votes
@@ -127,19 +123,9 @@ class _Tweaks:
             return np.asarray(value.argmax(axis=1) == k, dtype=np.float64)
         return 2 * value[:, k] - value.sum(axis=1)
 
-    def paid(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """What each row costs, (m,)."""
-        region = self._problem.region
-        if self._settings.cost == "changes":
-            return region.changed(rows, owners).sum(axis=1).astype(np.float64)
-        if self._settings.cost == "total_shift":
-            shifts = self._settings.percentiles_.shift(region.factuals[owners], rows)
-            return total_shift(shifts, region.schema.free_columns)
-        return self._moves.distances(rows, owners)
-
     def _ways(self, starts: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What each leaf costs from the starts, and what it gains, (n, L)."""
-        cost = self._paths.costs(starts, self._problem.region.subset(owners), self._settings.cost)
+        cost = self._paths.costs(starts, self._problem.region.subset(owners))
         own = self._worth[self._ensemble.leaves(starts, self._problem.goal.reader)]
         gain = self._worth - own[:, self._ensemble.tree]
         cost[gain <= 0] = np.inf
@@ -208,10 +194,10 @@ class _Tweaks:
     def _needed(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The cheapest combinations of each row, without the changes that are not needed, smallest first."""
         problem = self._problem
-        order = np.lexsort((self.paid(rows, owners), owners))
+        order = np.lexsort((self.moves.distances(rows, owners), owners))
         order = order[rank_within(owners[order]) < problem.options]
         rows, owners = rows[order], owners[order]
-        sizes = self._moves.sizes(rows, owners)
+        sizes = self.moves.sizes(rows, owners)
         return sparse(rows, owners, sizes, problem), owners
 
 
@@ -229,11 +215,9 @@ class Paths:
         Per column of levels, which of them lead to the leaf, (L, K); only levels that the training data have.
     """
 
-    def __init__(
-        self, ensemble: Ensemble, reader: Reader, scale: Scale, percentiles: Percentiles, epsilon: float
-    ) -> None:
+    def __init__(self, ensemble: Ensemble, reader: Reader, scale: Scale, epsilon: float) -> None:
         self.ensemble, self._features = ensemble, reader.layout.schema.features
-        self._scale, self._percentiles, self._epsilon = scale, percentiles, epsilon
+        self._scale, self._epsilon = scale, epsilon
         self._step_over = epsilon * scale.spread
         self._states, begin, sides, _ = ensemble.conditions(reader)
         shape = (len(ensemble.value), len(self._features))
@@ -257,7 +241,7 @@ class Paths:
 
     def read_by(self, reader: Reader) -> Paths:
         """The same for rows with levels that the schema does not have."""
-        return Paths(self.ensemble, reader, self._scale, self._percentiles, self._epsilon)
+        return Paths(self.ensemble, reader, self._scale, self._epsilon)
 
     def _inside(self, j: int, cells: np.ndarray, leaves: np.ndarray | None = None) -> np.ndarray:
         """Whether cells of a column lead to each leaf, (n, L), or each to its own leaf, (n,)."""
@@ -270,59 +254,44 @@ class Paths:
         listed = self.states[j].T[place.ravel()] if leaves is None else self.states[j][leaves, place]
         return np.where(state >= 0, listed, inside)
 
-    def costs(self, starts: np.ndarray, region: Region, measure: str) -> np.ndarray:
-        """The least cost from each start into each leaf, (n, L); infinite where the rules forbid it.
+    def costs(self, starts: np.ndarray, region: Region) -> np.ndarray:
+        """The least distance from each start into each leaf, (n, L); infinite where the rules forbid it.
 
-        `measure` is how changes are weighed: `euclidean`, `changes` or `total_shift`. Rounding to the grid comes later.
+        Rounding to the grid comes later.
         """
-        cost = np.zeros((len(starts), len(self.low)))
+        squares = np.zeros((len(starts), len(self.low)))
         for j in self.states:
             outside = ~self._inside(j, starts[:, j])
             move = self._number_moves if self._features[j].numeric else self._level_moves
-            size, possible = move(j, starts[:, j], region, measure)
+            size, possible = move(j, starts[:, j], region)
             possible = possible & ~region.frozen[:, j, None]
-            paid = size**2 if measure == "euclidean" else np.ones_like(size) if measure == "changes" else size
-            cost += np.where(outside, np.where(possible, paid, np.inf), 0.0)
-        cost[cost == 0] = np.inf  # in that leaf already
-        return np.sqrt(cost) if measure == "euclidean" else cost
+            squares += np.where(outside, np.where(possible, size**2, np.inf), 0.0)
+        squares[squares == 0] = np.inf  # in that leaf already
+        return np.sqrt(squares)
 
-    def _number_moves(self, j: int, own: np.ndarray, region: Region, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    def _number_moves(self, j: int, own: np.ndarray, region: Region) -> tuple[np.ndarray, np.ndarray]:
         feature = self._features[j]
         low, high = self.low[:, j], self.high[:, j]
         possible = (low < high) & (low < region.high[:, j, None]) & (high >= region.low[:, j, None])
-        on_scale = ordinary(feature, own)
         if feature.special:
             possible &= region.states[j][:, -1:]
-        if measure == "total_shift":
-            ends = np.clip(np.stack((low, high)), *_finite(self._scale.pools[j]))
-            low, high = (self._percentiles.interpolated(end[:, None], [j])[:, 0] for end in ends)
-            own, unit = self._percentiles.interpolated(own[:, None], [j])[:, 0], 1.0
-        else:
-            unit = self._scale.spread[j]
         with np.errstate(invalid="ignore"):
-            size = np.maximum(np.maximum(low - own[:, None], own[:, None] - high), 0.0) / unit
-        other = 1.0 if measure == "total_shift" else SWITCH
-        return np.where(on_scale[:, None] & ~np.isnan(size), size, other), possible
+            size = np.maximum(np.maximum(low - own[:, None], own[:, None] - high), 0.0) / self._scale.spread[j]
+        return np.where(ordinary(feature, own)[:, None] & ~np.isnan(size), size, SWITCH), possible
 
-    def _level_moves(self, j: int, own: np.ndarray, region: Region, measure: str) -> tuple[np.ndarray, np.ndarray]:
-        feature, leading = self._features[j], self.levels[j]
+    def _level_moves(self, j: int, own: np.ndarray, region: Region) -> tuple[np.ndarray, np.ndarray]:
+        leading = self.levels[j]
         possible = region.levels(j).astype(np.float32) @ leading.T.astype(np.float32) > 0
-        if not feature.ordered:
-            return np.full(possible.shape, 1.0 if measure == "total_shift" else SWITCH), possible
+        if not self._features[j].ordered:
+            return np.full(possible.shape, SWITCH), possible
         owns, which = np.unique(own, return_inverse=True)
-        apart = np.where(leading, self._level_distances(j, owns, measure)[:, None, :], np.inf).min(axis=2)
+        apart = np.where(leading, self._level_distances(j, owns)[:, None, :], np.inf).min(axis=2)
         return np.where(np.isfinite(apart), apart, 0.0)[which], possible
 
-    def _level_distances(self, j: int, own: np.ndarray, measure: str) -> np.ndarray:
+    def _level_distances(self, j: int, own: np.ndarray) -> np.ndarray:
         """How far each ordered level is from each row's own, (n, K)."""
-        places = np.arange(self.levels[j].shape[1], dtype=np.float64)
-        if measure == "total_shift":
-            places = self._percentiles.interpolated(places[:, None], [j])[:, 0]
-            own, unit = self._percentiles.interpolated(own[:, None], [j])[:, 0], 1.0
-        else:
-            unit = self._scale.spread[j]
-        distance = np.abs(places - own[:, None]) / unit
-        return np.where(np.isnan(distance), 1.0 if measure == "total_shift" else SWITCH, distance)
+        distance = np.abs(np.arange(self.levels[j].shape[1]) - own[:, None]) / self._scale.spread[j]
+        return np.where(np.isnan(distance), SWITCH, distance)
 
     def tweaked(self, starts: np.ndarray, leaves: np.ndarray, region: Region, owners: np.ndarray) -> np.ndarray:
         """Each start with the least changes that lead into its leaf: ε-satisfactory, on the grid, within the rules.
@@ -357,7 +326,7 @@ class Paths:
         """The nearest level that leads to the leaf and is allowed; without an order, the most frequent one."""
         allowed = self.levels[j][leaves] & region.levels(j)[owners]
         if self._features[j].ordered:
-            distance = self._level_distances(j, own, "euclidean")
+            distance = self._level_distances(j, own)
         else:
             frequency = np.bincount(self._scale.pools[j].astype(np.intp), minlength=allowed.shape[1])
             distance = np.broadcast_to(-frequency.astype(np.float64), allowed.shape)
@@ -384,7 +353,3 @@ def outward(own: np.ndarray, low: np.ndarray, high: np.ndarray, step_over: float
         first, last = (np.floor(low / step + 1e-9) + 1) * step, np.floor(high / step + 1e-9) * step
         rounded = np.where(rounded > high, last, np.where(rounded <= low, first, rounded))
         return np.where((rounded > low) & (rounded <= high), rounded, np.nan)
-
-
-def _finite(cells: np.ndarray) -> tuple[float, float]:
-    return (float(cells[0]), float(cells[-1])) if len(cells) else (0.0, 0.0)

@@ -11,11 +11,13 @@ import inspect as signatures
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+import msgspec
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -28,9 +30,10 @@ from attain.schema import Schema, toml
 from attain.schema.laws import Law
 from attain.tables import Layout, Table
 
+if TYPE_CHECKING:
+    from attain.methods.base import Explainer
+
 _STATE, _SCHEMA = "explainer.json", "schema.toml"
-_FACTS: Final = {"format", "explainer", "reference", "rows", "versions"}
-_KEYS: Final = {"class", "parameters", "library", "columns", "dtypes", "labels", "laws", "learned"}
 _LEARNED: Final = "learned."
 _MALFORMED: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 """What building from the content of a file raises where it is not what `save` writes."""
@@ -46,29 +49,30 @@ HOLDS: Final = {
 """By what `save` was told to keep, what a file holds."""
 
 
-class Savable(Protocol):
-    """What saving and loading need of a fitted explainer."""
+class _Facts(msgspec.Struct, forbid_unknown_fields=True):
+    """What the manifest of a file says."""
 
-    table_: Table
-    labels_: np.ndarray | None
-    laws_: tuple[Law, ...]
-    has_rows_: bool
-    needs_rows: Any
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-
-    def _check_parameters(self) -> None: ...
-
-    def _remember(
-        self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, has_rows: bool = True
-    ) -> None: ...
-
-    def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]: ...
-
-    def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None: ...
+    format: str
+    explainer: str
+    reference: Literal["rows", "none"]
+    rows: int
+    versions: dict[str, str]
 
 
-def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> None:
+class _State(msgspec.Struct, forbid_unknown_fields=True, rename={"class_name": "class"}):
+    """What `fit` learned, but for the schema and arrays, and the parameters."""
+
+    class_name: str
+    parameters: dict[str, Any]
+    library: str
+    columns: list[str]
+    dtypes: dict[str, str]
+    labels: list[str | int | float | bool | None] | None
+    laws: tuple[Law, ...]
+    learned: dict[str, Any]
+
+
+def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> None:
     """Writes a fitted explainer into one file."""
     if reference not in HOLDS:
         raise AttainError(f"reference must be 'rows' or 'none', got {reference!r}")
@@ -100,7 +104,7 @@ def save(explainer: Savable, path: str | os.PathLike[str], reference: str) -> No
     )
 
 
-def _fitted_state(explainer: Savable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _fitted_state(explainer: Explainer) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What `fit` learned besides the schema and the matrix, as JSON and arrays."""
     layout = explainer.table_.layout
     facts, arrays = explainer._learned()
@@ -116,7 +120,7 @@ def _fitted_state(explainer: Savable) -> tuple[dict[str, Any], dict[str, np.ndar
     return state, arrays
 
 
-def fitted_digest(explainer: Savable) -> str | None:
+def fitted_digest(explainer: Explainer) -> str | None:
     """A hash of everything that `fit` learned, the same after saving and loading; None where it cannot be saved."""
     try:
         state, arrays = _fitted_state(explainer)
@@ -142,7 +146,7 @@ def data_digest(facts: Any, arrays: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def described_parameters(explainer: Savable) -> dict[str, Any]:
+def described_parameters(explainer: Explainer) -> dict[str, Any]:
     """The parameters in plain JSON; one that cannot be saved is named by its class."""
     return {key: _description(key, value) for key, value in _parameters(explainer).items()}
 
@@ -154,7 +158,7 @@ def _description(name: str, value: Any) -> Any:
         return class_name(type(value))
 
 
-def check_needs_no_rows(explainer: Savable) -> None:
+def check_needs_no_rows(explainer: Explainer) -> None:
     """Refuses an explainer that cannot work without its training rows."""
     if explainer.needs_rows:
         raise AttainError(
@@ -174,9 +178,9 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
         Your own explainers and autoencoders that the file may name. Those of this package are always known.
     """
     known = {class_name(one): one for one in _checked_classes(trusted)}
-    contents, state = _opened(path)
-    known.setdefault(state["class"], class_named(state["class"]))
-    for name in _estimator_names(state["parameters"]):
+    contents, facts, state = _opened(path)
+    known.setdefault(state.class_name, class_named(state.class_name))
+    for name in _estimator_names(path, state.parameters):
         known.setdefault(name, autoencoder_named(name))
     unknown = [name for name, found in known.items() if found is None]
     if unknown:
@@ -185,11 +189,10 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
             f"it names {listed(unknown)}, not part of attain; if you trust that class, pass it: "
             "attain.load(path, trusted=[MyClass])",
         )
-    explainer_class = known[state["class"]]
-    parameters = set(signatures.signature(explainer_class).parameters) - {"schema"}
-    container.check_keys(path, "its parameters", state["parameters"], parameters)
+    parameters = set(signatures.signature(known[state.class_name]).parameters) - {"schema"}
+    container.check_keys(path, "its parameters", state.parameters, parameters)
     try:
-        return _built(explainer_class, contents, state, known)
+        return _built(contents, facts, state, known)
     except MissingExtraError:
         raise
     except _MALFORMED as error:
@@ -197,23 +200,24 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
         raise container.refused(path, f"its parts do not fit together ({reason})") from None
 
 
-def _built(found: Any, contents: container.Contents, state: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+def _built(contents: container.Contents, facts: _Facts, state: _State, known: Mapping[str, Any]) -> Any:
     schema = toml.read(contents.texts[_SCHEMA])
-    table = _table(schema, state, contents.arrays)
-    labels = _labels(state["labels"], len(table))
-    kept = contents.facts["reference"]
-    if kept not in HOLDS:
-        raise ValueError(f"its reference is {kept!r}, not one of {', '.join(HOLDS)}")
-    if kept != "none" and contents.facts["rows"] != len(table):
+    table = _table(schema, state, contents.arrays["table"])
+    if facts.reference == "rows" and facts.rows != len(table):
         raise ValueError("the manifest and the table differ in the number of rows")
-    explainer = found(
-        schema=schema, **{key: _unpacked(value, schema, known) for key, value in state["parameters"].items()}
-    )
+    if state.labels is not None and len(state.labels) != len(table):
+        raise ValueError("there must be one label per row")
+    labels = None if state.labels is None else np.array(state.labels, dtype=object)
+
+    def build(name: str, given: dict[str, Any]) -> Any:
+        return known[name](schema=schema, **given)
+
+    explainer = build(state.class_name, {key: _unpacked(value, build) for key, value in state.parameters.items()})
     explainer._check_parameters()
-    explainer._remember(table, labels, as_kind(state["laws"], tuple[Law, ...]), has_rows=kept == "rows")
+    explainer._remember(table, labels, state.laws, has_rows=facts.reference == "rows")
     learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
-    explainer._restore(state["learned"], learned)
-    _check_restored(explainer, state["learned"], learned)
+    explainer._restore(state.learned, learned)
+    _check_restored(explainer, state.learned, learned)
     return explainer
 
 
@@ -224,37 +228,33 @@ def _checked_classes(trusted: Any) -> Sequence[type]:
     return classes
 
 
-def _estimator_names(parameters: Mapping[str, Any]) -> list[str]:
+def _estimator_names(path: str | os.PathLike[str], parameters: Mapping[str, Any]) -> list[str]:
     """The classes that packed parameters name."""
     names: list[str] = []
-    waiting: list[Any] = [parameters]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if isinstance(value.get("estimator"), list):
-                names += [str(name) for name in value["estimator"][:1]]
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
+    try:
+        for value in parameters.values():
+            _unpacked(value, lambda name, given: names.append(str(name)))
+    except _MALFORMED:
+        raise container.refused(path, "its parameters cannot be read") from None
     return names
 
 
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a saved explainer is, without building it; its first entry says whether it holds training rows."""
-    contents, state = _opened(path)
+    contents, facts, state = _opened(path)
     try:
         schema = toml.read(contents.texts[_SCHEMA])
-        parameters = {key: _described(value) for key, value in state["parameters"].items()}
+        parameters = {key: _described(value) for key, value in state.parameters.items()}
     except _MALFORMED:
         raise container.refused(path, "its schema or its parameters cannot be read") from None
     return {
-        "training_rows": HOLDS.get(contents.facts["reference"], "unknown"),
-        "explainer": state["class"],
+        "training_rows": HOLDS[facts.reference],
+        "explainer": state.class_name,
         "parameters": parameters,
-        "rows": contents.facts["rows"],
-        "labels": state["labels"] is not None,
+        "rows": facts.rows,
+        "labels": state.labels is not None,
         "arrays": {name: list(array.shape) for name, array in contents.arrays.items()},
-        "versions": contents.facts["versions"],
+        "versions": facts.versions,
         "schema": schema,
     }
 
@@ -317,33 +317,31 @@ def _equal(column: np.ndarray, value: float) -> np.ndarray:
 
 def versions() -> dict[str, str]:
     """The versions of this package and of those that its numbers depend on, as far as they are installed."""
-    known = {name: _version(name) for name in ("attain", *_VERSIONED)}
-    return {name: number for name, number in known.items() if number is not None}
+    installed = {}
+    for name in ("attain", *_VERSIONED):
+        with suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
 
 
-def _opened(path: str | os.PathLike[str]) -> tuple[container.Contents, dict[str, Any]]:
-    """The contents and the state of a file whose every key is known, and every value of the right type."""
+def _opened(path: str | os.PathLike[str]) -> tuple[container.Contents, _Facts, _State]:
+    """The contents of a file whose every key is known, and every value of the right type."""
     contents = container.read(path, {_STATE, _SCHEMA})
-    container.check_keys(path, "its manifest", contents.facts, _FACTS)
-    state = container.parse_json(path, _STATE, contents.texts[_STATE])
-    container.check_keys(path, _STATE, state, _KEYS)
-    kinds = {"class": str, "parameters": dict, "library": str, "columns": list, "dtypes": dict}
-    kinds |= {"laws": list, "learned": dict}
-    wrong = [key for key, kind in kinds.items() if not isinstance(state[key], kind)]
-    facts = {"explainer": str, "reference": str, "rows": int, "versions": dict}
-    wrong += [key for key, kind in facts.items() if not isinstance(contents.facts[key], kind)]
-    if wrong:
-        raise container.refused(path, f"it has the wrong type for {', '.join(wrong)}")
-    if contents.facts["explainer"] != state["class"]:
+    content = container.parse_json(path, _STATE, contents.texts[_STATE])
+    try:
+        facts, state = as_kind(contents.facts, _Facts), as_kind(content, _State)
+    except ValueError as error:
+        raise container.refused(path, f"its content is not what `save` writes ({error})") from None
+    if facts.explainer != state.class_name:
         raise container.refused(path, "its manifest and its content name different explainers")
     strange = [name for name in contents.arrays if name != "table" and not name.startswith(_LEARNED)]
     if strange or "table" not in contents.arrays:
         raise container.refused(path, f"its arrays are {sorted(contents.arrays)}, not those of an explainer")
-    return contents, state
+    return contents, facts, state
 
 
-def _table(schema: Schema, state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Table:
-    columns, texts, values = state["columns"], state["dtypes"], arrays["table"]
+def _table(schema: Schema, state: _State, values: np.ndarray) -> Table:
+    columns, texts = state.columns, state.dtypes
     if sorted(columns) != sorted(schema.names) or set(texts) != set(columns):
         raise ValueError("its columns are not those of the schema")
     if values.ndim != 2 or values.shape[1] != len(schema) or values.dtype != np.float64 or len(values) < 2:
@@ -354,22 +352,12 @@ def _table(schema: Schema, state: Mapping[str, Any], arrays: Mapping[str, np.nda
         present = values[~np.isnan(values[:, j]), j]
         if not feature.numeric and not np.isin(present, np.arange(len(feature.levels))).all():
             raise ValueError(f"the table's column {feature.name!r} has a level that is not in the schema")
-    library = library_named(state["library"])
+    library = library_named(state.library)
     layout = Layout(schema, library, tuple(columns), {name: library.dtype_named(texts[name]) for name in columns})
     return Table(schema, values, layout, range(len(values)), layout.frame(values))
 
 
-def _labels(items: Any, rows: int) -> np.ndarray | None:
-    if items is None:
-        return None
-    if not isinstance(items, list) or len(items) != rows or isinstance(items[0], list | dict):
-        raise ValueError("labels must be a list with one string, number or boolean per row")
-    result = np.empty(len(items), dtype=object)
-    result[:] = items
-    return result
-
-
-def _check_restored(explainer: Savable, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def _check_restored(explainer: Explainer, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """Refuses a file with anything that the restored explainer would not write itself: unknown keys, other types."""
     own_facts, own_arrays = explainer._learned()
     if json.loads(json.dumps(own_facts)) != facts or set(own_arrays) != set(arrays):
@@ -380,15 +368,8 @@ def _check_restored(explainer: Savable, facts: Mapping[str, Any], arrays: Mappin
             raise ValueError(f"the array {name!r} has the wrong shape or type")
 
 
-def _parameters(explainer: Savable) -> dict[str, Any]:
+def _parameters(explainer: Explainer) -> dict[str, Any]:
     return {key: value for key, value in explainer.get_params(deep=False).items() if key != "schema"}
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _packed(name: str, value: Any) -> Any:
@@ -413,32 +394,37 @@ def _packed(name: str, value: Any) -> Any:
     )
 
 
-def _unpacked(value: Any, schema: Schema, known: Mapping[str, Any]) -> Any:
+def _unpacked(value: Any, build: Callable[[str, dict[str, Any]], Any]) -> Any:
+    """A parameter from its JSON; `build` makes an autoencoder of the name of its class and its parameters."""
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
     if kind == "float":
         return float(content)
     if kind == "tuple":
-        return tuple(_unpacked(item, schema, known) for item in content)
+        return tuple(_unpacked(item, build) for item in content)
     if kind == "mapping":
-        return {_unpacked(key, schema, known): _unpacked(item, schema, known) for key, item in content}
+        return {_unpacked(key, build): _unpacked(item, build) for key, item in content}
     if kind != "estimator":
         raise ValueError(f"the parameter {value!r} is unknown")
     name, given = content
-    return known[name](schema=schema, **{key: _unpacked(item, schema, known) for key, item in given.items()})
+    return build(name, {key: _unpacked(item, build) for key, item in given.items()})
 
 
 def _described(value: Any) -> Any:
     """A packed parameter in plain JSON."""
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind == "float":
-        return str(content)
-    if kind == "tuple":
-        return [_described(item) for item in content]
-    if kind == "mapping":
-        return {str(_described(key)): _described(item) for key, item in content}
-    name, given = content
-    return {str(name): {key: _described(item) for key, item in given.items()}}
+    return as_json(_unpacked(value, lambda name, given: {str(name): given}))
+
+
+def as_json(value: Any) -> Any:
+    """A value as JSON holds it: tuples and arrays as lists, what JSON lacks as text."""
+    value = value.tolist() if isinstance(value, np.ndarray) else as_python(value)
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((as_json(item) for item in value), key=str)
+    if isinstance(value, tuple | list):
+        return [as_json(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

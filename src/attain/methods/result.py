@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attain.core.arrays import as_python
-from attain.methods.persistence import Savable, class_name, data_digest, described_parameters, fitted_digest, versions
+from attain.methods.persistence import (
+    as_json,
+    class_name,
+    data_digest,
+    described_parameters,
+    fitted_digest,
+    versions,
+)
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal
 from attain.population.connectedness import connected
@@ -28,6 +34,7 @@ from attain.schema.laws import Law
 from attain.tables import Region
 
 if TYPE_CHECKING:
+    from attain.methods.base import Explainer
     from attain.methods.session import Call, Session
 
 NEIGHBOURS = 20
@@ -176,7 +183,7 @@ def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
     }
 
 
-def _training_digest(explainer: Savable) -> str:
+def _training_digest(explainer: Explainer) -> str:
     """A hash of the cells and labels: other rules about the same data change nothing."""
     table = explainer.table_
     columns = [(feature.name, [str(level) for level in feature.levels]) for feature in table.schema]
@@ -213,17 +220,3 @@ def _constraint_facts(given: Constraints) -> dict[str, Any]:
         {"person": as_json(label), **_constraint_facts(Constraints.of(own))} for label, own in given.people.items()
     ]
     return {name: value for name, value in facts.items() if value not in (None, [], {})}
-
-
-def as_json(value: Any) -> Any:
-    """A value as JSON holds it: tuples and arrays as lists, what JSON lacks as text."""
-    value = value.tolist() if isinstance(value, np.ndarray) else as_python(value)
-    if isinstance(value, Mapping):
-        return {str(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((as_json(item) for item in value), key=str)
-    if isinstance(value, tuple | list):
-        return [as_json(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -22,12 +22,8 @@ from attain.methods.search.programs import factual_scores
 from attain.methods.session import Session
 from attain.models.encoding import Encoding, StructureError
 from attain.models.scores import LinearScore, linear_score
-from attain.population.percentiles import Percentiles
 from attain.population.space import MeasuringSpace
 from attain.results.status import Status
-
-Estimate = Literal["ecdf", "kde"]
-Difference = Literal["distinct", "exclusive"]
 
 _ROWS_AT_ONCE: Final = 1_000
 _NUDGES: Final = (1e-10, 1e-7, 1e-4)
@@ -72,9 +68,12 @@ class ActionableRecourse(Explainer):
     is solved again: a linear one as it is, any other by the actions that break it together. So the answer is the
     cheapest of all that keep them.
 
-    Departures from the publication: percentiles by the empirical distribution instead of a kernel estimate (`kde` gives
-    that), values within the range of the training data instead of their 1st to 99th percentile, a changed level counts
-    like one feature and costs 1, and the local cost keeps 1 − Q at 1 / 2n or more so that it stays finite.
+    Several options change different sets of features each.
+
+    Departures from the publication: percentiles by the empirical distribution, by which TS and MS are reported, instead
+    of a kernel estimate; values within the range of the training data instead of their 1st to 99th percentile; a
+    changed level counts like one feature and costs 1, and the local cost keeps 1 − Q at 1 / 2n or more so that it stays
+    finite.
 
     Parameters
     ----------
@@ -87,16 +86,11 @@ class ActionableRecourse(Explainer):
         What is least: `total`, the sum of the shifts in percentiles; `max`, the largest of them, and then the total;
         `local`, the sum of |log((1 − Q(x̃)) / (1 − Q(x)))|, which counts steps more towards the top. Each feature's cost
         is weighted as the schema or the constraints say.
-    percentiles
-        `ecdf`, the distribution function that TS and MS are reported by, or `kde`, a kernel estimate.
     grid
         `observed`: each number may become what it is in some training row. `exact`: also the last value before the next
-        such one. With `ecdf`, that makes the least total (or maximum) the least TS (or MS) of all allowed records, a
-        bound for every other method. An integer: this many equal steps over the range of the training data. The first
+        such one, which makes the least total (or maximum) the least TS (or MS) of all allowed records, a bound for
+        every other method. An integer: this many equal steps over the range of the training data. The first
         and last value that the row may reach are always among them.
-    flip_set
-        How several options differ. `distinct`: no two change the same set of features. `exclusive`: no feature changes
-        in two of them.
     samples
         Records drawn round each row for a local linear model; linear classifiers need none.
     budget
@@ -117,9 +111,7 @@ class ActionableRecourse(Explainer):
     own_figures = ("cost", "proven")
 
     cost: RecourseCost = choice("total", RecourseCost)
-    percentiles: Estimate = choice("ecdf", Estimate)
     grid: Literal["observed", "exact"] | int = "observed"
-    flip_set: Difference = choice("distinct", Difference)
     samples: int = integer(400, least=2)
 
     def _check_parameters(self) -> None:
@@ -132,9 +124,6 @@ class ActionableRecourse(Explainer):
     def _prepare(self) -> None:
         values = self.table_.values
         self.grid_ = ActionGrid(self.schema_, values, self.grid)
-        self.cost_percentiles_ = (
-            self.percentiles_ if self.percentiles == "ecdf" else Percentiles.fit(self.schema_, values, method="kde")
-        )
         self.scale_ = Scale(self.schema_, values)
 
     def _batch_size(self, n: int, inspected: Any) -> int:
@@ -148,15 +137,13 @@ class ActionableRecourse(Explainer):
             return None
 
     def _search(self, problem: Problem) -> Answers:
-        actions = Actions(problem.region, self.grid_, self.cost_percentiles_, self.cost)
+        actions = Actions(problem.region, self.grid_, self.percentiles_, self.cost)
         if problem.inspected is None:
             return LocalSearch(self, problem, actions).answers()
-        return exact_recourse(problem, actions, problem.inspected, self.flip_set)
+        return exact_recourse(problem, actions, problem.inspected)
 
 
-def exact_recourse(
-    problem: Problem, actions: Actions, score: LinearScore, difference: Difference = "distinct"
-) -> Answers:
+def exact_recourse(problem: Problem, actions: Actions, score: LinearScore) -> Answers:
     """The flip set of every row for a linear score, each item asked of the model itself.
 
     An item refused because of rounding is asked for again with a little more gain. Nobody takes more than an even share
@@ -182,7 +169,7 @@ def exact_recourse(
             program = actions.program(i, score, float(need))
             cuts = RuleCuts(problem.region, i, program, score)
             flip_set = FlipSet(program, actions.kind, cuts, deadline.share(len(waiting) - place))
-            found = list(islice(flip_set.items(difference), affordable))
+            found = list(islice(flip_set.items(), affordable))
             proposed += [(i, item, cuts.row(item.actions)) for item in found]
             if not found and nudge == _NUDGES[0] and flip_set.none():
                 status[i] = Status.NO_RECOURSE
@@ -294,7 +281,7 @@ class LocalSearch:
         for overshoot in _OVERSHOOTS:
             needed = replace(program, need=overshoot * lacking)
             flip_set = FlipSet(needed, self._actions.kind, cuts, until, _MOST_ROUNDS, proving=False)
-            for item in islice(flip_set.items(self._settings.flip_set), number):
+            for item in islice(flip_set.items(), number):
                 yield cuts.row(item.actions)
             program = flip_set.program
 

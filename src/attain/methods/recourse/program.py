@@ -386,20 +386,7 @@ class FlipSet:
         limited |= {g for g, group in enumerate(self.program.choices) if len(group.columns) > 1}
         return self._complete and all(self.program.choices[g].exhaustive for g in limited)
 
-    def items(self, difference: Literal["distinct", "exclusive"]) -> Iterator[Item]:
-        """Items that differ as `ActionableRecourse.flip_set` says."""
-        return self.exclusive() if difference == "exclusive" else self.distinct()
-
-    def exclusive(self) -> Iterator[Item]:
-        """Items of which no two change the same feature."""
-        used: Features = frozenset()
-        while (item := self._cheapest(frozenset(), used)) is not None:
-            yield replace(item, proven=self._complete)
-            if not item.changed:
-                return
-            used |= item.changed
-
-    def distinct(self) -> Iterator[Item]:
+    def items(self) -> Iterator[Item]:
         """Items that change different sets of features."""
         number = count()
         heap: list[tuple[float, int, Item, Features, Features]] = []
