@@ -20,6 +20,7 @@ import pandas as pd
 
 from attain.core.arrays import as_python
 from attain.core.errors import FileError, MissingExtraError
+from attain.core.frames import is_missing
 
 # A program that splits cells at another separator than the file's own, as spreadsheets in some countries do, would find
 # a formula behind it.
@@ -69,13 +70,7 @@ def csv_bytes(frame: pd.DataFrame, separator: str = ",", float_format: str | Non
 
 def _csv_cell(value: Any) -> Any:
     value = as_python(value)
-    if _is_missing(value) or isinstance(value, bool | int | float | Decimal):
-        return value
-    return escaped(str(value))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    return value if is_missing(value) or isinstance(value, bool | int | float | Decimal) else escaped(str(value))
 
 
 def excel_bytes(sheets: Mapping[str, pd.DataFrame]) -> bytes:
@@ -134,7 +129,7 @@ def _add_sheet(openpyxl: Any, sheet: Any, frame: pd.DataFrame) -> None:
 
 def _excel_cell(value: Any) -> Any:
     value = as_python(value)
-    if _is_missing(value):
+    if is_missing(value):
         return None
     number = isinstance(value, int | float | Decimal) and math.isfinite(value)
     if number and abs(value) < (_LARGEST if isinstance(value, float) else _EXACT):

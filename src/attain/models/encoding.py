@@ -24,7 +24,7 @@ from attain.core.errors import ModelError
 from attain.engine.score import States
 from attain.models.goal import Goal, probe_rows
 from attain.models.reader import Reader, by_halves
-from attain.models.sklearn import unwrapped
+from attain.models.sklearn import transformed, unwrapped
 from attain.schema import Feature, Schema
 from attain.tables import Layout, ordinary
 
@@ -87,16 +87,7 @@ class Preprocessing:
         """What reaches the estimator, (n, p), in an array, a frame or a sparse matrix."""
         if not self.steps:
             return self._reader.array(rows)
-        batch = self._reader.batch(rows)
-        for step in self.steps:
-            try:
-                batch = step.transform(batch)
-            except (Exception, SystemExit) as error:
-                raise ModelError(
-                    f"the step {type(step).__name__} of {self._reader.title} raised {type(error).__name__} when "
-                    f"transforming {len(rows)} rows: {error}"
-                ) from error
-        return batch
+        return transformed(self.steps, self._reader.batch(rows), self._reader.title)
 
 
 def dense(values: Any) -> np.ndarray:

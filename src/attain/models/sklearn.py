@@ -15,7 +15,9 @@ from attain.models.adapter import Adapter, AnswerKind, Options, model_title, nam
 
 def recognises(model: object) -> bool:
     tells_classes = any(hasattr(model, name) for name in ("predict_proba", "decision_function", "classes_"))
-    return hasattr(model, "predict") and (tells_classes or _from_scikit_learn(model))
+    if not hasattr(model, "predict"):
+        return False
+    return tells_classes or any(base.__module__.startswith("sklearn.") for base in type(model).__mro__)
 
 
 def adapt(model: Any, options: Options) -> Adapter:
@@ -36,7 +38,7 @@ def adapt(model: Any, options: Options) -> Adapter:
         accepts=options.accepts or accepts,
         names=None if names is None else tuple(str(name) for name in names),
         width=None if width is None else int(width),
-        prepare=None if steps is None else lambda batch: _transformed(steps, batch),
+        prepare=None if steps is None else lambda batch: transformed(steps, batch, title),
     )
 
 
@@ -51,14 +53,18 @@ def _split(model: Any) -> tuple[list[Any] | None, Any]:
     return [step for _, step in model.steps[:-1] if step not in (None, "passthrough")], model.steps[-1][1]
 
 
-def _transformed(steps: list[Any], batch: Any) -> Any:
+def transformed(steps: list[Any], batch: Any, title: str) -> Any:
+    """What the steps of a pipeline make of a batch; errors name the step."""
+    rows = len(batch)
     for step in steps:
-        batch = step.transform(batch)
+        try:
+            batch = step.transform(batch)
+        except (Exception, SystemExit) as error:
+            raise ModelError(
+                f"the step {type(step).__name__} of {title} raised {type(error).__name__} when transforming "
+                f"{rows} rows: {error}"
+            ) from error
     return batch
-
-
-def _from_scikit_learn(model: object) -> bool:
-    return any(base.__module__.startswith("sklearn.") for base in type(model).__mro__)
 
 
 def _model_labels(model: Any, options: Options, title: str) -> tuple[Any, ...]:
@@ -142,12 +148,13 @@ def _over_threshold(model: Any, last: Any, threshold: float, labels: tuple[Any, 
     """The score minus the threshold, whose sign is the decision of such an estimator."""
     by_probability = last.response_method != "decision_function" and hasattr(model, "predict_proba")
     first = getattr(last, "pos_label", None) is not None and as_python(last.pos_label) == labels[0]
+    column, sign = (0, -1) if first else (1, 1)
 
     def over(batch: Any) -> np.ndarray:
         if by_probability:
-            over_threshold = np.asarray(model.predict_proba(batch))[:, 0 if first else 1] - threshold
-            return -over_threshold if first else over_threshold
-        score = np.asarray(model.decision_function(batch))
-        return score + threshold if first else score - threshold
+            score = np.asarray(model.predict_proba(batch))[:, column]
+        else:
+            score = sign * np.asarray(model.decision_function(batch))
+        return sign * (score - threshold)
 
     return over

@@ -30,6 +30,10 @@ NOT_A_RULE = ("immutable", "bounds", "level", "transition", "grid", "derived", "
 """The kinds of violation besides the schema's rules between features."""
 
 
+_OF_ROWS = ("factuals", "start", "frozen", "frozen_without_laws", "low", "high", "cost", "max_changes", "max_months")
+"""The arrays of a region with an entry for each row."""
+
+
 @dataclass(frozen=True)
 class Region:
     """What each of n rows may reach, over d features.
@@ -197,20 +201,8 @@ class Region:
 
     def subset(self, owners: np.ndarray) -> Region:
         """The region of some of the rows."""
-        return Region(
-            self.schema,
-            self.factuals[owners],
-            self.start[owners],
-            self.frozen[owners],
-            self.frozen_without_laws[owners],
-            self.low[owners],
-            self.high[owners],
-            {j: allowed[owners] for j, allowed in self.states.items()},
-            self.cost[owners],
-            self.max_changes[owners],
-            self.max_months[owners],
-            self.book,
-        )
+        states = {j: allowed[owners] for j, allowed in self.states.items()}
+        return replace(self, states=states, **{name: getattr(self, name)[owners] for name in _OF_ROWS})
 
     def changed(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which searched cells differ from the factual; clocks, which nobody changes, do not count."""
@@ -314,9 +306,9 @@ class Region:
                 broken["immutable"] |= moved & self.frozen[owners, j]
             broken["level"] |= moved & np.isnan(cells)
             if feature.numeric:
-                self._number_broken(broken, j, feature, cells, moved, owners)
+                self._number_broken(broken, j, cells, moved, owners)
             else:
-                self._level_broken(broken, j, feature, cells, moved, owners)
+                self._level_broken(broken, j, cells, moved, owners)
         if self.book.timing is not None:
             broken["months"] = self._months_broken(self.book.timing, rows, owners)
         broken["max_changes"] = self.changed(rows, owners).sum(axis=1) > self.max_changes[owners]
@@ -332,14 +324,9 @@ class Region:
         return broken
 
     def _number_broken(
-        self,
-        broken: dict[str, np.ndarray],
-        j: int,
-        feature: Feature,
-        cells: np.ndarray,
-        moved: np.ndarray,
-        owners: np.ndarray,
+        self, broken: dict[str, np.ndarray], j: int, cells: np.ndarray, moved: np.ndarray, owners: np.ndarray
     ) -> None:
+        feature = self.schema.features[j]
         on_scale = moved & ordinary(feature, cells)
         with np.errstate(invalid="ignore"):
             outside = (cells < self.low[owners, j]) | (cells > self.high[owners, j]) | np.isinf(cells)
@@ -352,15 +339,9 @@ class Region:
                 broken["transition"] |= moved & (cells == code) & ~allowed[:, k]
 
     def _level_broken(
-        self,
-        broken: dict[str, np.ndarray],
-        j: int,
-        feature: Feature,
-        cells: np.ndarray,
-        moved: np.ndarray,
-        owners: np.ndarray,
+        self, broken: dict[str, np.ndarray], j: int, cells: np.ndarray, moved: np.ndarray, owners: np.ndarray
     ) -> None:
-        known = (cells >= 0) & (cells < len(feature.levels)) & (cells == np.rint(cells))
+        known = (cells >= 0) & (cells < len(self.schema.features[j].levels)) & (cells == np.rint(cells))
         broken["level"] |= moved & ~known
         codes = np.where(known, cells, 0).astype(np.intp)
         broken["transition"] |= moved & known & ~self._may_take(j, codes, owners)

@@ -140,7 +140,7 @@ class Pandas(Library):
             return cells.copy()
         if isinstance(dtype, Objects):
             made = [_scalar(cell, domain, as_decimal=dtype.decimals, as_int=domain.integral) for cell in cells]
-            return self._object_column(made, dtype)
+            return _objects(made, dtype)
         if isinstance(dtype, pd.SparseDtype):
             dense = self.column(cells, domain, dtype.subtype)
             return pd.arrays.SparseArray(dense, dtype=dtype) if dense.dtype == dtype.subtype else dense
@@ -168,9 +168,6 @@ class Pandas(Library):
             return levels[:-1].astype(dtype)[positions]
         return pd.Series(levels[positions], dtype=dtype if dtype.kind == "f" else object)
 
-    def _object_column(self, items: list[Any], dtype: Objects) -> Any:
-        return pd.Series([dtype.na_value if item is None else item for item in items], dtype=object)
-
     def build(self, columns: Mapping[str, Cells], length: int) -> Any:
         made = {name: self.column(*cells) for name, cells in columns.items()}
         dtypes = {column.dtype if isinstance(column, np.ndarray) else None for column in made.values()}
@@ -191,13 +188,12 @@ class Pandas(Library):
             edited = self._with_cells(column.sparse.to_dense(), at, cells, domain)
             return edited.astype(dtype) if edited.dtype == dtype.subtype else edited
         if domain.numeric and not self.holds(dtype, cells):
-            column = column.astype(self._wider(dtype, cells))
+            dtype = self._wider(dtype, cells)
         elif isinstance(dtype, pd.CategoricalDtype):
             used = dict.fromkeys(domain.levels[int(cell)] for cell in cells)
             new = [level for level in used if level not in dtype.categories]
-            column = column.cat.add_categories(new) if new else column.copy()  # pandas 2 would edit the caller's frame
-        else:
-            column = column.copy()
+            dtype = pd.CategoricalDtype([*dtype.categories, *new], dtype.ordered)
+        column = column.astype(dtype)  # always a copy: pandas 2 would edit the caller's frame
         objects = column.dtype == _OBJECT
         as_decimal = Objects.of(column).decimals if objects else self.scale(column.dtype) is not None
         as_int = domain.integral if objects else self.is_integer(column.dtype)
@@ -248,12 +244,11 @@ class Pandas(Library):
         return pd.api.types.pandas_dtype(text)
 
     def restored(self, columns: Mapping[str, tuple[Sequence[Any], Any]], index: Any) -> Any:
-        frame = pd.DataFrame({name: self._restored(list(cells), dtype) for name, (cells, dtype) in columns.items()})
-        frame.index = index
-        return frame
-
-    def _restored(self, cells: list[Any], dtype: Any) -> Any:
-        return self._object_column(cells, dtype) if isinstance(dtype, Objects) else pd.Series(cells, dtype=dtype)
+        made = {
+            name: _objects(cells, dtype) if isinstance(dtype, Objects) else pd.Series(list(cells), dtype=dtype)
+            for name, (cells, dtype) in columns.items()
+        }
+        return pd.DataFrame(made).set_axis(index, axis=0)
 
     def series(self, name: str, values: Sequence[Any] | np.ndarray, like: Any) -> Any:
         return pd.Series(values, index=like.index, name=name)
@@ -268,6 +263,10 @@ def _strings(levels: tuple[Any, ...], dtype: pd.StringDtype) -> Any:
             _STRINGS.clear()
         kept = _STRINGS[key] = (levels, dtype, pd.array(list(levels), dtype=dtype))
     return kept[2]
+
+
+def _objects(items: Sequence[Any], dtype: Objects) -> pd.Series[Any]:
+    return pd.Series([dtype.na_value if item is None else item for item in items], dtype=object)
 
 
 def _plain(cells: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
