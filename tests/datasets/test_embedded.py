@@ -62,6 +62,7 @@ def test_german_advises_nobody_to_forget_a_fact_to_lose_money_or_to_take_on_debt
         ("job", "unemployed or unskilled, not resident"),
     ):
         assert schema[name].transitions[level] == ()
+    assert schema.unreviewed == ()
     fixed = {"age", "residence_since", "personal_status_sex", "foreign_worker", "dependants", "credit_history"}
     assert set(schema.immutable) == fixed
 

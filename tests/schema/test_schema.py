@@ -77,6 +77,7 @@ def test_numpy_scalars_become_plain_ones() -> None:
         ({"immutable": "yes"}, "immutable must be True or False"),
         ({"fillable": 1}, "fillable must be True or False"),
         ({"label": 3}, "label must be a string"),
+        ({"reviewed": None}, "reviewed must be a string, such as 'Ada, 2026-11-19', got None"),
         ({"derived": 3}, "derived must be a string"),
         ({"special": 9}, "special of 'x'"),
         ({"special": {"none": "a"}}, "not a finite number"),
@@ -187,6 +188,32 @@ def test_a_schema_knows_its_columns() -> None:
     assert [position for position, _ in made.derivations] == [3, 2]
     assert "rule: debt <= 100" in str(made)
     assert made.with_rules("age <= 99").rules == ("debt <= 100", "age <= 99")
+
+
+@pytest.mark.parametrize(
+    ("properties", "decided"),
+    [
+        ({}, False),
+        ({"label": "L", "unit": "€", "bounds": (0, 9), "step": 1, "special": {-9: ""}, "likelihood": "normal"}, False),
+        ({"reviewed": "Ada, 2026-11-19"}, True),
+        ({"immutable": True}, True),
+        ({"direction": "increase"}, True),
+        ({"range": (-1, None)}, True),
+        ({"reach": (None, 5)}, True),
+        ({"pace": 2}, True),
+        ({"clock": 1}, True),
+        ({"cost": 2}, True),
+        ({"fillable": True}, True),
+        ({"follows": "debt"}, True),
+        ({"special": {-9: ""}, "transitions": {-9: ("value",)}}, True),
+    ],
+)
+def test_a_feature_is_reviewed_once_a_person_has_said_how_it_may_change(
+    properties: dict[str, Any], decided: bool
+) -> None:
+    feature = Feature("x", "real", **properties)
+    assert feature.is_reviewed is decided
+    assert Schema((feature, Feature("debt", "real", reviewed="Ada"))).unreviewed == (() if decided else ("x",))
 
 
 def test_a_change_makes_a_copy() -> None:

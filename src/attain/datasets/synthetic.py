@@ -20,6 +20,7 @@ BLOB_CENTRES: Final[dict[str, tuple[tuple[float, float], ...]]] = {
 }
 """The centres of the clusters of `make_blobs`. The first has the desired label; an upper corner is always empty."""
 
+_REVIEWED: Final = "attain, by construction"
 _PAPER: Final = "Pawelczyk, Broelemann, Kasneci (2020). https://doi.org/10.1145/3366423.3380087"
 
 
@@ -42,7 +43,7 @@ def make_blobs(n: int = 10_000, seed: int = 0, *, geometry: Geometry = "diagonal
         name="blobs",
         X=X,
         y=(X["x2"] > 6).astype("int64").rename("y"),
-        schema=Schema((Feature("x1", "real"), Feature("x2", "real"))),
+        schema=Schema(tuple(Feature(name, "real", reviewed=_REVIEWED) for name in ("x1", "x2"))),
         desired=1,
         description="Three Gaussian clusters in the plane; the label is 1 where x2 > 6.",
         source=f"Generated; Example 1 of {_PAPER}",
@@ -86,7 +87,12 @@ def make_moons(n: int = 10_000, seed: int = 0, *, reading: Reading = "interleave
         name="moons",
         X=pd.DataFrame({"x1": x1, "x2": x2}),
         y=pd.Series(x1 > 0, name="y").astype("int64"),
-        schema=Schema((Feature("x1", "real"), Feature("x2", "categorical", levels=levels))),
+        schema=Schema(
+            (
+                Feature("x1", "real", reviewed=_REVIEWED),
+                Feature("x2", "categorical", levels=levels, reviewed=_REVIEWED),
+            )
+        ),
         desired=1,
         description="Two half circles in the plane, the second coordinate a category; the label is 1 where x1 > 0.",
         source=f"Generated; Example 2 of {_PAPER}",

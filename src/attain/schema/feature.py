@@ -27,6 +27,11 @@ VALUE: Final = "value"
 
 _OPEN: Final[Limits] = (None, None)
 _ENDS: Final = (-math.inf, math.inf)
+_DECISIONS: Final = (
+    *("reviewed", "immutable", "immutable_if", "direction", "range", "reach", "transitions", "avoid"),
+    *("pace", "clock", "cost", "fillable", "derived", "follows"),
+)
+"""The properties that `Schema.infer` never sets: a person has decided on a column that has one."""
 _ABOUT: Final = 0.01
 """How far the rate of a clock may be from one unit in a whole number of months, relative to it, and mean that."""
 
@@ -89,6 +94,8 @@ class Feature:
     likelihood
         The density that models the column, if it is not the default of its kind (`"poisson"` for a count,
         `"lognormal"` for a count or an interval).
+    reviewed
+        Who decided what may happen to the column, and when: `"Ada, 2026-11-19"`.
     label, unit, description
         For display.
     """
@@ -113,6 +120,7 @@ class Feature:
     derived: str | None = None
     follows: str | None = None
     likelihood: str | None = None
+    reviewed: str = ""
     label: str | None = None
     unit: str | None = None
     description: str | None = None
@@ -195,6 +203,11 @@ class Feature:
         low, high = self.reach
         first = 0 if low is None else self.levels.index(low)
         return float(first), float(len(self.levels) - 1 if high is None else self.levels.index(high))
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether somebody has decided how the column may change: in `reviewed`, or with a property that says it."""
+        return any(getattr(self, name) != getattr(Feature, name, {}) for name in _DECISIONS)
 
     @property
     def title(self) -> str:
@@ -303,6 +316,8 @@ def _complaints(feature: Feature) -> Iterator[str]:
     for name in ("immutable_if", "derived", "follows", "likelihood", "label", "unit", "description"):
         if not isinstance(getattr(feature, name), str | None):
             yield f"{name} must be a string, got {getattr(feature, name)!r}"
+    if not isinstance(feature.reviewed, str):
+        yield f"reviewed must be a string, such as 'Ada, 2026-11-19', got {feature.reviewed!r}"
     for complaint, names, concerns in _EXCLUDED:
         for name in names:
             if getattr(feature, name) not in (getattr(Feature, name, None), (), {}) and concerns(feature):

@@ -242,6 +242,11 @@ class Schema:
         """The names of the features that a search may change."""
         return tuple(feature.name for feature in self.features if feature.searched)
 
+    @property
+    def unreviewed(self) -> tuple[str, ...]:
+        """The names of the features that a search may change and nobody has decided on; see `Feature.is_reviewed`."""
+        return tuple(feature.name for feature in self.features if feature.searched and not feature.is_reviewed)
+
     @cached_property
     def free_columns(self) -> np.ndarray:
         """The positions of the free features."""

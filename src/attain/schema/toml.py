@@ -177,6 +177,7 @@ FORMS = {
     "derived": '"debt / income"',
     "follows": '"months * charge"',
     "likelihood": '"poisson"',
+    "reviewed": '"Ada, 2026-11-19"',
     "label": '"monthly income"',
     "unit": '"€"',
     "description": '"before tax"',
