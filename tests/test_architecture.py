@@ -43,7 +43,7 @@ BUDGETS = {
     "audit": 405,
     "scale": 537,
     "service": 1_434,
-    "datasets": 115,
+    "datasets": 121,
     "testing": 725,
     "cli": 1_792,
 }

@@ -13,6 +13,18 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 IndexArray: TypeAlias = NDArray[np.intp]
 
 
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA has no truth value
+        return True
+    except (ValueError, ArithmeticError):  # an array has more than one truth value, a signalling decimal has none
+        return False
+
+
 def flat(array: FloatArray) -> FloatArray:
     """The array with its leading dimensions as one."""
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])

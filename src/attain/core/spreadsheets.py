@@ -18,9 +18,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from attain.core.arrays import as_python
+from attain.core.arrays import as_python, is_missing
 from attain.core.errors import FileError, MissingExtraError
-from attain.core.frames import is_missing
 
 # A program that splits cells at another separator than the file's own, as spreadsheets in some countries do, would find
 # a formula behind it.

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from attain.core.arrays import BoolArray, FloatArray
+from attain.core.arrays import BoolArray, FloatArray, is_missing
 from attain.core.errors import AttainError, DataError, listed
-from attain.core.frames import is_missing
 from attain.core.intervals import (
     CONFIDENCE,
     MISSING,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from attain.core.arrays import is_missing
 from attain.core.drawing import COLOURS, FAINT, LOOKS, TRACK, headline, label, legend_below, mark, style
 from attain.core.errors import DataError, listed
-from attain.core.frames import is_missing
 from attain.core.intervals import MISSING, in_reading_order
 from attain.core.text import ENGLISH, number, plain
 from attain.results.details import Plane

@@ -14,9 +14,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from attain.core.arrays import as_python
+from attain.core.arrays import as_python, is_missing
 from attain.core.errors import DataError, SchemaError, listed
-from attain.core.frames import Library, is_missing, open_frame
+from attain.core.frames import Library, open_frame
 from attain.schema.feature import KINDS, Feature, Kind
 from attain.schema.laws import KEPT, find_laws
 from attain.schema.reading import read_columns

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
+from attain.core.arrays import is_missing
 from attain.core.errors import DataError, listed
-from attain.core.frames import Frame, Library, is_missing, open_frame
+from attain.core.frames import Frame, Library, open_frame
 from attain.schema.feature import Feature
 
 _LARGEST = 1e150

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from attain.core.arrays import is_missing
 from attain.core.errors import DataError, listed
-from attain.core.frames import is_missing
 from attain.core.intervals import bands
 from attain.core.text import plain
 from attain.schema.text import described

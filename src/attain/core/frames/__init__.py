@@ -23,7 +23,6 @@ __all__ = [
     "Domain",
     "Frame",
     "Library",
-    "is_missing",
     "library_named",
     "library_names",
     "library_of",
@@ -129,15 +128,3 @@ def _frame_of_array(array: np.ndarray, names: Sequence[str] | None, name: str) -
     if array.shape[1] != len(names):
         raise DataError(f"{name} has {array.shape[1]} columns, but the schema has {len(names)}")
     return pd.DataFrame(array, columns=names)
-
-
-def is_missing(value: object) -> bool:
-    """None, NaN, NaT and pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas' NA has no truth value
-        return True
-    except (ValueError, ArithmeticError):  # an array has more than one truth value, a signalling decimal has none
-        return False
