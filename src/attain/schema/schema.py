@@ -26,6 +26,7 @@ from attain.schema.text import schema_table
 if TYPE_CHECKING:
     from attain.core.frames import Frame
     from attain.schema.advice import Advice
+    from attain.schema.questions import Question
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,15 @@ class Schema:
         from attain.schema.advice import advise
 
         return advise(self, frame)
+
+    def questions(self, frame: Frame, y: Any = None) -> tuple[Question, ...]:
+        """What only a person can decide about the columns of a frame, of which `y` are the outcomes, if they are known.
+
+        Each question has its evidence and the choices; see `attain.schema.questions`.
+        """
+        from attain.schema.questions import questions
+
+        return questions(self, frame, y)
 
     def __len__(self) -> int:
         return len(self.features)
