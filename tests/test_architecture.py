@@ -44,7 +44,7 @@ BUDGETS = {
     "scale": 537,
     "service": 1_434,
     "datasets": 121,
-    "testing": 725,
+    "testing": 727,
     "cli": 1_792,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""

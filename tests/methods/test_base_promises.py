@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from attain import methods
 from attain.methods import Explainer
 from attain.methods.search.problem import Answers, Pool, Problem
+from attain.models import Model
 from attain.population.percentiles import total_shift
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
@@ -102,6 +103,35 @@ def test_the_library_of_the_frame_does_not_matter(convert: Any) -> None:
     assert other.answers.tobytes() == expected.answers.tobytes()
     assert other.statuses == expected.statuses
     assert type(other.frame) is type(convert(X))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Faulty(RealRows):
+    """Fails where a batch has somebody of a certain income."""
+
+    income: float = 0.0
+
+    def _search(self, problem: Problem) -> Answers:
+        found = super()._search(problem)
+        if (problem.region.factuals[:, self.schema_.position("income")] == self.income).any():
+            raise ZeroDivisionError("an example")
+        return found
+
+
+def test_an_error_in_a_search_is_a_status_of_the_people_it_was_about() -> None:
+    _, model, X = world()
+    faulty = Faulty(people.schema(), laws=people.LAWS, budget=500, income=X["income"].iloc[5])
+    faulty.fit(people.frame(150), people.labels(people.frame(150)))
+    counted = Model(model)
+    result, others = faulty.explain(counted, X, target=people.DESIRED), np.delete(np.arange(len(X)), 5)
+    assert result.statuses[5] is Status.FAILED
+    assert result.problems.to_dict("list") == {"person": [X.index[5]], "error": ["ZeroDivisionError: an example"]}
+    assert digest(result, others) == digest(explain(X), others)
+    assert any("ended with an error for 1 people" in note for note in result.notes)
+    assert result.person_figures["rows_scored"].sum() + result.rows_uncharged == result.rows_asked == counted.rows
+    assert Counterfactuals.from_json(result.to_json()).failures == result.failures
+    with pytest.raises(ZeroDivisionError):
+        faulty.explain(model, X, target=people.DESIRED, errors="raise")
 
 
 def test_the_frame_looks_like_the_one_that_came_in_which_is_left_as_it_was() -> None:

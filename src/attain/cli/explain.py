@@ -144,6 +144,9 @@ def _open_log(given: Given) -> AuditLog | None:
 def _write(given: Given, result: Counterfactuals, log: AuditLog | None) -> None:
     if result.unreadable:
         note(f"{len(result.unreadable)} of {len(result)} records cannot be read; {given.out} says why: UNREADABLE")
+    if result.failures:
+        first = next(iter(result.failures.values()))
+        note(f"{counted(len(result.failures), 'record')} could not be searched for: FAILED, first with {first}")
     if log is not None:  # nothing is handed out that is not on record
         added = len(log.append(result))
         note(f"appended {counted(added, 'line')} to {given.audit}; its head is {log.head}")

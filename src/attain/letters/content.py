@@ -170,9 +170,11 @@ def call_constraints(result: Counterfactuals) -> Mapping[str, Any]:
 
 def _check_decisions(result: Counterfactuals, recheck: Recheck, positions: Sequence[int]) -> None:
     """Refuses people whose search has not ended, and those about whom the model now decides otherwise."""
-    stopped = [i for i in positions if result.statuses[i] in (Status.INTERRUPTED, Status.TIME_SPENT)]
+    stopped = [i for i in positions if result.statuses[i] in (Status.INTERRUPTED, Status.TIME_SPENT, Status.FAILED)]
     if stopped:
-        raise AttainError(f"the search for {_named(result, stopped)} has not ended; explain these people again")
+        raise AttainError(
+            f"the search for {_named(result, stopped)} has not ended or failed; explain these people again"
+        )
     read = [i for i in positions if result.statuses[i] is not Status.UNREADABLE]
     now = recheck.decided(np.array(read, dtype=np.intp))
     other = [i for i, met in zip(read, now, strict=True) if met != (result.statuses[i] is Status.ALREADY_DESIRED)]

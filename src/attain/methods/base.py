@@ -264,8 +264,9 @@ class Explainer(BaseEstimator, ABC):
         errors
             What a row does that cannot be read: an unknown level, text for a number, a value out of bounds, a row
             that the model fails on. With "status" it gets the status UNREADABLE and a sentence in `reasons`, and all
-            others are answered as without it; with "raise" it raises a `DataError` or a `ModelError`. An unknown level
-            in an immutable column without an order is passed to the model, unless this is "raise".
+            others are answered as without it; with "raise" it raises a `DataError` or a `ModelError`. In the same way
+            the status of a row whose search ends with an unexpected error is FAILED, and `problems` has the error. An
+            unknown level in an immutable column without an order is passed to the model, unless this is "raise".
         ranges
             Whether the ranges in which each change may lie are found too, value by value; see `Counterfactuals.ranges`.
             The model is asked about at most 97 values of each changed number, and about each level, which are charged

@@ -105,7 +105,13 @@ class Figures(NamedTuple):
 
 
 def notes_on(
-    session: Session, problem: Problem, answers: Answers, failed: int, attributions: Attributions | None
+    session: Session,
+    problem: Problem,
+    answers: Answers,
+    attributions: Attributions | None,
+    *,
+    failed_rows: int,
+    failed_searches: int,
 ) -> tuple[str, ...]:
     """What a reader of these answers must know; the model failed on so many rows besides unreadable people."""
     explainer, region = session.explainer, problem.region
@@ -121,8 +127,10 @@ def notes_on(
     if fewer:
         have = f"{fewer} people have" if fewer > 1 else "1 person has"
         notes += (f"{have} fewer than the {problem.options} options asked for: no others were found.",)
-    if failed:
-        notes += (f"The model failed on {failed} rows that it was asked about; they count as not flipping it.",)
+    if failed_searches:
+        notes += (f"The search ended with an error for {failed_searches} people; `result.problems` says which.",)
+    if failed_rows:
+        notes += (f"The model failed on {failed_rows} rows that it was asked about; they count as not flipping it.",)
     if attributions is not None and not attributions.people:
         notes += ("No training row has the desired decision, so there are no contributions.",)
     return notes

@@ -237,8 +237,18 @@ class Session:
         )
         with Batches(problem, outcome, size, type(explainer).__name__) as batches:
             for batch in batches:
-                batches.add(in_time(batch, explainer._search, explainer._price, measured, explainer._months_cost))
-        result = self._result(people, call, problem, outcome, batches.answers(explainer.own_figures))
+                try:
+                    found = in_time(batch, explainer._search, explainer._price, measured, explainer._months_cost)
+                except AttainError:  # a sentence about the call
+                    raise
+                except Exception as error:
+                    if self.errors == "raise":
+                        raise
+                    batches.fail(error)
+                else:
+                    batches.add(found)
+        answers = batches.answers(explainer.own_figures)
+        result = self._result(people, call, problem, outcome, answers, batches.failures)
         if batches.interrupted:
             raise Interrupted(result)
         return result
@@ -257,7 +267,7 @@ class Session:
         figures = {"typicality": self.explainer._typicality(problem.inspected, given, own)}
         found = Answers(given, np.zeros(len(given), dtype=np.intp), np.arange(len(given), dtype=float), [], figures)
         outcome[0] = outcome[0] or Status.FOUND
-        return self._result(people, call, problem, outcome, found)
+        return self._result(people, call, problem, outcome, found, {})
 
     def plane(self, factuals: np.ndarray, options: np.ndarray) -> Plane:
         """Real people, rows (p, d) and options (m, d) in a plane; see `attain.methods.records.plane_of`."""
@@ -283,7 +293,13 @@ class Session:
         return problem, known_before(region, before.met, before.unreadable)
 
     def _result(
-        self, people: People, call: Call, problem: Problem, outcome: list[Status | None], answers: Answers
+        self,
+        people: People,
+        call: Call,
+        problem: Problem,
+        outcome: list[Status | None],
+        answers: Answers,
+        failures: Mapping[int, str],
     ) -> Counterfactuals:
         """The last check, and all that a result says about the answers that pass it."""
         explainer, table, goal, before, _, learned = self.explainer, *people
@@ -314,11 +330,12 @@ class Session:
                 "diversity": figures.diversity,
             },
             option_figures={"score_after": _rounded(score), **figures.options},
-            notes=notes_on(self, problem, answers, failed, attributions),
+            notes=notes_on(self, problem, answers, attributions, failed_rows=failed, failed_searches=len(failures)),
             laws=explainer.laws_,
             rows_asked=asked,
             rows_uncharged=asked - searched,
             unreadable=before.unreadable,
+            failures=failures,
             intervals=ranges,
             importances=importances,
             attributions=attributions,

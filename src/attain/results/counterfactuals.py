@@ -71,6 +71,8 @@ class Counterfactuals:
     sentences
         A text for each person, to be read or read out: what to change, by the best option, and how typical that is, or
         why there is no answer. Values are rounded for reading; `frame` has the exact ones. `describe` has all options.
+    problems
+        One row for each person whose search ended with an unexpected error: person and error. Their status is FAILED.
     typicality
         How typical each answer is of real people of the desired class: the words of a `Typicality`, or None where the
         method has no guard.
@@ -112,6 +114,8 @@ class Counterfactuals:
     contributions, and rows asked again after an error. All others are charged: the sum of the figure `rows_scored`."""
     unreadable: Mapping[int, str] = field(default_factory=dict)
     """The people whose record cannot be read, by position, each with a sentence that says why."""
+    failures: Mapping[int, str] = field(default_factory=dict)
+    """The people whose search ended with an unexpected error, by position, each with the error."""
     target_name: str | None = None
     """What the target is called in texts; None for the target itself."""
     laws: tuple[Law, ...] = ()
@@ -162,6 +166,10 @@ class Counterfactuals:
     @cached_property
     def contributions(self) -> Frame:
         return self._long("contributions")
+
+    @cached_property
+    def problems(self) -> Frame:
+        return self._long("problems")
 
     @cached_property
     def status(self) -> Any:
@@ -373,9 +381,9 @@ class Counterfactuals:
             The file, which is replaced: .csv, .tsv or .txt.
         table
             "answers": one row for each option, and one with their own record for each person without an answer;
-            "changes", "ranges", "law_changes", "importance", "contributions" or "figures": the frame of that name;
-            "settings": one row for each. In all of them shifts are percentile points, and the column with the names of
-            people is called like the index of the frame that was explained, or else `person`.
+            "changes", "ranges", "law_changes", "importance", "contributions", "problems" or "figures": the frame of
+            that name; "settings": one row for each. In all of them shifts are percentile points, and the column with
+            the names of people is called like the index of the frame that was explained, or else `person`.
         labels
             Whether features are called by their labels and units in the header of the answers.
         separator

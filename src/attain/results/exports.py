@@ -1,4 +1,4 @@
-"""A result as tables: those with a row for each change, law or input, and files of CSV and Excel."""
+"""A result as tables: those with a row for each change, law, input or problem, and files of CSV and Excel."""
 
 from __future__ import annotations
 
@@ -179,6 +179,12 @@ def contributions(result: Counterfactuals) -> Iterator[dict[str, Any]]:
             }
 
 
+def _problems(result: Counterfactuals) -> Iterator[dict[str, Any]]:
+    """The people whose search ended with an error."""
+    for position, error in result.failures.items():
+        yield {"person": result.table.labels[position], "error": error}
+
+
 class Long(NamedTuple):
     """A table in long form: its columns, its rows, and the field of a result without which there is none."""
 
@@ -205,6 +211,7 @@ LONG: Final[Mapping[str, Long]] = {
         "importances",
     ),
     "contributions": Long("person feature label value contribution error rank free", contributions, "attributions"),
+    "problems": Long("person error", _problems),
 }
 """The tables with a row for each change, law or input."""
 
@@ -241,6 +248,7 @@ TABLES: Final[Mapping[str, Callable[[Counterfactuals], pd.DataFrame]]] = {
 """How each table is made."""
 _FIELDS: Final = {name: long.field for name, long in LONG.items() if long.field} | {
     "law_changes": "laws",
+    "problems": "failures",
     "settings": "settings",
 }
 """The field of a result without which it does not have a table."""

@@ -34,6 +34,8 @@ Scalar: TypeAlias = bool | int | float | str | None
 Cell: TypeAlias = dict[Literal["decimal", "float"], str] | Scalar
 """A cell of a frame; numbers that JSON does not have are texts in a dictionary."""
 _PLAIN: Final = ("method", "target_name", "probability", "notes", "rows_asked", "rows_uncharged", "settings")
+_SENTENCES: Final = ("unreadable", "failures")
+"""The fields with a sentence for some people, by position."""
 _DETAILS: Final[Mapping[str, Any]] = {
     "intervals": Ranges,
     "importances": Importances,
@@ -97,6 +99,7 @@ class Content(_Stored, kw_only=True):
     sentences: Any = None
     changes: Any = None
     unreadable: dict[str, str]
+    failures: dict[str, str]
     intervals: Ranges | None
     settings: dict[str, Any]
     importances: Importances | None
@@ -130,7 +133,8 @@ def to_json(result: Counterfactuals) -> str:
         laws=result.laws,
         sentences=person_sentences(result),
         changes=[dict(zip(changes, map(_plain, cells), strict=True)) for cells in zip(*changes.values(), strict=True)],
-        unreadable={str(position): sentence for position, sentence in result.unreadable.items()},
+        unreadable={str(i): sentence for i, sentence in result.unreadable.items()},
+        failures={str(i): error for i, error in result.failures.items()},
         **{name: getattr(result, name) for name in (*_PLAIN, *_DETAILS, "rows", "owners", "percentiles")},
     )
     return json.dumps(msgspec.to_builtins(content, enc_hook=_nested), ensure_ascii=False, allow_nan=False)
@@ -231,8 +235,9 @@ def _fields(content: Content) -> dict[str, Any]:
         raise ValueError("the options are not grouped by person")
     if {i for i, status in enumerate(statuses) if status is Status.FOUND} != set(content.owners.tolist()):
         raise ValueError("the people with an option are not those with the status FOUND")
-    unreadable = {int(position): sentence for position, sentence in content.unreadable.items()}
-    _check_positions(np.array([*unreadable], dtype=np.intp), people)
+    sentences = {name: {int(i): text for i, text in getattr(content, name).items()} for name in _SENTENCES}
+    for known in sentences.values():
+        _check_positions(np.array([*known], dtype=np.intp), people)
     if "typicality" in content.option_figures:
         kinds = content.option_figures["typicality"].values
         if not np.isin(kinds[~np.isnan(kinds)], list(Typicality)).all():
@@ -249,7 +254,7 @@ def _fields(content: Content) -> dict[str, Any]:
         "person_figures": _figures(content.person_figures, people),
         "option_figures": _figures(content.option_figures, options),
         "laws": content.laws,
-        "unreadable": unreadable,
+        **sentences,
     }
 
 

@@ -35,6 +35,7 @@ _ENDS: Final[Mapping[Status, str]] = {
     Status.BUDGET_SPENT: "search limit reached",
     Status.TIME_SPENT: "time limit reached",
     Status.UNREADABLE: "unreadable record",
+    Status.FAILED: "technical error",
     Status.INTERRUPTED: "interrupted",
 }
 """Statuses in few words."""

@@ -25,6 +25,7 @@ class Status(Enum):
     BUDGET_SPENT = "The search reached its limit before it found a change that leads to the requested decision."
     TIME_SPENT = "The search ran out of time before it found a change that leads to the requested decision."
     UNREADABLE = "This record cannot be read and must be corrected first."
+    FAILED = "A technical error ended the search for this record."
     INTERRUPTED = "The search was interrupted before it reached this record."
 
     @property
@@ -47,6 +48,7 @@ _REMEDIES = {
     Status.BUDGET_SPENT: "Raise `budget` to search longer.",
     Status.TIME_SPENT: "Raise `timeout` to wait longer.",
     Status.UNREADABLE: "The sentence of each says what is wrong with the record.",
+    Status.FAILED: '`result.problems` has the error of each; `errors="raise"` raises it.',
 }
 
 

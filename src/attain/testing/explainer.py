@@ -88,7 +88,9 @@ def _answers(
 ) -> tuple[pd.DataFrame, Counterfactuals]:
     """Some refused rows and their answers, which several tests look at."""
     X = _refused(kind).iloc[:12]
-    return X, _fitted(explainer, options).explain(_model(kind), X, target=people.DESIRED, n=n)
+    result = _fitted(explainer, options).explain(_model(kind), X, target=people.DESIRED, n=n)
+    assert not result.failures, f"searches ended with {result.failures}"
+    return X, result
 
 
 def digest(result: Counterfactuals, people: Iterable[int] | None = None) -> str:

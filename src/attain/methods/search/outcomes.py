@@ -108,6 +108,9 @@ _IN_VAIN: Final = (Status.OUT_OF_REACH, Status.NO_CHANGE_FOUND, Status.SHELLS_SP
 class Batches:
     """The rows without an outcome, batch after batch; `add` takes the answers of the batch that came last.
 
+    Where the search of a batch ended with an error, `fail` takes that instead: the halves of the batch come next, down
+    to single rows, which are FAILED. What was charged for the batch is taken back.
+
     At the end of the `with` block every row has an outcome, and what is done is kept: rows that are not done by the
     deadline, and have no answer by then, are TIME_SPENT, and after Ctrl-C those that are left are INTERRUPTED.
 
@@ -124,16 +127,17 @@ class Batches:
     def __init__(self, problem: Problem, outcome: list[Status | None], most: int, name: str) -> None:
         self._problem, self._outcome = problem, outcome
         self._waiting = np.flatnonzero([status is None for status in outcome])
+        self.failures: dict[int, str] = {}
         self._bar = track(len(self._waiting), name)
-        self._size = max(most if self._bar.most is None else min(most, self._bar.most), 1)
+        size = max(most if self._bar.most is None else min(most, self._bar.most), 1)
+        self._left = [self._waiting[at : at + size] for at in range(0, len(self._waiting), size)][::-1]
         self._parts: list[Answers] = []
         self.interrupted = False
 
     def __iter__(self) -> Iterator[Problem]:
-        for start in range(0, len(self._waiting), self._size):
-            if self._problem.ledger.deadline.passed:
-                return
-            self._some = self._waiting[start : start + self._size]
+        while self._left and not self._problem.ledger.deadline.passed:
+            self._some = self._left.pop()
+            self._spent, self._searched = self._problem.ledger.spent[self._some], self._problem.rows_searched
             yield self._problem.subset(self._some)
 
     def add(self, answers: Answers) -> None:
@@ -142,6 +146,17 @@ class Batches:
             self._outcome[i] = Status.TIME_SPENT if late and status in _IN_VAIN else status
         self._parts.append(replace(answers, owners=some[answers.owners]))
         self._bar.update(len(some), found=answers.status.count(Status.FOUND))
+
+    def fail(self, error: Exception) -> None:
+        problem, some = self._problem, self._some
+        problem.ledger.spent[some] = self._spent
+        problem.goal.reader.uncharged += problem.rows_searched - self._searched
+        if len(some) > 1:
+            self._left += [some[len(some) // 2 :], some[: len(some) // 2]]
+            return
+        self._outcome[some[0]] = Status.FAILED
+        self.failures[int(some[0])] = f"{type(error).__name__}: {error}"
+        self._bar.update(1, found=0)
 
     def __enter__(self) -> Self:
         return self
