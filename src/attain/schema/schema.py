@@ -386,6 +386,17 @@ class Schema:
         features = tuple(replace(f, **changes) if f.name in chosen else f for f in self.features)
         return replace(self, features=features)
 
+    def without(self, names: Iterable[str]) -> Schema:
+        """A copy without some features, and without the rules and laws that name them."""
+        gone = set(names)
+        for name in gone:
+            self.position(name)
+        rules = tuple(rule.text for rule in self.parsed_rules if not gone.intersection(rule.names))
+        kept = zip(self.laws or (), self.parsed_laws, strict=True)
+        laws = tuple(law for law, rule in kept if not gone.intersection(rule.names))
+        features = tuple(feature for feature in self.features if feature.name not in gone)
+        return replace(self, features=features, rules=rules, laws=None if self.laws is None else laws)
+
     def with_rules(self, *rules: str) -> Schema:
         """A copy with additional rules between features."""
         return replace(self, rules=(*self.rules, *rules))
