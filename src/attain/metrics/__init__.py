@@ -11,8 +11,8 @@ from attain.metrics.differences import RecourseGap, holm, paired_comparison, rec
 from attain.metrics.distances import copies, distance
 from attain.metrics.evaluation import Background, Evaluation, evaluate
 from attain.metrics.laws import possible
+from attain.metrics.levers import levers
 from attain.metrics.measures import DEFAULT, AnswerMatrix, EvaluationContext, Measure, register
-from attain.metrics.necessity import necessity_and_sufficiency
 from attain.metrics.validity import (
     redundant,
     retrained,
@@ -44,12 +44,12 @@ __all__ = [
     "evaluate",
     "holm",
     "in_largest_component",
+    "levers",
     "local_outlier_factor",
     "max_shift",
     "mean_pairwise_distance",
     "measures",
     "nearest_distance",
-    "necessity_and_sufficiency",
     "outlier",
     "paired_comparison",
     "possible",

@@ -18,6 +18,7 @@ from attain.core.text import number, plain
 from attain.results import exports, report
 from attain.results.details import Attributions, Importances, Ranges, Related
 from attain.results.json_text import read_fields, to_json
+from attain.results.levers import lever_columns
 from attain.results.options import Option, entries, option_at
 from attain.results.plots import Plots
 from attain.results.sentences import person_sentences, why_nothing_is_free
@@ -334,6 +335,22 @@ class Counterfactuals:
         return result
 
     # texts, plots and files
+
+    def levers(self) -> Frame:
+        """Which features the best answers rest on: one row for each, those that most answers change first.
+
+        Columns that follow others, and clocks, are left out. `attain.metrics.levers` adds what it would cost to hold
+        each feature as it is, by searching again.
+
+        Returns
+        -------
+        Frame
+            `feature`, `label` and `unit`; `answers`, how many answers change it, and their `share`; `alone`, how many
+            of them change nothing else; `up` and `down`, which way; `change`, the median in its unit, and `shift`, the
+            median distance in percentile points; of levels the most `common` new one; who `reviewed` the feature; and
+            an `example`, the sentence of the answer that changes the fewest other features.
+        """
+        return self.table.layout.library.make(lever_columns(self))
 
     def describe(self, person: Any, width: int | None = None) -> str:
         """All options of one person as text: what changes, from which value and percentile to which.

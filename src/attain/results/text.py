@@ -14,6 +14,7 @@ import numpy as np
 from attain.core.drawing import detached, written
 from attain.core.errors import MissingExtraError
 from attain.core.text import NONE, folded, number, plain, points, table, wrapped
+from attain.results.levers import lever_lines
 from attain.results.options import Change
 from attain.results.plots import Plots
 from attain.results.sentences import arrow, how_long, leeway, only_typical
@@ -69,7 +70,8 @@ def summary(result: Counterfactuals) -> str:
     """How many have an answer, why the others have none, and the means of the figures, in a few lines."""
     known = result.of_best("typicality")
     levels = {str(kind): int((known == kind).sum()) for kind in Typicality}
-    return "\n".join([*summary_lines(result, Counter(result.statuses), levels, _means(result)), *result.notes])
+    lines = summary_lines(result, Counter(result.statuses), levels, _means(result))
+    return "\n".join([*lines, *lever_lines(result), *result.notes])
 
 
 def summary_lines(
