@@ -23,6 +23,7 @@ import mmap
 import os
 import re
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
@@ -36,7 +37,7 @@ import numpy as np
 
 from attain.core.checks import check_choice
 from attain.core.errors import AttainError, DataError, FileError, unread
-from attain.core.files import check_writable, locked, write_atomically, write_private
+from attain.core.files import TEXT, check_writable, locked, read_bytes, readable, write_atomically, write_private
 from attain.core.frames import Frame, one_row
 from attain.methods.base import Explainer
 from attain.methods.persistence import as_json
@@ -79,10 +80,7 @@ def read_key(path: str | os.PathLike[str] | None = None) -> bytes | None:
     if path is None:
         text = os.environ.get(KEY_VARIABLE)
         return _checked_key(text and text.encode().strip(), f"the environment variable {KEY_VARIABLE}")
-    try:
-        return _checked_key(Path(path).read_bytes().strip(), f"the key {str(path)!r}")
-    except OSError as error:
-        raise unread(path, error, "the key") from None
+    return _checked_key(read_bytes(path, TEXT, "the key").strip(), f"the key {str(path)!r}")
 
 
 def new_key(path: str | os.PathLike[str]) -> None:
@@ -376,7 +374,7 @@ def _head_path(path: str | os.PathLike[str]) -> Path:
 
 def _known_head(path: str | os.PathLike[str]) -> Head | None:
     file = _head_path(path)
-    return _read_head(file.read_text(encoding="utf-8", errors="replace"), str(file)) if file.exists() else None
+    return _read_head(read_bytes(file, TEXT).decode(errors="replace"), str(file)) if file.exists() else None
 
 
 # reading
@@ -485,8 +483,11 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
 def _texts(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Each line, with its line break if it has one."""
     try:
-        with open(path, "rb") as file:
-            yield from file
+        with readable(path, sys.maxsize, "the log").open("rb") as file:
+            while line := file.readline(TEXT):
+                if len(line) == TEXT:
+                    raise FileError(f"{str(path)!r} is not a log: it has a line of more than {TEXT / 2**20:.0f} MB")
+                yield line
     except OSError as error:
         raise unread(path, error, "the log") from None
 

@@ -259,6 +259,7 @@ ANSWERS: dict[str, Change] = {
 SCHEMAS: dict[str, Change] = {
     "TOML nested deeply": lambda _: b"a = " + b"[" * 50_000,
     "TOML keys nested deeply": lambda _: b"a." * 20_000 + b"a = 1",
+    "TOML keys of 190 parts": lambda _: b"".join(b"k%d.%s=1\n" % (k, b".".join([b"a"] * 190)) for k in range(2700)),
     "TOML number of many digits": line("step", f"step = {'9' * 5000}"),
     "TOML that is UTF-16": lambda content: content.decode().encode("utf-16"),
     "TOML with a raw control character": lambda content: content + b"x = '\x1b'",

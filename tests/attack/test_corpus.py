@@ -1,5 +1,7 @@
 """Every kind of attack in the corpus is refused with a `FileError`, in less than a second and 100 MB."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,27 @@ def test_an_attack_is_refused(name: str, folder: Path) -> None:
     path = folder / file
     path.write_bytes(change((folder / "base" / file).read_bytes()))
     assert outcome(kind, path) == "refused"
+
+
+def _zeros(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(3 * 2**30)  # a sparse file takes no room
+
+
+ODD_FILES: dict[str, Callable[[Path], None]] = {
+    "three gigabytes of zeros": _zeros,
+    "a device without an end": lambda path: path.symlink_to("/dev/zero"),
+    "a pipe that nobody writes into": os.mkfifo,
+    "a folder": Path.mkdir,
+}
+
+
+@pytest.mark.parametrize("odd", ODD_FILES)
+@pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind not in ("folder", "audit head")])
+def test_a_file_is_looked_at_before_it_is_read(kind: str, odd: str, tmp_path: Path, folder: Path) -> None:
+    for name in FORMATS[kind].files:
+        ODD_FILES[odd](tmp_path / name)
+        assert outcome(kind, tmp_path / name) == "refused"
 
 
 def test_the_corpus_has_at_least_sixty_kinds() -> None:

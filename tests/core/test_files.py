@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attain.core import files
 from attain.core.errors import FileError
-from attain.core.files import file_digest, write_atomically, write_private
+from attain.core.files import file_digest, locked, parse_toml, read_text, write_atomically, write_private
 
 
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
@@ -98,6 +99,49 @@ def test_writing_follows_links_and_says_where_it_cannot(tmp_path: Path) -> None:
         write_atomically(tmp_path, b"")
     with pytest.raises(FileError, match="does not exist"):
         write_atomically(tmp_path / "none" / "file", b"")
+
+
+def test_a_limit_on_the_size_of_files_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "schema.toml"
+    path.write_bytes(b" " * (files.TEXT + 1))
+    with pytest.raises(FileError, match="more than the 16 MB that are read; .* ATTAIN_LARGEST_FILE_MB to a larger"):
+        read_text(path)
+    monkeypatch.setenv("ATTAIN_LARGEST_FILE_MB", "17")
+    assert len(read_text(path)) == files.TEXT + 1
+    monkeypatch.setenv("ATTAIN_LARGEST_FILE_MB", "17 MB")
+    with pytest.raises(FileError, match="must be a number of megabytes, got '17 MB'"):
+        read_text(path)
+
+
+@pytest.mark.parametrize("part", ["a", "a-1", "'a b'", '"a.b"'])
+def test_a_key_of_toml_has_at_most_eight_parts(part: str) -> None:
+    assert len(parse_toml(" . ".join([part] * 8) + " = 1")) == 1
+    with pytest.raises(ValueError, match="more than 8 parts"):
+        parse_toml("[x]\ny = {" + ".".join([part] * 9) + " = 1}")
+    sentence = "1.2.3.4 … www.a.b.c.de. And so on......... e.g. this. " * 9
+    assert parse_toml(f'# {sentence}\na = "{sentence}"') == {"a": sentence}
+
+
+HOLD = "import sys\nfrom attain.core.files import *\nwith locked(Path(sys.argv[1])):\n    print(1, flush=True)\n    input()"
+
+
+def test_whoever_waits_for_a_lock_says_so_and_gives_up_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(files, "_SAID_AFTER", 0.01)
+    monkeypatch.setattr(files, "_GIVEN_UP_AFTER", 0.1)
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "log")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(FileError, match=r"another process has kept '.*log' locked .* nothing was written"):
+            locked(tmp_path / "log").__enter__()
+        assert capsys.readouterr().err.count("waiting for another process, which has locked") == 1
+        with pytest.raises(FileError, match="busy here"):
+            locked(tmp_path / "log", "busy here").__enter__()
+        holder.kill()
+    with locked(tmp_path / "log"):
+        pass
 
 
 def test_permissions_follow_the_umask_which_is_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

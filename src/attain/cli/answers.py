@@ -10,7 +10,7 @@ import pandas as pd
 
 from attain.core.checks import free_name
 from attain.core.errors import AttainError, FileError, listed
-from attain.core.files import read_text
+from attain.core.files import RESULT, read_text
 from attain.metrics import AnswerMatrix
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import heading
@@ -35,7 +35,7 @@ def read_whole(path: str) -> Counterfactuals:
         raise FileError(
             f"{path!r} is not a whole result, which is a .json file; `attain explain --out answers.json` writes one"
         )
-    text = read_text(path)
+    text = read_text(path, largest=RESULT)
     try:
         return Counterfactuals.from_json(text)
     except AttainError as error:

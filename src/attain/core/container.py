@@ -13,20 +13,17 @@ import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from attain.core import files
 from attain.core.errors import FileError, unread
-from attain.core.files import write_atomically
+from attain.core.files import RESULT, readable, write_atomically
 
 FORMAT: Final = "attain-explainer-1"
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.safetensors"
-LARGEST: Final = 8 * 2**30
-"""Larger files are refused: no explainer is that large, and reading one would fill the memory."""
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _SEAL: Final = b"sha256:"
 _SEAL_LENGTH: Final = len(_SEAL) + 64
@@ -105,19 +102,18 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, byt
 
 def _content(path: str | os.PathLike[str]) -> bytes:
     """The file's bytes, if its seal holds: every byte is the one that was written."""
-    file = Path(path)
-    if file.exists() and not file.is_file():
-        raise FileError(f"{str(path)!r} is not a file; pass one written by `save` or `attain fit`")
     try:
-        if file.stat().st_size > LARGEST:
-            raise refused(path, f"it is larger than {LARGEST // 2**30} GiB")
-        content = file.read_bytes()
+        with readable(path, RESULT).open("rb") as file:
+            if file.read(2) != b"PK":
+                raise _foreign(path)
+            size = file.seek(-min(_SEAL_LENGTH, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            if not file.read().startswith(_SEAL):
+                raise _foreign(path)
+            file.seek(0)
+            content = file.read(size + _SEAL_LENGTH)
     except OSError as error:
         raise unread(path, error) from None
-    body, seal = content[:-_SEAL_LENGTH], content[-_SEAL_LENGTH:]
-    if not content.startswith(b"PK") or not seal.startswith(_SEAL):
-        raise _foreign(path)
-    if seal != _SEAL + _hash(body).encode():
+    if content[size:] != _SEAL + _hash(memoryview(content)[:size]).encode():
         raise refused(path, "it was altered or damaged after it was written; save the explainer again")
     return content
 
@@ -160,7 +156,7 @@ def refused(path: str | os.PathLike[str], reason: str) -> FileError:
     return FileError(f"{str(path)!r} is refused: {reason}")
 
 
-def _hash(data: bytes) -> str:
+def _hash(data: bytes | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
 import os
 import re
 import secrets
+import stat
 import sys
+import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -19,8 +22,21 @@ import msgspec
 
 from attain.core.errors import FileError, unread
 
-_LONGEST_KEY: Final = 200
-"""Parsing `a.b.c` takes memory that grows with the square of its parts."""
+MOST: Final = "ATTAIN_LARGEST_FILE_MB"
+"""The environment variable that raises all limits on the sizes of files."""
+TEXT: Final = 16 * 2**20
+"""The largest schema, configuration, table of texts or template that is read, in bytes."""
+RESULT: Final = 2**30
+"""The largest result or saved explainer."""
+MODEL: Final = 4 * 2**30
+"""The largest file of a model."""
+_MOST_PARTS: Final = 8
+_LONG_KEY: Final = re.compile(
+    rf"""(?<![\w"'-])(?:(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}"""
+)
+"""Parsing keys such as `a.b.c` takes memory for each of their parts, and time that grows with their square."""
+_SAID_AFTER: Final = 2.0
+_GIVEN_UP_AFTER: Final = 60.0
 _PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 """The code of a character that only a pair can stand for."""
@@ -29,33 +45,62 @@ Kind = TypeVar("Kind")
 if sys.platform == "win32":
     import msvcrt
 
-    def lock(descriptor: int, wait: bool = True) -> None:
-        while True:
-            try:
-                return msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-            except OSError:  # it gives up after ten seconds
-                if not wait:
-                    raise
+    def _try_lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
-    def unlock(descriptor: int) -> None:
+    def _unlock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
 else:
     import fcntl
 
-    def lock(descriptor: int, wait: bool = True) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _try_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def unlock(descriptor: int) -> None:
+    def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def read_text(path: str | os.PathLike[str], what: str = "") -> str:
-    """The text of a file in UTF-8, with or without a byte order mark; `what` precedes the name in messages."""
+def readable(path: str | os.PathLike[str], largest: int, what: str = "") -> Path:
+    """The path, if it names a regular file of at most `largest` bytes; `what` precedes the name in messages.
+
+    A device or a pipe may have no end, and nothing is read before its size is known.
+    """
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        found = os.stat(path)
     except OSError as error:
         raise unread(path, error, what) from None
+    name = f"{what} {str(path)!r}".lstrip()
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError(f"{name} is not a regular file; folders, devices and pipes are not read")
+    largest = max(largest, _raised_limit())
+    if found.st_size > largest:
+        raise FileError(
+            f"{name} has {found.st_size / 2**20:,.0f} MB, more than the {largest / 2**20:,.0f} MB that are read; if it "
+            f"is yours, set the environment variable {MOST} to a larger number"
+        )
+    return Path(path)
+
+
+def _raised_limit() -> int:
+    text = os.environ.get(MOST, "0")
+    if not text.isdecimal():
+        raise FileError(f"the environment variable {MOST} must be a number of megabytes, got {text!r}")
+    return int(text) * 2**20
+
+
+def read_bytes(path: str | os.PathLike[str], largest: int, what: str = "") -> bytes:
+    """The content of a regular file that is not too large."""
+    try:
+        return readable(path, largest, what).read_bytes()
+    except OSError as error:
+        raise unread(path, error, what) from None
+
+
+def read_text(path: str | os.PathLike[str], what: str = "", largest: int = TEXT) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark; `what` precedes the name in messages."""
+    try:
+        return read_bytes(path, largest, what).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise FileError(f"{what} {str(path)!r} is not UTF-8 text".lstrip()) from None
 
@@ -71,8 +116,8 @@ def read_toml(path: str | os.PathLike[str], what: str = "") -> dict[str, Any]:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The content of a TOML text, or a `ValueError`."""
-    if any(part.count(".") > _LONGEST_KEY for part in re.split(r"[\n={,]", text)):
-        raise ValueError(f"a key has more than {_LONGEST_KEY} parts")
+    if _LONG_KEY.search(text):
+        raise ValueError(f"a key has more than {_MOST_PARTS} parts")
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -199,7 +244,7 @@ def _named(source: str, target: Path, folder: int, replace: bool) -> bool:
     two system calls. One that was left by a process killed in between is removed by the next.
     """
     second = target.with_name(f".{target.name}.part")
-    lock(folder)  # until it is closed
+    _lock(folder, target.parent)  # until it is closed
     second.unlink(missing_ok=True)
     try:
         # Python follows the link in /proc only where it is given the descriptor of a folder
@@ -251,7 +296,7 @@ def write_private(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextmanager
 def locked(path: Path, busy: str | None = None) -> Iterator[None]:
-    """Waits until no other process or thread holds the lock file `PATH.lock`; one that ends lets go of it.
+    """Holds the lock file `PATH.lock`, for which it waits up to a minute; a process that ends lets go of it.
 
     With `busy`, a `FileError` with this sentence is raised instead of waiting.
     """
@@ -260,11 +305,30 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
     except OSError as error:
         raise FileError(f"the lock file of {str(path)!r} could not be opened: {error.strerror or error}") from None
     with file:
-        try:
-            lock(file.fileno(), busy is None)
-        except OSError:
-            raise FileError(busy or f"the lock file of {str(path)!r} cannot be locked") from None
+        _lock(file.fileno(), path, busy)
         try:
             yield
         finally:
-            unlock(file.fileno())
+            _unlock(file.fileno())
+
+
+def _lock(descriptor: int, path: Path, busy: str | None = None) -> None:
+    """Waits for a lock, says so after two seconds, and gives up after a minute; with `busy`, it does not wait."""
+    started, said, pause = time.monotonic(), False, 0.001
+    while True:
+        try:
+            return _try_lock(descriptor)
+        except OSError as error:
+            waited = time.monotonic() - started
+            if busy is not None or error.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+                raise FileError(busy or f"{str(path)!r} cannot be locked: {error.strerror or error}") from None
+            if waited > _GIVEN_UP_AFTER:
+                raise FileError(
+                    f"another process has kept {str(path)!r} locked for {waited:.0f} seconds, so nothing was written; "
+                    "wait until it is done, or end it, and try again"
+                ) from None
+        if waited > _SAID_AFTER and not said:
+            print(f"attain: waiting for another process, which has locked {str(path)!r}", file=sys.stderr)
+            said = True
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)

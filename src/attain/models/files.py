@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from attain.core.errors import FileError, MissingExtraError, ModelError, listed
-from attain.core.files import file_digest
+from attain.core.files import MODEL, file_digest, readable
 from attain.models.goal import probe_rows
 from attain.models.model import Model
 from attain.models.reader import Reader
@@ -91,8 +91,7 @@ def _labels(names: Sequence[str]) -> list[Any]:
 
 def _read(path: str, ending: str, trusted: Sequence[str], trust_pickle: bool) -> Any:
     known = _FORMATS[ending]
-    if not Path(path).is_file():
-        raise FileError(f"--model: there is no file {path!r}")
+    readable(path, MODEL, "--model:")
     if ending in _PICKLES and not trust_pickle:
         raise FileError(
             f"{path!r} is a pickle, and reading one runs whatever code the file contains, with your permissions: only "

@@ -17,7 +17,7 @@ import pandas as pd
 
 from attain.core.checks import repeated
 from attain.core.errors import AttainError, DataError, FileError, MissingExtraError, listed
-from attain.core.files import check_writable, write_atomically
+from attain.core.files import TEXT, check_writable, write_atomically
 from attain.core.spreadsheets import csv_bytes, excel_module, unescaped
 from attain.schema import Feature, Schema
 
@@ -186,7 +186,8 @@ def separator_of(path: str, given: str | None) -> str:
 def _csv_header(path: str, separator: str) -> list[str]:
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            header = next(csv.reader(file, delimiter=separator, strict=True), [])
+            lines = iter(lambda: file.readline(TEXT), "")  # a line may have no end
+            header = next(csv.reader(lines, delimiter=separator, strict=True), [])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(path, error) from None
     for other in (";", "\t", "|", ","):
