@@ -104,7 +104,7 @@ def test_writing_follows_links_and_says_where_it_cannot(tmp_path: Path) -> None:
 def test_a_limit_on_the_size_of_files_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "schema.toml"
     path.write_bytes(b" " * (files.TEXT + 1))
-    with pytest.raises(FileError, match="more than the 16 MB that are read; .* ATTAIN_LARGEST_FILE_MB to a larger"):
+    with pytest.raises(FileError, match=r"more than the 16 MB that are read; .* ATTAIN_LARGEST_FILE_MB to a larger"):
         read_text(path)
     monkeypatch.setenv("ATTAIN_LARGEST_FILE_MB", "17")
     assert len(read_text(path)) == files.TEXT + 1
@@ -122,7 +122,13 @@ def test_a_key_of_toml_has_at_most_eight_parts(part: str) -> None:
     assert parse_toml(f'# {sentence}\na = "{sentence}"') == {"a": sentence}
 
 
-HOLD = "import sys\nfrom attain.core.files import *\nwith locked(Path(sys.argv[1])):\n    print(1, flush=True)\n    input()"
+HOLD = """
+import sys
+from attain.core.files import Path, locked
+with locked(Path(sys.argv[1])):
+    print(1, flush=True)
+    input()
+"""
 
 
 def test_whoever_waits_for_a_lock_says_so_and_gives_up_with_a_sentence(
