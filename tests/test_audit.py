@@ -168,6 +168,45 @@ def test_every_changed_byte_is_found(tmp_path: Path) -> None:
         assert not audit.verify(copy), (position, mask)
 
 
+@given(order=st.permutations(range(18)), deep=st.booleans())
+def test_fields_that_were_moved_are_found(
+    order: list[int], deep: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    log = written(tmp_path_factory.mktemp("log"))
+    text = lines(log)[0]
+    line = json.loads(text)
+    names = sorted(line)
+    assert len(names) == len(order)
+    moved = {names[k]: line[names[k]] for k in order}
+    if deep:
+        moved["settings"] = dict(reversed(moved["settings"].items()))
+    altered = json.dumps(moved, separators=(",", ":")).encode() + b"\n"
+    log.path.write_bytes(b"".join([altered, *lines(log)[1:]]))
+    assert bool(audit.verify(log.path, key=KEY)) is (altered == text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"number":1,', b'"number": 1,'),
+        (b'"number":1,', b'"number":1.0,'),
+        (b'"number":1,', b'"number":1,"number":1,'),
+        (b"12.0", b"1.2e1"),
+        (b'"FOUND"', b'"\\u0046OUND"'),
+        (b"}\n", b"}\r\n"),
+        (b"{", b"\xef\xbb\xbf{"),
+    ],
+)
+def test_the_same_content_in_other_bytes_is_found(old: bytes, new: bytes, tmp_path: Path) -> None:
+    log = written(tmp_path)
+    first, *others = lines(log)
+    assert old in first
+    log.path.write_bytes(b"".join([first.replace(old, new, 1), *others]))
+    for key in (None, KEY):
+        assert audit.verify(log.path, key=key).problems[0].line == 1
+    assert [line["number"] for line in audit.read_lines(log.path)] == [2, 3]
+
+
 @given(data=st.data())
 def test_every_deleted_inserted_duplicated_or_moved_line_is_found(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -46,7 +46,7 @@ _RUN: Final = "_run.json"
 _SUMMARY: Final = "_summary.json"
 _FORMAT: Final = "attain-answers-1"
 _NAME: Final = re.compile(r"part-(\d{8})\.parquet")
-_PARTIAL: Final = re.compile(r"\.(state|_(run|summary)\.json|_config\.toml|part-\d{8}\.parquet)(\.[0-9a-f]+)?\.part")
+_PARTIAL: Final = re.compile(r"\.(_(run|summary)\.json|_config\.toml|part-\d{8}\.parquet)(\.[0-9a-f]+)?\.part")
 """Files of a run that was killed while it wrote."""
 _KEY: Final = b"attain"
 """The summary of a file of answers, among the metadata of its schema."""
@@ -125,7 +125,7 @@ class Shards:
     ) -> Iterator[None]:
         """Makes the folder, or continues the same run; only one process at a time does so.
 
-        Where some of the `people` have changed since, answers to the slices of others are kept.
+        A file of answers stays where it is about the very `people` of its slice; others are deleted.
         """
         make_folder(self.folder)
         lock = f"{_RUN}.lock"
@@ -148,34 +148,31 @@ class Shards:
                 path.unlink(missing_ok=True)
 
     def _check(self, run: Mapping[str, Any], people: Callable[[], Iterable[tuple[int, pd.DataFrame]]]) -> None:
-        path = self.folder / _RUN
-        content = _json_lines(run)
-        if not path.exists():
-            write_atomically(path, content)
-            return
+        """Refuses a folder of another run, and deletes answers to other people than those of the slice."""
+        path, content = self.folder / _RUN, _json_lines(run)
         try:
-            before = parse_json(read_text(path))
+            before = parse_json(read_text(path)) if path.exists() else {}
         except ValueError:
             raise FileError(f"{str(path)!r} cannot be read; name a new folder for the answers") from None
         old, new = dict(flattened(before)), dict(flattened(parse_json(content)))
-        other = [name for name in {**new, **old} if old.get(name) != new.get(name)]
-        if other == [_DIGEST] and self._keep_same(people()):
-            write_atomically(path, content)
-        elif other:
+        other = [name for name in {**new, **old} if before and old.get(name) != new.get(name)]
+        done = self.done()
+        same = self._same(done, people()) if done and other in ([], [_DIGEST]) else set()
+        if other and not same:
             raise FileError(
                 f"the folder {str(self.folder)!r} has answers of another run, which differs in {', '.join(other[:5])}; "
                 "name a new folder, or delete this one to start again"
             )
-
-    def _keep_same(self, people: Iterable[tuple[int, pd.DataFrame]]) -> bool:
-        """Deletes answers to people who have changed since; False, and nothing is deleted, where all have."""
-        done = self.done()
-        same = {k for k, frame in people if k in done and self._metadata(k)[_PEOPLE] == _digest(frame).encode()}
-        if same:
+        if other or same != done:
             (self.folder / _SUMMARY).unlink(missing_ok=True)
-            for number in done - same:
-                self.path(number).unlink()
-        return bool(same)
+        for number in done - same:
+            self.path(number).unlink()
+        if other or not before:
+            write_atomically(path, content)
+
+    def _same(self, done: set[int], people: Iterable[tuple[int, pd.DataFrame]]) -> set[int]:
+        """Those of the answered slices whose answers are about these people."""
+        return {k for k, frame in people if k in done and self._metadata(k)[_PEOPLE] == _digest(frame).encode()}
 
     def _metadata(self, number: int) -> Mapping[bytes, bytes]:
         with reading_parquet(str(self.path(number))):

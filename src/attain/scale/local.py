@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import secrets
 import signal
 import sys
 import threading
@@ -15,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from multiprocessing import resource_tracker
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pandas as pd
@@ -159,24 +159,26 @@ def _answer(batch: ExplainBatch, shards: Shards, number: int, people: pd.DataFra
 
 
 def _by_processes(slices: Slices, state: bytes, folder: Path, workers: int) -> Iterator[Summary]:
-    """Answers slices by processes that read explainer and model from a file once, because they may be large."""
-    path = folder / f".state.{secrets.token_hex(8)}.part"
-    write_private(path, state)
+    """Answers slices by processes that read explainer and model from a file once, because they may be large.
+
+    The file is a pickle, and in a folder that nobody else can write into: reading it runs code.
+    """
     pool = Parallel(workers, return_as="generator_unordered", batch_size=1, max_nbytes=None, idle_worker_timeout=_IDLE)
-    try:
+    with TemporaryDirectory(prefix="attain-", ignore_cleanup_errors=True) as private:
+        path = Path(private) / "state"
+        write_private(path, state)
         with parallel_config("loky", inner_max_num_threads=1), pool:
             resource_tracker.ensure_running()  # starting it later would unblock the signal
             with interrupts_kept():
-                summaries = pool(delayed(_work)(str(path), os.getpid(), number, people) for number, people in slices)
+                own = str(path), os.getpid(), str(folder)
+                summaries = pool(delayed(_work)(*own, number, people) for number, people in slices)
                 time.sleep(_TAKEN)
             yield from summaries
-    finally:
-        path.unlink(missing_ok=True)
 
 
-def _work(path: str, parent: int, number: int, people: pd.DataFrame) -> Summary:
+def _work(path: str, parent: int, folder: str, number: int, people: pd.DataFrame) -> Summary:
     with listening(lambda *_: None, sys.maxsize):  # no bars of workers
-        return _answer(_state(path, parent), Shards(Path(path).parent), number, people)
+        return _answer(_state(path, parent), Shards(folder), number, people)
 
 
 @lru_cache(maxsize=1)
