@@ -1,12 +1,17 @@
 """Whole files: progress, cancelling, results."""
 
 import json
+import resource
+import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
@@ -153,6 +158,40 @@ def test_a_file_with_some_unreadable_rows_says_how_many(client: TestClient) -> N
 
 def test_a_parquet_file_that_is_none_says_so(client: TestClient) -> None:
     assert "Parquet" in ended(client, started(client, b"no", format="parquet"))["message"]
+
+
+def bomb(path: Path, name: str) -> bytes:
+    """A small file of Parquet with a column of a gigabyte and more: one long text in every row."""
+    cells = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int32)), ["x" * 100_000])
+    columns = {column: pa.array([0.0] * 20_000) for column in people.schema().names} | {name: cells}
+    pq.write_table(pa.table(columns), path, compression="zstd", store_schema=False)
+    return path.read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold a process to a limit of memory")
+def test_a_small_file_that_becomes_large_costs_neither_memory_nor_the_service(tmp_path: Path) -> None:
+    client = client_of(app_of(limits=Limits(rate=1e6, burst=10**6, memory=300_000_000)))
+    unknown, known = bomb(tmp_path / "a.parquet", "unknown"), bomb(tmp_path / "b.parquet", "education")
+    assert len(unknown) < 10_000
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    state = ended(client, started(client, unknown, format="parquet"))
+    assert "None of the 20,000 rows could be read" in state["message"]  # its column is not read
+    state = ended(client, started(client, known, format="parquet"))
+    assert state["message"] == "the file would become too large in memory; send fewer rows or columns"
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < max(before, 700_000)  # kB
+
+
+def test_an_upload_that_is_refused_leaves_nothing() -> None:
+    app = app_of(limits=Limits(rate=1e6, burst=10**6, jobs=1))
+    client, others = client_of(app), []
+
+    def body() -> Any:
+        yield csv_of(2)
+        others.append(client_of(app).post("/jobs", params={"format": "csv"}, content=csv_of(1)))
+
+    ended(client, client.post("/jobs", params={"format": "csv", "index": "who"}, content=body()).json()["id"])
+    assert [other.status_code for other in others] == [429]
+    assert list(Path(app.state.jobs._folder.name).iterdir()) == []
 
 
 def test_files_have_limits() -> None:

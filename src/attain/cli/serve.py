@@ -12,7 +12,7 @@ from attain.cli.compare import german_case
 from attain.cli.inputs import read_people, read_request
 from attain.cli.layer import Given
 from attain.cli.terminal import note, say
-from attain.core.errors import AttainError, MissingExtraError
+from attain.core.errors import AttainError
 from attain.datasets import german_texts
 from attain.methods import Guarded
 
@@ -21,13 +21,9 @@ _SEED = 0
 
 def serve(given: Given) -> None:
     """Serves until it is interrupted."""
-    try:
-        import uvicorn
+    from attain.service import create_app, server
+    from attain.service.security import LOOPBACK
 
-        from attain.service import create_app
-        from attain.service.security import LOOPBACK
-    except ImportError:
-        raise MissingExtraError("the service needs FastAPI and uvicorn: pip install 'attain[serve]'") from None
     with _socket(given.host, given.port) as listening:
         shown = f"[{given.host}]" if ":" in given.host else given.host
         app = create_app(**(demo() if given.demo else _given(given)), hosts=(*LOOPBACK, shown, *given.allow_host))
@@ -39,9 +35,8 @@ def serve(given: Given) -> None:
         app.state.warm_up()
         if not given.no_open:
             threading.Timer(0.5, webbrowser.open, [address]).start()
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
         with suppress(KeyboardInterrupt):  # how the service is stopped
-            uvicorn.Server(config).run(sockets=[listening])
+            server(app).run(sockets=[listening])
 
 
 def _socket(host: str, port: int) -> socket.socket:

@@ -100,7 +100,7 @@ def create_app(
         lifespan=lifespan,
         middleware=[guard],
     )
-    app.state.token, app.state.jobs = token, jobs
+    app.state.token, app.state.jobs, app.state.limits = token, jobs, limits
     app.state.warm_up = lambda: slow.submit(service.warm_up)
     add_handlers(app)
     for address, path in page.items():

@@ -11,24 +11,18 @@ import numpy as np
 import pandas as pd
 
 from attain.core.checks import repeated
-from attain.core.errors import AttainError, DataError, did_you_mean, listed
+from attain.core.errors import DataError, did_you_mean, listed
 from attain.core.frames import Frame
 from attain.methods import Explainer
 from attain.methods.records import assess
 from attain.methods.session import Session
-from attain.schema import Feature, Schema
+from attain.schema import Feature
 from attain.service.errors import Refused
-from attain.service.security import Limits
 from attain.tables import Table
-from attain.tables.files import read_people
 
 Which = Literal["all", "refused", "accepted"]
-Format = Literal["csv", "parquet"]
 _LARGEST = 2**53
 """Larger integers are read as floats, which have them only roughly."""
-_SWELL = 20
-"""How many times as large as an upload may be, a compressed file may become."""
-_WORDS = {"--index": "index", "--separator": "separator", "; choose another --separator": ""}
 
 
 def frame_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: str = "record") -> pd.DataFrame:
@@ -83,46 +77,6 @@ def _number(cell: float | None) -> float:
         return math.nan if cell is None else float(cell)
     except OverflowError:
         return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
-
-
-def read_upload(
-    path: str, form: Format, schema: Schema, limits: Limits, index: str | None, separator: str | None
-) -> pd.DataFrame:
-    """The people of an uploaded file; messages call it “the file”."""
-    try:
-        if form == "parquet":
-            _check_parquet(path, limits)
-        frame = read_people(path, schema, index=index, separator=separator).frame
-    except AttainError as error:
-        message = str(error).replace(repr(path), "the file")
-        for flag, word in _WORDS.items():
-            message = message.replace(flag, word)
-        raise DataError(message) from None
-    _check_number(len(frame), limits)
-    if not len(frame):
-        raise DataError("the file has no rows")
-    return frame
-
-
-def _check_parquet(path: str, limits: Limits) -> None:
-    """Refuses a file that would become too large in memory, before it is read."""
-    try:
-        import pyarrow.parquet
-
-        about = pyarrow.parquet.read_metadata(path)
-    except ImportError:
-        raise DataError("Parquet files cannot be read here; send CSV") from None
-    except (ValueError, OSError):
-        raise DataError("the file cannot be read as Parquet") from None
-    _check_number(about.num_rows, limits)
-    size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
-    if size > _SWELL * limits.upload:
-        raise DataError(f"the file would take {size:,} bytes; send fewer rows or columns")
-
-
-def _check_number(people: int, limits: Limits) -> None:
-    if people > limits.people:
-        raise DataError(f"the file has {people:,} rows; at most {limits.people:,} are taken")
 
 
 class People:

@@ -20,9 +20,10 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.service import answers
 from attain.service.answers import written_file
 from attain.service.errors import Refused, json_bytes
-from attain.service.people import Format, Which, read_upload
+from attain.service.people import Which
 from attain.service.questions import MOST_OPTIONS, Compare, Evaluate, Explain, Map, Predict, Wishes, Write
 from attain.service.service import Service
+from attain.service.uploads import Format, Upload
 from attain.service.wording import translations
 from attain.service.work import ENDED, Cache, Jobs, Pool
 
@@ -40,6 +41,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         401: "The token is missing or wrong.",
         403: "The Host or Origin is foreign.",
         404: "There is no such thing.",
+        408: "The rest of the question did not come in time.",
         413: "The question or the file is too large.",
         422: "The question is wrong; the message says how.",
         429: "Too many questions, or one that takes long; see Retry-After.",
@@ -145,7 +147,7 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
 
 def _add_jobs(router: APIRouter, service: Service, slow: Pool, jobs: Jobs) -> None:
     body = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
-    schema, limits = service.explainer.schema_, service.limits
+    limits = service.limits
 
     @router.post("/jobs", status_code=202, openapi_extra=body, response_model=answers.JobStarted)
     async def start(
@@ -156,17 +158,19 @@ def _add_jobs(router: APIRouter, service: Service, slow: Pool, jobs: Jobs) -> No
         separator: Annotated[str | None, Query(max_length=10, description="Of CSV files; a comma by default.")] = None,
     ) -> Response:
         """Uploads a file with one row per person, as the body, and starts to answer it."""
-        jobs.make_room()
-        path = jobs.new_path(format)
+        job = jobs.add()
+        path = jobs.path(job, format)
         try:
             with open(path, "wb") as file:
                 async for chunk in request.stream():
                     file.write(chunk)
+            limited = limits.people, limits.memory, limits.seconds
+            upload = Upload(path, format, service.explainer.schema_, index, separator, *limited)
+            jobs.start(job, path, upload.read, lambda people: service.explain_people(people, n))
         except BaseException:
+            jobs.forget(job)
             os.unlink(path)
             raise
-        read = partial(read_upload, form=format, schema=schema, limits=limits, index=index, separator=separator)
-        job = jobs.start(path, read, lambda people: service.explain_people(people, n))
         return Response(json_bytes({"id": job.id}), 202, media_type="application/json")
 
     @router.get("/jobs/{name}", response_model=answers.JobAnswer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import os
@@ -70,6 +71,12 @@ class Limits:
         How many uploaded files are kept, with their results; an old one makes room for a new one when it has ended.
     cache
         The most bytes of answers that are kept.
+    memory
+        The most bytes of memory that reading an uploaded file may take.
+    connections
+        How many connections may be open without a question; those who have waited longest are closed.
+    patience
+        How many seconds a connection may wait with its next question, or with the next part of one.
     """
 
     rows: int = 1_000
@@ -83,6 +90,9 @@ class Limits:
     queue: int = 64
     jobs: int = 10
     cache: int = 64_000_000
+    memory: int = 1_000_000_000
+    connections: int = 100
+    patience: float = 10.0
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -204,13 +214,16 @@ class Guard:
         return Refused(413, f"The body is larger than {self._most(path):,} bytes; send less.")
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        """Receives no more than the limit, whatever the length that was announced."""
-        left = self._most(scope["path"])
+        """Receives no more than the limit, whatever the length that was announced, and does not wait long for it."""
+        left, more = self._most(scope["path"]), True
 
         async def receive_limited() -> Message:
-            nonlocal left
-            message = await receive()
-            left -= len(message.get("body", b""))
+            nonlocal left, more
+            try:
+                message = await asyncio.wait_for(receive(), self._limits.patience if more else None)
+            except TimeoutError:
+                raise HTTPException(408, "The rest of the question did not come; send it again.") from None
+            left, more = left - len(message.get("body", b"")), message.get("more_body", False)
             if left < 0:
                 error = self._too_large(scope["path"])
                 raise HTTPException(error.status, error.message)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
+import math
 import os
 import secrets
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -33,12 +35,6 @@ _TOGETHER = 8
 """How many people are answered between two looks at whether the job is cancelled."""
 
 
-def _threads(name: str, count: int) -> ThreadPoolExecutor:
-    """Threads in which models with OpenMP, such as boosted trees, use one core: others work at the same time."""
-    one = {"initializer": threadpool_limits, "initargs": (1, "openmp")}
-    return ThreadPoolExecutor(count, thread_name_prefix=f"attain-{name}", **one)
-
-
 class Pool:
     """A number of threads, and a number of questions that may wait for one.
 
@@ -53,20 +49,31 @@ class Pool:
     """
 
     def __init__(self, name: str, workers: int, queue: int, seconds: float) -> None:
-        self._threads = _threads(name, workers)
+        self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
         self._free = threading.BoundedSemaphore(workers + queue)
         self._seconds = seconds
+        for k in range(workers):
+            # a model that never returns does not keep the process from ending
+            threading.Thread(target=self._work, name=f"attain-{name}-{k}", daemon=True).start()
+
+    def _work(self) -> None:
+        # models with OpenMP, such as boosted trees, use one core: others work at the same time
+        threadpool_limits(1, "openmp")
+        while True:
+            future, work = self._waiting.get()
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(work())
+                except BaseException as error:
+                    future.set_exception(error)
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
         """Starts work, or refuses it where too much is waiting."""
         if not self._free.acquire(blocking=False):
             raise Refused(429, "Too many questions are waiting; ask again in a moment.", retry=2)
-        try:
-            future = self._threads.submit(work)
-        except BaseException:
-            self._free.release()
-            raise
+        future: Future[T] = Future()
         future.add_done_callback(lambda _: self._free.release())
+        self._waiting.put((future, work))
         return future
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -89,8 +96,9 @@ class Pool:
             ) from None
 
     def close(self) -> None:
-        """Stops taking work; what is running ends by itself."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Gives up what waits; what is running ends by itself."""
+        while not self._waiting.empty():
+            self._waiting.get()[0].cancel()
 
 
 class Cache:
@@ -186,28 +194,33 @@ class Jobs:
     def __init__(self, most: int) -> None:
         self._most = most
         self._jobs: dict[str, Job] = {}
-        self._thread = _threads("jobs", 1)
+        self._pool = Pool("jobs", 1, most, math.inf)
         self._folder = TemporaryDirectory(prefix="attain-", ignore_cleanup_errors=True)  # which only this user can read
 
-    def new_path(self, ending: str) -> str:
-        """Where a new file is to be written."""
-        return os.path.join(self._folder.name, f"{secrets.token_hex(16)}.{ending}")
-
-    def make_room(self) -> None:
-        """Forgets jobs that have ended until there is room for one more, or refuses it."""
+    def add(self) -> Job:
+        """A job whose file is still to come, or a refusal, before it comes, where there is no room for it."""
         while len(self._jobs) >= self._most:
             ended = next((name for name, job in self._jobs.items() if job.state in ENDED), None)
             if ended is None:
                 raise Refused(429, f"{self._most} files are waiting already; ask again later.", retry=60)
             del self._jobs[ended]
-
-    def start(self, path: str, read: Callable[[str], Frame], explain: Callable[[Frame], Counterfactuals]) -> Job:
-        """Reads the people of a file, which is deleted, and answers them, when all jobs before have ended."""
-        self.make_room()
         job = Job(secrets.token_hex(16))
         self._jobs[job.id] = job
-        self._thread.submit(contextvars.copy_context().run, _work, job, path, read, explain)
         return job
+
+    def path(self, job: Job, ending: str) -> str:
+        """Where the file of a job is to be written."""
+        return os.path.join(self._folder.name, f"{job.id}.{ending}")
+
+    def start(
+        self, job: Job, path: str, read: Callable[[], Frame], explain: Callable[[Frame], Counterfactuals]
+    ) -> None:
+        """Reads the people of a file, which is deleted, and answers them, when all jobs before have ended."""
+        self._pool.submit(partial(_work, job, path, read, explain))
+
+    def forget(self, job: Job) -> None:
+        """Makes room."""
+        self._jobs.pop(job.id, None)
 
     def find(self, name: str) -> Job:
         """The job of this name."""
@@ -229,15 +242,15 @@ class Jobs:
         """Cancels all jobs, and deletes all files."""
         for job in self._jobs.values():
             job.cancelled = True
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._pool.close()
         self._folder.cleanup()
 
 
-def _work(job: Job, path: str, read: Callable[[str], Frame], explain: Callable[[Frame], Counterfactuals]) -> None:
+def _work(job: Job, path: str, read: Callable[[], Frame], explain: Callable[[Frame], Counterfactuals]) -> None:
     failure = "The file could not be read: {}."
     try:
         try:
-            people = None if job.cancelled else read(path)
+            people = None if job.cancelled else read()
         finally:
             Path(path).unlink(missing_ok=True)
         if people is None or job.cancelled:

@@ -75,11 +75,11 @@ def read_people(
     """
     columns = columns_of(path, separator, escaped)
     index, chosen = chosen_columns(path, columns, schema, index=index, label=label)
+    wanted = [*chosen, *(name for name in (index, label) if name is not None)]
     if ending_of(path) in PARQUET:
-        whole = _parquet(path, index)
+        whole = _parquet(path, index, wanted)
         frame, labels = whole[chosen], None if label is None else whole[label]
     else:
-        wanted = [*chosen, *(name for name in (index, label) if name is not None)]
         cells = _csv(path, separator, wanted, escaped)
         frame = pd.DataFrame(
             {name: converted(cells[name], partial(column_of, feature=schema[name])) for name in chosen}
@@ -376,11 +376,11 @@ def _parquet_columns(path: str) -> list[str]:
     return [str(name) for name in columns if not UNNAMED_INDEX.fullmatch(str(name))]
 
 
-def _parquet(path: str, index: str | None) -> pd.DataFrame:
-    """A Parquet file; rows are labelled by the column `index`, or else by the index that it was written with."""
+def _parquet(path: str, index: str | None, columns: list[str] | None = None) -> pd.DataFrame:
+    """Some columns of a Parquet file; rows are labelled by the column `index`, or by the index it was written with."""
     parquet_module()
     with reading_parquet(path):
-        frame = pd.read_parquet(path, engine="pyarrow")
+        frame = pd.read_parquet(path, engine="pyarrow", columns=columns)
     if index is None or frame.index.names == [index]:
         return frame
     if any(name is not None for name in frame.index.names):
