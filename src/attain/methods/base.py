@@ -210,6 +210,10 @@ class Explainer(BaseEstimator, ABC):
     def _search(self, problem: Problem) -> Answers:
         """Answers for a batch of rows whose decision is not the desired one and that can change."""
 
+    def _choose(self, problem: Problem, found: Answers) -> Answers:
+        """What rows are offered of all that was found for them, whatever time it takes."""
+        return found
+
     @abstractmethod
     def _batch_size(self, n: int, inspected: Any) -> int:
         """How many rows go through one call of `_search` for `n` options each, so that memory stays bounded."""

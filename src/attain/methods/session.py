@@ -239,6 +239,7 @@ class Session:
             for batch in batches:
                 try:
                     found = in_time(batch, explainer._search, explainer._price, measured, explainer._months_cost)
+                    found = explainer._choose(batch, found)
                 except AttainError:  # a sentence about the call
                     raise
                 except Exception as error:

@@ -52,6 +52,17 @@ _REMEDIES = {
 }
 
 
+class Purpose(IntEnum):
+    """What an option is for, where the smallest change that flips the decision is another one than the typical."""
+
+    NONE = 0
+    TYPICAL = 1
+    SMALLEST = 2
+
+    def __str__(self) -> str:
+        return ("", "typical", "smallest")[self.value]
+
+
 class Typicality(IntEnum):
     """How typical an answer is of real people of the desired class."""
 

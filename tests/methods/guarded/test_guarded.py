@@ -21,11 +21,12 @@ from attain.datasets import load_german
 from attain.methods import ActionableRecourse
 from attain.methods.guarded.guard_context import OWN_ROWS
 from attain.population.reference import Reference
+from attain.results.status import Purpose
 from attain.tables import Table
 from attain.testing import people
 from attain.testing.explainer import digest
 
-RATES = {"connected": 0.15, "typical": 0.1}
+RATES = {"connected": 0.18, "typical": 0.1}
 
 
 class Encoded:
@@ -117,7 +118,7 @@ def test_answers_are_valid_and_as_typical_as_stated(german, setting, kind) -> No
     rate = RATES[setting]
     np.testing.assert_array_equal(level, (p_value <= rate) * 1.0 + (p_value <= rate / 10))
     np.testing.assert_array_equal(level == 0, guard.accepts(result.rows, rate))
-    assert (level == 0).mean() > 0.8
+    assert (level == 0)[result.option_figures["purpose"] != Purpose.SMALLEST].mean() > 0.8
     assert all("fewer than the 2 options" in note for note in result.notes)
     assert (result.person_figures["rows_scored"] < 2000).all()
 
@@ -130,8 +131,9 @@ def test_options_are_different_ways_and_the_first_costs_the_least(german, kind) 
     first = result.rows[np.unique(result.owners, return_index=True)[1]]
     assert first.tobytes() == explainer.explain(model, X, target="good").rows.tobytes()
     changed = result.rows != result.table.values[result.owners]
+    typical = result.option_figures["purpose"] != Purpose.SMALLEST
     for person in np.unique(result.owners):
-        ways = changed[result.owners == person]
+        ways = changed[typical & (result.owners == person)]
         for i, first in enumerate(ways):
             for second in ways[i + 1 :]:
                 assert not (second | ~first).all(), "an option changes all that a cheaper one changes"
@@ -258,9 +260,9 @@ def test_options_are_different_and_the_best_comes_first(german) -> None:
     assert (offered >= 1).all()
     assert offered.mean() > 2
     assert len(np.unique(np.column_stack((result.owners, result.rows)), axis=0)) == len(result.rows)
-    level = result.option_figures["typicality"]
+    level, typical = result.option_figures["typicality"], result.option_figures["purpose"] != Purpose.SMALLEST
     for person in range(15):
-        assert (np.diff(level[result.owners == person]) >= 0).all()
+        assert (np.diff(level[typical & (result.owners == person)]) >= 0).all()
 
 
 # reproducible
@@ -574,7 +576,7 @@ def test_a_few_real_rows_are_enough_for_a_guard(german, number) -> None:
     result = explainer.explain(german.forest, refused, target="good", n=2)
     guard = guard_of(explainer, german.forest)
     assert result.found.all()
-    np.testing.assert_array_equal(result.option_figures["typicality"] == 0, guard.accepts(result.rows, 0.15))
+    np.testing.assert_array_equal(result.option_figures["typicality"] == 0, guard.accepts(result.rows, 0.18))
     for i in (0, 5):
         alone = explainer.explain(german.forest, refused.iloc[[i]], target="good", n=2)
         assert alone.rows.tobytes() == result.rows[result.owners == i].tobytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from attain.methods.guarded.guard_context import (
     GuardContext,
     held_out,
 )
+from attain.methods.guarded.purposes import with_purposes
 from attain.methods.guarded.search import LESS_TYPICAL, Costs, GuardedSearch, GuardedSettings, crowd_of
 from attain.methods.recourse.actionable_recourse import exact_recourse
 from attain.methods.recourse.actions import ActionGrid, Actions
@@ -333,11 +335,9 @@ class Guarded(Explainer):
         cost[:, list(region.schema.clocks)] = 0.0
         return replace(region, cost=cost)
 
-    def _search(self, problem: Problem) -> Answers:
-        found: GuardContext = problem.inspected
-        problem = replace(problem, region=self._weighted(problem.region))
+    def _guarded_search(self, found: GuardContext) -> GuardedSearch:
         assert found.crowds is not None
-        search = GuardedSearch(
+        return GuardedSearch(
             found.guard,
             self.relations_,
             found.crowds,
@@ -347,8 +347,19 @@ class Guarded(Explainer):
             self.effort,
             self._settings,
         )
+
+    def _choose(self, problem: Problem, found: Answers) -> Answers:
+        if problem.options == 1:
+            return found
+        problem = replace(problem, region=self._weighted(problem.region))
+        measured = partial(self._measured, problem.inspected)
+        return with_purposes(self._guarded_search(problem.inspected), problem, found, measured)
+
+    def _search(self, problem: Problem) -> Answers:
+        found: GuardContext = problem.inspected
+        problem = replace(problem, region=self._weighted(problem.region))
         easiest = None if found.linear is None else self._recourse.search(problem, found.linear)
-        answers = search.answers(problem, easiest)
+        answers = self._guarded_search(found).answers(problem, easiest)
         if found.known:
             return answers
         unknown = {"typicality": float(Typicality.OUTSIDE), "typicality_p": np.nan}

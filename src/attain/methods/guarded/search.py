@@ -29,7 +29,7 @@ from attain.population.relations import Relations
 from attain.population.typical import Guard, GuardSettings, Setting
 from attain.results.status import Status
 from attain.schema import Schema
-from attain.tables import Region
+from attain.tables import Region, unchanged
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ class GuardedSettings:
     easiest_values: int = 1024
     """The most values of a column on the grid; a shift is then off by at most 0.001. (M)"""
 
-    def engine(self, *, radius: float, effort: int, options: int, compiled: bool) -> dict[str, float]:
-        """The settings of the engine's search."""
-        return {
+    def engine(self, *, radius: float, effort: int, options: int, compiled: bool, only_back: bool) -> dict[str, float]:
+        """The settings of the engine's search; with `only_back`, of one that only takes changes of given rows back."""
+        chosen = {
             "transplants": self.transplants * effort,
             "further": 8 * self.transplants * effort,
             "ranked": 8 * self.transplants * effort,
@@ -128,6 +128,8 @@ class GuardedSettings:
             "heavy": self.heavy,
             "related": self.related,
         }
+        nothing = ("transplants", "further", "paired", "attractors", "pulled", "light_first")
+        return chosen | dict.fromkeys(nothing, 0) | {"ascents": -1} if only_back else chosen
 
 
 LESS_TYPICAL = 1e3
@@ -279,20 +281,41 @@ class GuardedSearch:
 
     def _search(self, problem: Problem, easiest: Answers | None) -> Found:
         """The versions that passed on the engine's shortlists, judged by the guard itself."""
-        region, score = problem.region, problem.goal.compiled_score()
+        region = problem.region
         further = [region.factuals[:0]] * len(problem)
         if easiest is not None:
             for owner, row in zip(easiest.owners, easiest.rows, strict=True):
                 further[owner] = row[None]
+        rows = self._rows(problem, further)
+        owners = np.repeat(np.arange(len(problem)), [len(found) for found in rows])
+        return self._judged(np.concatenate([region.factuals[:0], *rows]), owners, problem)
+
+    def walked_back(self, problem: Problem, rows: np.ndarray) -> np.ndarray:
+        """Answers of different rows (n, d) with changes taken back that only the guard's distances ask for."""
+        rows, left = rows.copy(), np.arange(len(rows))
+        while left.size:  # what goes back may free what was tried before it
+            before = rows[left]
+            found = self._rows(problem.subset(left), [row[None] for row in before], only_back=True)
+            rows[left] = [own[0] if len(own) else row for own, row in zip(found, before, strict=True)]
+            left = left[~np.asarray(unchanged(rows[left], before).all(axis=1))]
+        return rows
+
+    def _rows(self, problem: Problem, further: list[np.ndarray], only_back: bool = False) -> list[np.ndarray]:
+        """What the engine finds for each row, from starts of its own and `further` ones: the cheapest first.
+
+        With `only_back`, only changes of these are taken back, and distances have no limits.
+        """
+        region, score = problem.region, problem.goal.compiled_score()
         # where the compiled score does not know a person's record, the model is asked
         known = np.zeros(len(problem), dtype=bool) if score is None else ~np.isnan(score.leads(region.start))
         rows = [region.factuals[:0]] * len(problem)
-        for i, found in self._compiled(problem, positions(known), score, further):
-            rows[i] = found
-        for i, found in self._asked(problem, positions(~known), further):
-            rows[i] = found
-        owners = np.repeat(np.arange(len(problem)), [len(some) for some in rows])
-        return self._judged(np.concatenate([region.factuals[:0], *rows]), owners, problem)
+        if known.any():
+            for i, found in self._compiled(problem, positions(known), self._people(problem, score, only_back), further):
+                rows[i] = found
+        if not known.all():
+            for i, found in self._asked(problem, positions(~known), self._people(problem, None, only_back), further):
+                rows[i] = found
+        return rows
 
     def _limits(self, rate: float) -> list[float]:
         """The largest outlier factors and distance, and how far off its relations a row may be."""
@@ -300,12 +323,14 @@ class GuardedSearch:
         # a limit of −∞, which nothing passes, is 0 for the engine
         return [max(limit, 0.0) for limit in (*limits.factors, limits.distance, self.relations.limit(rate))]
 
-    def _people(self, problem: Problem, score: Score | None) -> People:
+    def _people(self, problem: Problem, score: Score | None, only_back: bool) -> People:
         region, schema, settings = problem.region, problem.region.schema, self.settings
         table = np.array([self._limits(float(rate)) for rate in np.geomspace(*self.rates, settings.relaxations)])
         if len(self.relations):
             table = np.concatenate((table[:1], table))
             table[0, -1] *= settings.inside_relations
+        if only_back:
+            table[:, :-1] = np.inf
         near = float(np.quantile(self.guard.own_distances, settings.radius_quantile))
         grid, values = grid_of(schema, self.scale, settings.asked_values if score is None else settings.grid_values)
         unlimited = replace(region, max_changes=np.full(len(region), len(schema)))  # more is an excess
@@ -337,6 +362,7 @@ class GuardedSearch:
                 effort=self.effort,
                 options=problem.options,
                 compiled=score is not None,
+                only_back=only_back,
             ),
         )
 
@@ -346,13 +372,10 @@ class GuardedSearch:
         return left // problem.price
 
     def _compiled(
-        self, problem: Problem, owners: np.ndarray, score: Score | None, further: list[np.ndarray]
+        self, problem: Problem, owners: np.ndarray, people: People, further: list[np.ndarray]
     ) -> list[tuple[int, np.ndarray]]:
         """What the searches of people find whose questions the engine answers itself."""
-        if not owners.size:
-            return []
-        people, found = self._people(problem, score), []
-        search, left = Search(people), self._left(problem)
+        found, search, left = [], Search(people), self._left(problem)
         for i in owners.tolist():
             if problem.ledger.deadline.passed:
                 break
@@ -363,11 +386,11 @@ class GuardedSearch:
             found.append((i, search.answers()))
         return found
 
-    def _asked(self, problem: Problem, owners: np.ndarray, further: list[np.ndarray]) -> list[tuple[int, np.ndarray]]:
+    def _asked(
+        self, problem: Problem, owners: np.ndarray, people: People, further: list[np.ndarray]
+    ) -> list[tuple[int, np.ndarray]]:
         """What the searches of people find that ask the model: all of them in step, one batch a step."""
-        if not owners.size:
-            return []
-        people, found, left = self._people(problem, None), [], self._left(problem)
+        found, left = [], self._left(problem)
         for start in range(0, len(owners), _IN_STEP):
             searches = []
             for i in owners[start : start + _IN_STEP].tolist():

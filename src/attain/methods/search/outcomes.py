@@ -244,7 +244,7 @@ def in_time(
             found.append(replace(answers, owners=some[answers.owners]))
             for i, status in zip(some, answers.status, strict=True):
                 ended[i].append(status)
-    cheapest = _sooner(problem, _cheapest(problem, _joined(found), price), measured)
+    cheapest = sooner(problem, _cheapest(problem, _joined(found), price), measured)
     cheapest, answered = _cheapest(problem, cheapest, price), set(cheapest.owners.tolist())
     told = [next((status for status in _TOLD if status in some), Status.OUT_OF_REACH) for some in ended]
     return replace(cheapest, status=[Status.FOUND if i in answered else status for i, status in enumerate(told)])
@@ -275,7 +275,7 @@ def _soonest(
     return of[met], made[met]
 
 
-def _sooner(problem: Problem, answers: Answers, measured: Callable[[np.ndarray, np.ndarray], Figures]) -> Answers:
+def sooner(problem: Problem, answers: Answers, measured: Callable[[np.ndarray, np.ndarray], Figures]) -> Answers:
     """The answers after as little time as their changes need, if the decision flips then and they are as typical."""
     region, rows, owners = problem.region, answers.rows.copy(), answers.owners
     assert region.book.timing is not None

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -246,10 +247,12 @@ class Problem:
         self.ledger.charge(owners[asked], questions)
         return Evaluated(rows, asked, met, score, unaffordable)
 
-    def accepts(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which candidates are answers."""
+    def accepts(
+        self, rows: np.ndarray, owners: np.ndarray, where: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> np.ndarray:
+        """Which candidates are answers; `where` as in `evaluate`."""
         accepted = np.zeros(len(rows), dtype=bool)
-        accepted[self.evaluate(rows, owners).hits] = True
+        accepted[self.evaluate(rows, owners, where=where).hits] = True
         return accepted
 
     def spent(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
@@ -452,11 +455,18 @@ def ranked_hits(
     return Hits(rows[order], owners[order], ranks[order], scores[order], problem.statuses(owners, cut))
 
 
-def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, problem: Problem) -> np.ndarray:
+def sparse(
+    rows: np.ndarray,
+    owners: np.ndarray,
+    sizes: np.ndarray,
+    problem: Problem,
+    keeps: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
     """The answers with every change taken back that is not needed, the smallest first.
 
     `sizes` holds how far each cell moved (0: not at all). Each change is taken back in turn and stays so where the row
-    is still accepted. All answers go through it together: at most one question per feature and answer.
+    is still accepted. All answers go through it together: at most one question per feature and answer. `keeps` is a
+    further condition on the answers at some positions (m,) and their versions, (m, d).
     """
     rows, region = rows.copy(), problem.region
     order = np.argsort(np.where(sizes > 0, sizes, np.inf), axis=1, kind="stable")
@@ -473,6 +483,7 @@ def sparse(rows: np.ndarray, owners: np.ndarray, sizes: np.ndarray, problem: Pro
         left = region.changed(trial, owners[active]).sum(axis=1)
         before = region.changed(rows[active], owners[active]).sum(axis=1)
         taken = np.flatnonzero((left < before) & (left > 0))
-        accepted = problem.accepts(trial[taken], owners[active][taken])
+        where = None if keeps is None else partial(keeps, active[taken])
+        accepted = problem.accepts(trial[taken], owners[active][taken], where)
         rows[active[taken[accepted]]] = trial[taken[accepted]]
     return rows
