@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from attain.cli import stoppable
 from attain.cli.commands import COMPARISON, JSON
 from attain.cli.layer import Group, option, run, switch
-from attain.cli.stopping import stoppable
 
 commands = Group("experiments", __doc__ or "")
 

@@ -38,14 +38,14 @@ BUDGETS = {
     "density": 2_312,
     "results": 2_107,
     "methods": 6_281,
-    "metrics": 1_410,
+    "metrics": 1_420,
     "letters": 829,
     "audit": 405,
     "scale": 537,
     "service": 1_555,
     "datasets": 121,
     "testing": 727,
-    "cli": 1_792,
+    "cli": 1_601,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""
 

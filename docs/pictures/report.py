@@ -14,7 +14,7 @@ from PIL import Image
 
 import attain
 from attain import letters
-from attain.cli.compare import german_case
+from attain.cli.demo import german_case
 from attain.core.files import write_atomically
 
 FOLDER = Path(__file__).parent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attain.cli.compare import comparison_inputs
+from attain.cli.evaluate import comparison_inputs
 from attain.cli.layer import NOBODY, Given
 from attain.cli.terminal import say, say_json, width
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from attain.cli import main
-from attain.cli.answers import read_whole
+from attain.cli.inputs import read_whole
 from attain.methods.persistence import load
 from attain.testing import people
 

@@ -13,9 +13,8 @@ import pandas as pd
 
 import attain
 from attain import audit, scale
-from attain.cli.answers import read_table, read_whole
 from attain.cli.commands import commands
-from attain.cli.inputs import read_constraints
+from attain.cli.inputs import read_constraints, read_table, read_whole
 from attain.core.errors import AttainError
 from attain.letters.texts import LANGUAGES, Texts, texts_template
 from attain.methods import NearestUnlike

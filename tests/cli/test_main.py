@@ -9,8 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from attain.cli import main
-from attain.cli.stopping import stoppable
+from attain.cli import main, stoppable
 from attain.core.progress import track
 
 
@@ -128,7 +127,7 @@ def test_ctrl_c_that_a_library_has_made_another_exception_of_ends_the_command(
 
 def test_ctrl_c_that_a_library_has_caught_ends_the_process_in_two_seconds() -> None:
     code = (
-        "import time\nfrom attain.cli.stopping import stoppable\nwith stoppable():\n    print('begun', flush=True)\n"
+        "import time\nfrom attain.cli import stoppable\nwith stoppable():\n    print('begun', flush=True)\n"
         "    try:\n        time.sleep(20)\n    except KeyboardInterrupt:\n        time.sleep(20)\n"
     )
     _ended_by_ctrl_c(code)
@@ -137,7 +136,7 @@ def test_ctrl_c_that_a_library_has_caught_ends_the_process_in_two_seconds() -> N
 def test_a_call_that_does_not_look_at_signals_is_ended_in_two_seconds() -> None:
     # the main thread takes no signals, as if it were in a long call of compiled code
     code = (
-        "import ctypes, signal\nfrom attain.cli.stopping import stoppable\nwith stoppable():\n"
+        "import ctypes, signal\nfrom attain.cli import stoppable\nwith stoppable():\n"
         "    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n"
         "    print('begun', flush=True)\n    ctypes.CDLL(None).sleep(20)\n"
     )

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
-from attain.cli.answers import read_table
+from attain.cli.inputs import read_table
 from attain.core.errors import AttainError, FileError
 from attain.results.details import Ranges
 from attain.results.exports import flattened

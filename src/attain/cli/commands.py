@@ -6,7 +6,7 @@ import click
 from click import IntRange
 
 from attain import methods
-from attain.cli.layer import Group, argument, choice, option, switch
+from attain.cli.layer import Group, argument, choice, option, read_config, switch
 
 METHODS = [name for name in methods.__all__ if name != "Explainer"]
 DEFAULT_METHOD, COMPARED = "Guarded", "guarded,nearest-unlike,growing-spheres"
@@ -20,8 +20,6 @@ def seconds(text: str) -> float:
 def from_config(context: click.Context, _: click.Parameter, path: str | None) -> None:
     """Takes what the command line does not have from a file."""
     if path is not None:
-        from attain.cli.config import read_config
-
         context.default_map = read_config(path, context.command)
 
 
@@ -380,7 +378,7 @@ def evaluate() -> None:
 
 
 @commands.declare(
-    "attain.cli.compare:compare",
+    "attain.cli.evaluate:compare",
     *COMPARISON,
     option("--methods", "A,B", "Methods, separated by commas.", default=COMPARED),
 )
@@ -478,7 +476,7 @@ def inspect() -> None:
 
 
 @commands.declare(
-    "attain.cli.compare:demo",
+    "attain.cli.demo:demo",
     option("--people", "N", "How many refused people to explain.", type=IntRange(1), default=20),
     option("--seed", "N", "Seed of the split, the model and the search.", type=IntRange(0), default=0),
     option("--out", "FILE", "Output file.", default="attain-demo.csv"),

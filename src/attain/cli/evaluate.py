@@ -1,22 +1,39 @@
-"""`attain evaluate`: measures of a result, comparison with others, tables for a terminal, one JSON object, files."""
+"""`attain evaluate` measures a result and compares it with others; `attain compare` does so with whole methods."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from attain.cli.answers import is_json, read_table, read_whole
-from attain.cli.inputs import read_constraints, read_model, read_people, read_target, read_training
+from attain.cli.inputs import (
+    is_json,
+    read_constraints,
+    read_model,
+    read_people,
+    read_table,
+    read_target,
+    read_training,
+    read_whole,
+)
 from attain.cli.layer import NOBODY, Given
-from attain.cli.terminal import as_json, say, say_json, width
+from attain.cli.terminal import as_json, note, say, say_json, width
+from attain.core.drawing import style
 from attain.core.errors import AttainError, listed
 from attain.core.files import write_atomically
-from attain.core.text import plain, table, wrapped
-from attain.metrics import DEFAULT, Background, Evaluation, RecourseGap, paired_comparison, recourse_gap
+from attain.core.text import NONE, plain, table, wrapped
+from attain.metrics import (
+    DEFAULT,
+    Background,
+    Evaluation,
+    RecourseGap,
+    compare_methods,
+    paired_comparison,
+    recourse_gap,
+)
+from attain.metrics.differences import PAIRED, PAIRED_NOTE, p_value, paired_rows
 from attain.metrics.measures import MEASURES
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
@@ -24,13 +41,10 @@ from attain.scale.answers import AnswersFolder
 from attain.schema import Schema
 from attain.schema.toml import read_file
 from attain.tables import Table
-from attain.tables.files import check_ending, written
+from attain.tables.files import check_ending, read_any, written
 from attain.tables.labels import column_groups
 
-_CLEAR: Final = 0.05
-"""A difference counts as better or worse if its corrected p-value is below this."""
-_FEW: Final = 5
-"""The sizes of groups smaller than this are shown beside their names."""
+_DEMO_ROWS: Final = 20
 _MOST_LAWS: Final = 5
 """The most broken laws that are printed."""
 _SAME: Final = "inlier_20"
@@ -178,136 +192,131 @@ def _say(method: str, evaluation: Evaluation, comparison: pd.DataFrame | None, g
         f"{evaluation.asked.sum():,} people who needed an answer have one. The reference is "
         f"{len(evaluation.reference):,} real people of the desired class."
     )
-    print(f"\n{summary_table(evaluation.summary, width())}\n")
-    real = " real people: mean over real people whom the measure does not rest on."
-    say(
-        "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer "
-        f"counts as the worst case. In brackets: 95 % intervals over people.{real * _has_real(evaluation.summary)}"
-    )
-    if lines := law_lines(evaluation):
-        say("\n".join(lines))
+    _say_summary(evaluation.summary)
+    _say_laws(evaluation)
     if comparison is not None:
-        print(f"\n{comparison_table(comparison, width())}\n")
-        say(
-            "wins, losses: share of people for whom the first method is better or worse. p: p-value of the paired "
-            f"test, corrected for all rows (Holm). verdict: on the first method; unclear if p ≥ {_CLEAR}."
-        )
+        _say_pairs(comparison)
     if gap is not None:
-        print(f"\n{gap_table(gap, width())}")
-        say("\n".join(gap_lines(gap)))
+        _say_groups(gap)
 
 
-def summary_table(summary: pd.DataFrame, limit: int) -> str:
+def _say_summary(summary: pd.DataFrame) -> None:
     """One line for each measure: both averages with their intervals, real people's, and which direction is better."""
-    header, rows = ["measure", "answered", "charged", "better"], []
-    if _has_real(summary):
-        header.insert(3, "real people")
+    with_real = bool(summary["real"].notna().any())
+    header = ["measure", "answered", "charged", *(["real people"] if with_real else []), "better"]
+    rows = []
     for name, row in summary.drop(index=_SAME, errors="ignore").iterrows():
         measure = MEASURES[str(name)]
-        answered = _estimate(row["mean"], row["low"], row["high"], measure.share)
-        charged = _estimate(row["charged"], row["charged_low"], row["charged_high"], measure.share)
-        real = [_number(row["real"], measure.share)] if _has_real(summary) else []
+        answered = measure.estimate(row["mean"], row["low"], row["high"])
+        charged = measure.estimate(row["charged"], row["charged_low"], row["charged_high"])
+        real = [measure.written(row["real"])] if with_real else []
         rows.append((measure.title, answered, charged, *real, measure.better))
-    return table(header, rows, width=limit, right=range(1, len(header) - 1))
+    print(f"\n{table(header, rows, width=width(), right=range(1, len(header) - 1))}\n")
+    say(
+        "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer "
+        "counts as the worst case. In brackets: 95 % intervals over people."
+        + (" real people: mean over real people whom the measure does not rest on." if with_real else "")
+    )
 
 
-def _has_real(summary: pd.DataFrame) -> bool:
-    return bool(summary["real"].notna().any())
-
-
-def law_lines(evaluation: Evaluation) -> list[str]:
+def _say_laws(evaluation: Evaluation) -> None:
     """A sentence for each of the laws that answers break most."""
     laws = evaluation.context.laws
     if not laws:
-        return []
+        return
     broken, number = evaluation.broken_laws, int(evaluation.frame["found"].sum())
-    lines = [f"\nOf {len(laws)} laws that hold for people in --test, answers break {len(broken) or 'none'}."]
+    say(f"\nOf {len(laws)} laws that hold for people in --test, answers break {len(broken) or 'none'}.")
     for row in broken.head(_MOST_LAWS).to_dict("records"):
         own = f" ({row['factuals']} for people who break it themselves)" if row["factuals"] else ""
-        lines.append(
+        say(
             f"- {plain(row['sentence'] or row['law'])}: {row['answers']} of {number} answers break this{own}, and "
             f"{100 * row['real_share']:.1f} % of people in --train."
         )
-    return lines
 
 
-def comparison_table(comparison: pd.DataFrame, limit: int) -> str:
-    """A table for each pair of methods, one line for each measure."""
-    header = ("measure", "first", "second", "difference", "wins", "losses", "p", "verdict")
-    blocks = []
+def _say_pairs(comparison: pd.DataFrame) -> None:
+    """A table for each pair of methods."""
     for (first, second), pair in comparison.groupby(["first", "second"], sort=False):
-        rows = []
-        for row in pair.to_dict("records"):
-            measure = MEASURES[row["measure"]]
-            means = [_number(row[name], measure.share) for name in ("first_mean", "second_mean")]
-            difference = _estimate(row["difference"], row["low"], row["high"], measure.share)
-            shares = [_number(row[name], True) for name in ("better", "worse")]
-            verdict = _verdict(row["difference"], row["p_holm"], measure.better)
-            rows.append((measure.title, *means, difference, *shares, _p_value(row["p_holm"]), verdict))
-        heading = wrapped(f"{plain(first)} − {plain(second)}", limit)
-        blocks.append(f"{heading}\n{table(header, rows, width=limit, right=range(1, 7))}")
-    return "\n\n".join(blocks)
+        print(f"\n{wrapped(f'{plain(first)} − {plain(second)}', width())}")
+        print(table(PAIRED, paired_rows(pair), width=width(), right=range(1, len(PAIRED) - 1)))
+    say(f"\n{PAIRED_NOTE}")
 
 
-def _verdict(difference: float, p_value: float, good: str) -> str:
-    if math.isnan(difference) or difference == 0:
-        return "–" if math.isnan(difference) else "equal"
-    if not p_value < _CLEAR:
-        return "unclear"
-    return "better" if (good == "higher") == (difference > 0) else "worse"
-
-
-def gap_table(gap: RecourseGap, limit: int) -> str:
-    """One line for each measure and group."""
-    rows = []
+def _say_groups(gap: RecourseGap) -> None:
+    """A table of the groups, and one of the two between which each measure differs most."""
+    groups, gaps = [], []
     for row in gap.groups.to_dict("records"):
         measure = MEASURES[row["measure"]]
-        charged = _estimate(row["mean"], row["low"], row["high"], measure.share)
-        rows.append((measure.title, row["group"], row["n"], charged))
-    return table(("measure", "group", "people", "charged"), rows, width=limit, right=(2,))
-
-
-def gap_lines(gap: RecourseGap) -> list[str]:
-    """A sentence for each measure: the groups between which it differs most, and by how much."""
-    lines = []
-    for name, row in gap.gaps.iterrows():
+        groups.append((measure.title, row["group"], row["n"], measure.estimate(row["mean"], row["low"], row["high"])))
+    for name, row in gap.gaps.to_dict("index").items():
         measure = MEASURES[str(name)]
-        if math.isnan(row["gap"]):
-            lines.append(f"{measure.title}: one group only, nothing to compare.")
-        elif row["gap"] == 0:
-            lines.append(f"{measure.title}: no difference between the groups.")
-        else:
-            lines.append(
-                f"{measure.title}: highest for {_group(gap, name, row['highest'])}, lowest for "
-                f"{_group(gap, name, row['lowest'])}; gap "
-                f"{_estimate(row['gap'], row['low'], row['high'], measure.share)}, p {_p_value(row['p_value'])}."
-            )
-    return lines
+        ends = [row[end] if row["gap"] > 0 else NONE for end in ("highest", "lowest")]
+        difference = measure.estimate(row["gap"], row["low"], row["high"])
+        gaps.append((measure.title, *ends, difference, p_value(row["p_value"])))
+    print(f"\n{table(('measure', 'group', 'people', 'charged'), groups, width=width(), right=(2,))}\n")
+    print(table(("measure", "highest", "lowest", "gap", "p"), gaps, width=width(), right=(3, 4)))
 
 
-def _group(gap: RecourseGap, measure: object, group: object) -> str:
-    """The name of a group, with its size where it is small."""
-    chosen = gap.groups[(gap.groups["measure"] == measure) & (gap.groups["group"] == group)]
-    size = int(chosen["n"].iloc[0])
-    return plain(group) if size >= _FEW else f"{plain(group)} ({size} {'person' if size == 1 else 'people'})"
+def compare(given: Given) -> int:
+    """Compares, writes and reports; returns the exit code."""
+    names = [name.strip() for name in given.methods.split(",") if name.strip()]
+    if not names:
+        raise AttainError("--methods must name at least one method, such as growing-spheres")
+    compared = compare_methods(names, **comparison_inputs(given))
+    written = [] if given.out is None else list(map(str, compared.write(given.out)))
+    if given.json:
+        tables = {"pairs": compared.paired(), "broken_laws": compared.broken_laws}
+        records = {name: table.to_dict("records") for name, table in tables.items()}
+        say_json({"out": written, "methods": compared.lines, **records})
+    else:
+        print(compared.text(width()))
+        if written:
+            say(f"\nWritten: {', '.join(written)}")
+    return 0 if any(one.frame["found"].any() for one in compared.evaluations.values()) else NOBODY
 
 
-def _estimate(mean: float, low: float, high: float, share: bool) -> str:
-    shown = _number(mean, share)
-    if math.isnan(mean) or math.isnan(low):
-        return shown
-    return f"{shown} [{_number(low, share).removesuffix(' %')}, {_number(high, share).removesuffix(' %')}]"
+def comparison_inputs(given: Given) -> dict[str, Any]:
+    """The arguments of `compare_methods` but for the methods."""
+    if given.out is not None:
+        style()  # raises before the long work if Matplotlib is not installed
+    if not given.demo:
+        return {**_files(given), "random_state": given.seed}
+    if given.train is not None:
+        raise AttainError("--demo brings its own data; leave the files out")
+    from attain.cli.demo import german_case
+
+    case = german_case(given.seed)
+    return {
+        "model": case.model,
+        "X_train": case.train,
+        "y_train": case.y_train,
+        "X": case.refused.iloc[:_DEMO_ROWS],
+        "target": case.data.desired,
+        "schema": case.data.schema,
+        "X_test": case.test,
+        "y_test": case.y_test,
+        "random_state": given.seed,
+    }
 
 
-def _number(value: float, share: bool) -> str:
-    """Shares in per cent, other numbers with about three digits."""
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞"
-    if share:
-        return f"{100 * value:z.0f} %"
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    return f"{value:z,.{digits}f}"
-
-
-def _p_value(value: float) -> str:
-    return "–" if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
+def _files(given: Given) -> dict[str, Any]:
+    needed = {"TRAIN": given.train, "PEOPLE": given.people, "--model": given.model, "--target": given.target}
+    if missing := [name for name, value in needed.items() if value is None]:
+        raise AttainError(f"{', '.join(missing)} must be given; --demo needs no files")
+    if given.schema is None:
+        frame, _ = read_any(given.train, index=given.index, separator=given.separator)
+        note("no --schema: it is inferred, and every column may change; `attain schema infer` writes one to edit")
+        schema = Schema.infer(frame.drop(columns=[] if given.label is None else [given.label]))
+    else:
+        schema = read_file(given.schema)
+    training, model = read_training(given, schema), read_model(given)
+    people = read_people(given, given.people, schema, index=False).frame
+    return {
+        **training,
+        "model": model,
+        "X": people,
+        "target": read_target(given.target, model, training["X_train"], schema),
+        "probability": given.probability,
+        "schema": schema,
+        "constraints": read_constraints(given.constraints, list(people.index)),
+    }

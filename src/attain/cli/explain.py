@@ -11,9 +11,8 @@ from typing import Any, Final, NamedTuple, cast
 
 from attain import scale
 from attain.audit import AuditLog, read_key
-from attain.cli.config import write_config
 from attain.cli.inputs import read_constraints, read_people, read_request
-from attain.cli.layer import INTERRUPTED, NOBODY, Given
+from attain.cli.layer import INTERRUPTED, NOBODY, Given, write_config
 from attain.cli.terminal import counted, note, say, say_json, say_summary, width
 from attain.core.errors import AttainError, Interrupted
 from attain.core.files import write_atomically
@@ -36,8 +35,6 @@ _FEW: Final = 5
 """Up to so many people are answered in sentences, more in a table."""
 _SHOWN: Final = 20
 """How many people the table has."""
-_MANY: Final = 5_000
-"""From so many people on, writing takes seconds, and is announced."""
 
 
 class _Answered(NamedTuple):
@@ -72,8 +69,7 @@ def explain(given: Given) -> int:
     elif not folder:
         _say_people(given, result)
         say_summary(summary_text(result))
-        rate = f" ({len(result) / seconds:,.0f} people per second)" if len(result) > _FEW and seconds > 0 else ""
-        say(f"{seconds:.1f} s{rate}; the model scored {model.rows:,} rows.")
+        say(f"{seconds:.1f} s; the model scored {model.rows:,} rows.")
         say(f"Written: {', '.join(filter(None, [given.out, given.changes, config]))}")
     elif not interrupted:
         statuses = {Status[name]: count for name, count in summary.status.items()}
@@ -150,8 +146,6 @@ def _write(given: Given, result: Counterfactuals, log: AuditLog | None) -> None:
     if log is not None:  # nothing is handed out that is not on record
         added = len(log.append(result))
         note(f"appended {counted(added, 'line')} to {given.audit}; its head is {log.head}")
-    if len(result) >= _MANY:
-        note(f"writing {given.out}")
     if given.out.lower().endswith(".json"):
         write_atomically(given.out, result.to_json().encode())
     elif given.out.lower().endswith(EXCEL):

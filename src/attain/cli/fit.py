@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from inspect import signature
 from typing import Any, Final
 
 from attain import methods
 from attain.cli.commands import METHODS
-from attain.cli.config import write_config
 from attain.cli.inputs import read_people
-from attain.cli.layer import Given
+from attain.cli.layer import Given, write_config
 from attain.cli.schema import as_dictionary
 from attain.cli.terminal import say, say_json
+from attain.core.checks import matching
 from attain.core.errors import AttainError, did_you_mean
 from attain.core.files import check_writable
 from attain.core.text import plain
@@ -104,9 +103,9 @@ def make_explainer(name: str, schema: Schema, seed: int, settings: Iterable[str]
         (nested if part and model == "autoencoder" else parameters)[part or key] = _value(value)
     own = parameters.get("autoencoder")
     if nested or isinstance(own, str):
-        kind = autoencoder_named(_matching(own or _AUTOENCODERS[0], _AUTOENCODERS, "--set autoencoder"))
+        kind = autoencoder_named(matching("--set autoencoder", own or _AUTOENCODERS[0], _AUTOENCODERS))
         parameters["autoencoder"] = _made(kind, schema, seed, nested)
-    explainer: Explainer = _made(getattr(methods, _matching(name, METHODS, "--method")), schema, seed, parameters)
+    explainer: Explainer = _made(getattr(methods, matching("--method", name, METHODS)), schema, seed, parameters)
     return explainer
 
 
@@ -119,18 +118,6 @@ def _made(kind: Any, schema: Schema, seed: int, parameters: Mapping[str, Any]) -
             meant = did_you_mean(key, known) or f"; it has {', '.join(known)}"
             raise AttainError(f"--set {key}: {kind.__name__} has no such parameter{meant}")
     return kind(schema=schema, random_state=seed, **parameters)
-
-
-def _matching(text: str, names: Sequence[str], flag: str) -> str:
-    """The name that is meant, in upper or lower case, with or without hyphens."""
-    known = {_squeezed(name): name for name in names}
-    if _squeezed(text) not in known:
-        raise AttainError(f"{flag} must be one of {', '.join(names)}, got {text!r}{did_you_mean(text, names)}")
-    return known[_squeezed(text)]
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[-_ ]", "", text).lower()
 
 
 def _value(text: str) -> Any:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from attain import letters
-from attain.cli.answers import read_whole
-from attain.cli.inputs import read_model
+from attain.cli.inputs import read_model, read_whole
 from attain.cli.layer import Given
 from attain.cli.terminal import counted, say, say_json
 from attain.core.errors import AttainError, FileError, listed

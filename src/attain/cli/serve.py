@@ -8,7 +8,7 @@ import webbrowser
 from contextlib import suppress
 from typing import Any
 
-from attain.cli.compare import german_case
+from attain.cli.demo import german_case
 from attain.cli.inputs import read_people, read_request
 from attain.cli.layer import Given
 from attain.cli.terminal import note, say

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
 import numpy as np
 
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, did_you_mean
 
 TIMEOUT: Final = 60.0
 """The seconds that each person has by default: many times what a search takes, so that answers do not depend on it."""
@@ -59,6 +60,19 @@ def free_name(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+def matching(name: str, text: str, choices: Iterable[str]) -> str:
+    """The choice that a text means, in upper or lower case, with or without hyphens; `name` is the parameter's."""
+    known = {_letters(choice): choice for choice in choices}
+    if _letters(text) not in known:
+        meant = did_you_mean(text, known.values())
+        raise AttainError(f"{name} must be one of {', '.join(known.values())}, got {text!r}{meant}")
+    return known[_letters(text)]
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[-_ ]", "", text).lower()
 
 
 def repeated(names: Iterable[str]) -> list[str]:

@@ -7,9 +7,8 @@ A line of a table is a mapping with `method`, `status`, `reason`, `n`, `broken`,
 from __future__ import annotations
 
 import math
-import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
@@ -21,13 +20,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attain import methods as explainers
+from attain.core.checks import matching
 from attain.core.drawing import COLOURS, panels, save
 from attain.core.errors import AttainError, ModelError
 from attain.core.files import as_kind, make_folder, parse_toml, write_atomically
 from attain.core.page import Block, Cell, Heading, Paragraph, Picture, TableBlock, write
 from attain.core.spreadsheets import csv_bytes
 from attain.core.text import table, wrapped
-from attain.metrics.differences import paired_comparison
+from attain.metrics.differences import PAIRED, PAIRED_NOTE, paired_comparison, paired_rows
 from attain.metrics.evaluation import Background, Evaluation
 from attain.metrics.measures import MEASURES, AnswerMatrix
 from attain.schema import Constraints, Schema
@@ -150,7 +150,7 @@ class MethodComparison:
             picture = Picture(place / "trade-off.png", TRADE_OFF)
             content += [Heading("Faithfulness against difficulty"), picture]
         if len(self.evaluations) > 1:
-            content += [Heading("Pairwise differences"), _pairs(self.paired())]
+            content += [Heading("Pairwise differences"), *_pairs(self.paired())]
         if len(self.broken_laws):
             content += [Heading("Laws that answers break"), _laws(self.broken_laws)]
         content += [Heading("All measures"), blocks(lines)[0], Paragraph(note(lines, full=True))]
@@ -251,19 +251,12 @@ def _made(
     known = next((one for one in schemas if one is not None), None) or Schema.infer(X_train)
     made: dict[str, Any] = {}
     for name, method in listed:
-        explainer = _named(method, known, seed) if isinstance(method, str) else method
-        kind = type(explainer).__name__
-        made[name or (kind if kind not in made else f"{kind} {len(made) + 1}")] = explainer
+        if isinstance(method, str):
+            kind = matching("methods", method, [one for one in explainers.__all__ if one != "Explainer"])
+            method = getattr(explainers, kind)(known, figures=False, random_state=seed)
+        kind = type(method).__name__
+        made[name or (kind if kind not in made else f"{kind} {len(made) + 1}")] = method
     return made, known
-
-
-def _named(method: str, schema: Schema, seed: int) -> Any:
-    """The explainer that a name stands for: `growing-spheres`, `GrowingSpheres`."""
-    names = {name.lower(): name for name in explainers.__all__ if name != "Explainer"}
-    name = names.get(re.sub(r"[-_ ]", "", method).lower())
-    if name is None:
-        raise AttainError(f"methods must be explainers, or names of {', '.join(names.values())}; got {method!r}")
-    return getattr(explainers, name)(schema, figures=False, random_state=seed)
 
 
 def _evaluated(
@@ -281,23 +274,11 @@ def _evaluated(
     return background.evaluate(answers, measures=shown, constraints=constraints, random_state=seed), broken
 
 
-def _pairs(paired: pd.DataFrame) -> TableBlock:
-    """The paired tests as a table of a page."""
-    rows = [
-        [
-            MEASURES[row["measure"]].title,
-            row["first"],
-            row["second"],
-            f"{row['first_mean']:.2f}",
-            f"{row['second_mean']:.2f}",
-            f"{row['difference']:.2f} [{row['low']:.2f}, {row['high']:.2f}]",
-            "< 0.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
-        ]
-        for row in paired.to_dict("records")
-    ]
-    header = ("measure", "first", "second", "first, mean", "second, mean", "difference", "p (Holm)")
-    caption = "Charged values of the same rows; exact sign test for shares, Wilcoxon's signed ranks for others."
-    return TableBlock(header, rows, range(3, len(header)), caption)
+def _pairs(paired: pd.DataFrame) -> Iterator[Block]:
+    """A table for each pair of methods, and what its columns mean."""
+    for (first, second), pair in paired.groupby(["first", "second"], sort=False):
+        yield TableBlock(PAIRED, paired_rows(pair), range(1, len(PAIRED) - 1), f"{first} − {second}")
+    yield Paragraph(f"Charged values of the same rows. {PAIRED_NOTE}")
 
 
 def _laws(broken: pd.DataFrame) -> TableBlock:

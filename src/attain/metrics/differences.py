@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,7 +25,7 @@ from attain.core.intervals import (
     resampled,
     share_interval,
 )
-from attain.metrics.measures import Measure
+from attain.metrics.measures import MEASURES, Measure
 
 if TYPE_CHECKING:
     from attain.metrics.evaluation import Evaluation
@@ -33,6 +34,13 @@ COMPARED: Final = ("found", "total_shift", "max_shift", "inlier", "connected_90"
 """What methods are compared by, as far as every evaluation has it."""
 GAP_MEASURES: Final = ("found", "total_shift", "max_shift")
 """What groups are compared by."""
+_CLEAR: Final = 0.05
+"""A difference counts as better or worse if its corrected p-value is below this."""
+PAIRED: Final = ("measure", "first", "second", "difference", "wins", "losses", "p", "verdict")
+PAIRED_NOTE: Final = (
+    "wins, losses: share of people for whom the first method is better or worse. p: p-value of the paired test, "
+    f"corrected for all rows (Holm). verdict: on the first method; unclear if p ≥ {_CLEAR}."
+)
 SIGN_TEST: Final = "sign test"
 SIGNED_RANKS: Final = "signed ranks"
 
@@ -85,6 +93,32 @@ def paired_comparison(
             rows.append({"measure": measure, "first": first, "second": second, **difference})
     frame = pd.DataFrame(rows)
     return frame.assign(p_holm=holm(frame["p_value"].to_numpy()))
+
+
+def paired_rows(pair: pd.DataFrame) -> list[tuple[str, ...]]:
+    """The cells of a table of one pair of methods, one row for each measure; the header is `PAIRED`."""
+    rows = []
+    for row in pair.to_dict("records"):
+        measure = MEASURES[row["measure"]]
+        means = [measure.written(row[name]) for name in ("first_mean", "second_mean")]
+        difference = measure.estimate(row["difference"], row["low"], row["high"])
+        shares = [f"{100 * row[name]:.0f} %" for name in ("better", "worse")]
+        verdict = _verdict(row["difference"], row["p_holm"], measure.better)
+        rows.append((measure.title, *means, difference, *shares, p_value(row["p_holm"]), verdict))
+    return rows
+
+
+def _verdict(difference: float, corrected: float, good: str) -> str:
+    if math.isnan(difference) or difference == 0:
+        return "–" if math.isnan(difference) else "equal"
+    if not corrected < _CLEAR:
+        return "unclear"
+    return "better" if (good == "higher") == (difference > 0) else "worse"
+
+
+def p_value(value: float) -> str:
+    """A p-value for reading."""
+    return "–" if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:

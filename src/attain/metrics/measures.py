@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -221,6 +222,21 @@ class Measure:
                 f"array of shape {values.shape}"
             )
         return values if self.known else np.where(context.found, values, np.nan)
+
+    def written(self, value: float) -> str:
+        """A value for reading: shares in per cent, other numbers with about three digits."""
+        if not math.isfinite(value):
+            return "–" if math.isnan(value) else "∞"
+        if self.share:
+            return f"{100 * value:z.0f} %"
+        return f"{value:z,.{0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2}f}"
+
+    def estimate(self, value: float, low: float, high: float) -> str:
+        """A value with its interval: `81 % [70, 90]`."""
+        if math.isnan(value) or math.isnan(low):
+            return self.written(value)
+        ends = ", ".join(self.written(end).removesuffix(" %") for end in (low, high))
+        return f"{self.written(value)} [{ends}]"
 
     def charged(self, values: FloatArray, found: BoolArray, n_free: int) -> FloatArray:
         """The values, with the worst case for rows without an answer; NaN if there is no worst case."""
