@@ -126,7 +126,7 @@ def _load(path: Path) -> Any:
 
 def _shown(result: Any) -> None:
     """Everything that a result can show or write."""
-    _ = str(result), repr(result), result._repr_html_(), result.frame, result.status, result.typicality, result.figures
+    _ = str(result), repr(result), result._repr_html_(), result.frame, result.status, result.verdict, result.figures
     _ = result.sentences.tolist() if hasattr(result.sentences, "tolist") else list(result.sentences)
     for label in result.table.labels[:3]:
         result.describe(label, 80)

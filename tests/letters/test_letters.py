@@ -187,6 +187,17 @@ def test_contributions_must_be_known() -> None:
         write(replace(RESULT, attributions=None), EXPLAINER, MODEL, world.TEXTS)
 
 
+def test_no_letter_offers_what_nobody_has_reviewed() -> None:
+    schema = world.SCHEMA.change(["amount", "home"], reviewed="")
+    method, options = world.explainer(features=schema.features), {0: [{"amount": 4000.0, "home": "owned"}]}
+    made = world.result(world.people({}), options, [WHY], schema=schema)
+    with pytest.raises(AttainError, match=r"'amount', 'home', and nobody has reviewed .*`attain review`"):
+        write(made, method, MODEL, world.TEXTS)
+    allowed = replace(made, settings={"allow_unreviewed": True})
+    assert len(write(allowed, method, MODEL, world.TEXTS)[0].content.options) == 1
+    assert len(write(replace(made, rows=made.rows[:0], owners=made.owners[:0]), method, MODEL, world.TEXTS)) == 1
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [

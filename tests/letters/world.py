@@ -11,9 +11,9 @@ import attain
 from attain import Feature, Schema
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.details import Attributions
-from tests.results.handmade import result_of
+from tests.results.handmade import result_of, reviewed
 
-SCHEMA = Schema(
+SCHEMA = reviewed(
     (
         Feature("amount", "positive", bounds=(0, 1e7), label="amount of the loan", unit="€"),
         Feature("months", "count", bounds=(1, 120), label="term", unit="months", special={0: "open end"}),

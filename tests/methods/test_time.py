@@ -147,7 +147,7 @@ def test_the_guarded_search_comes_close_to_the_cheapest_of_all_that_pass_its_gua
     result = explainer.explain(MODEL, PEOPLE, target="yes")
     guard = explainer.session(MODEL, target="yes").inspected.guard
     compared = 0
-    for i in np.flatnonzero((result.typicality == "typical").to_numpy()):
+    for i in np.flatnonzero((result.verdict == "typical").to_numpy()):
         region = Region.of(Table.read(PEOPLE.iloc[[i]], schema), Constraints(), explainer.observed_)
         grid = np.arange(101) / 100
         longest, costs = int(region.max_months[0]), []

@@ -38,7 +38,8 @@ TABLE_1 = [
     "total_shift",
     "outlier",
     "connected",
-    "level",
+    "verdict",
+    "reviewed",
     "follows",
     "method",
 ]
@@ -68,8 +69,11 @@ def explainer() -> GrowingSpheres:
     return GrowingSpheres(SCHEMA, samples=60, budget=3000).fit(X, decide(X))
 
 
+MODEL = Model(decide, accepts="pandas", classes=["bad", "good"])
+
+
 def explain(X: Any, n: int = 2) -> Counterfactuals:
-    return explainer().explain(Model(decide, accepts="pandas", classes=["bad", "good"]), X, target="good", n=n)
+    return explainer().explain(MODEL, X, target="good", n=n)
 
 
 FRAMES = {
@@ -225,7 +229,7 @@ def test_a_notebook_shows_only_changes_and_escapes_everything() -> None:
     assert html.count("<img ") == html.count("<img src='data:image/png;base64,") == 3
     assert "&lt;script&gt;" in html
     assert "€ &amp; more" in html
-    assert "<th>level</th>" in html
+    assert "<th>verdict</th>" in html
     assert "<td>age</td>" not in html
     assert html.count("<tr") == html.count("</tr>")
     assert html.count("<td") == html.count("</td>")

@@ -48,17 +48,27 @@ def read(path: Path) -> list[list[str]]:
 def test_the_answers_are_one_row_for_each_option_and_person_without_one(tmp_path: Path) -> None:
     RESULT.to_csv(tmp_path / "a.csv")
     header, *rows = read(tmp_path / "a.csv")
-    assert header == ["'@who", "option", "status_", "sentence", "'=amount", "status", "grade", "total_shift"]
+    assert header == [
+        "'@who",
+        "option",
+        "status_",
+        "sentence",
+        "unreviewed",
+        "'=amount",
+        "status",
+        "grade",
+        "total_shift",
+    ]
     assert [[row[0], row[1], row[2], *row[4:]] for row in rows] == [
-        ["'+a", "1", "FOUND", "-2.5", "'=cmd()", "-1", "25.0"],
-        ["'+a", "2", "FOUND", "-5.0", "<0 DM", "1", "50.0"],
-        ["b", "", "OUT_OF_REACH", "3.0", "'-1", "0", ""],
+        ["'+a", "1", "FOUND", "'=amount, status", "-2.5", "'=cmd()", "-1", "25.0"],
+        ["'+a", "2", "FOUND", "grade", "-5.0", "<0 DM", "1", "50.0"],
+        ["b", "", "OUT_OF_REACH", "", "3.0", "'-1", "0", ""],
     ]
 
 
 def test_labels_and_units_are_in_the_header_where_asked(tmp_path: Path) -> None:
     RESULT.to_csv(tmp_path / "a.csv", labels=True, separator=";")
-    assert read(tmp_path / "a.csv")[0][0].split(";")[4:7] == ["Amount (€)", "status", "Amount (€)_"]
+    assert read(tmp_path / "a.csv")[0][0].split(";")[5:8] == ["Amount (€)", "status", "Amount (€)_"]
 
 
 def test_other_tables_are_the_frames_of_the_result(tmp_path: Path) -> None:
@@ -80,8 +90,8 @@ def test_an_excel_file_has_a_sheet_for_each_table(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(tmp_path / "a.xlsx")
     assert book.sheetnames == ["answers", "changes", "ranges", "figures", "settings"]
     assert [row[:2] for row in book["settings"].values][1:] == [("'=x.seed", -1), ("laws", "[1]")]
-    assert [cell.value for cell in book["answers"][2]][4:] == [-2.5, "'=cmd()", -1, 25]
-    assert book["answers"]["E1"].value == "Amount (€)"
+    assert [cell.value for cell in book["answers"][2]][5:] == [-2.5, "'=cmd()", -1, 25]
+    assert book["answers"]["F1"].value == "Amount (€)"
     assert "'-1, <0 DM" in [cell.value for cell in book["ranges"][2]]
     for sheet in book:
         cells = [cell for row in sheet.iter_rows() for cell in row]

@@ -20,20 +20,20 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from attain import Counterfactuals, Feature, Schema, Status
+from attain import Counterfactuals, Feature, Status
 from attain.cli import main as cli
 from attain.core import page
 from attain.core.drawing import TONES
 from attain.core.errors import MissingExtraError
 from attain.results.details import Attributions, Importances, Ranges
 from attain.results.report_people import outcome_words
-from attain.results.status import Typicality
+from attain.results.status import Verdict
 from attain.schema.laws import Law
-from tests.results.handmade import result_of
+from tests.results.handmade import result_of, reviewed
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 ATTRIBUTE = "\"><svg onload=alert(3)> ' & {{ 7 * 7 }} http://evil.example/x"
-SCHEMA = Schema(
+SCHEMA = reviewed(
     (
         Feature("<script>", "real", unit="<b>", label=HOSTILE),
         Feature("plan", "categorical", levels=(HOSTILE, ATTRIBUTE, "x")),
@@ -152,7 +152,7 @@ def test_each_persons_options_are_in_the_data(tmp_path: Path) -> None:
     data = content(written(hostile(), tmp_path))
     assert data["outcomes"] == [
         ["typical", "good", 1],
-        ["outside what we have seen", "bad", 1],
+        ["unlike anybody", "bad", 1],
         ["decided as asked already", "muted", 1],
         ["search limit reached", "muted", 1],
     ]
@@ -161,11 +161,11 @@ def test_each_persons_options_are_in_the_data(tmp_path: Path) -> None:
     level, tone, sentence, facts, changes = first[3][0]
     assert (level, tone) == ("typical", "good")
     assert sentence == hostile().sentences.tolist()[0]
-    assert facts == "total shift 50 percentile points · connected to real people"
+    assert facts == "total shift 50 percentile points"
     assert changes[0] == [0, "1", "2.5 <b>", 50.0, 75.0, 60.0, 80.0, "from 2 to 3 <b>", 0.26, 1]
     assert changes[1][0] == 1
     assert first[3][1][4][0][5:8] == [None, None, f"or {ATTRIBUTE}, x"]
-    assert second[3][0][0] == "outside what we have seen"
+    assert second[3][0][0] == "unlike anybody"
     assert third[1:] == [2, Status.ALREADY_DESIRED.reason, [], ""]
     assert fourth[1:] == [3, Status.BUDGET_SPENT.reason, [], ""]
 
@@ -237,7 +237,7 @@ def test_the_command_that_is_shown_writes_the_same_bytes(
     assert Path("report.html").read_text(encoding="utf-8") == text
 
 
-TIMED = Schema(
+TIMED = reviewed(
     (
         Feature("since", "count", clock=True),
         Feature("months", "count", clock=True),
@@ -294,11 +294,11 @@ def test_inputs_that_hardly_count_are_not_named(tmp_path: Path) -> None:
 
 def test_levels_have_one_colour_and_shape_in_pages_and_plots() -> None:
     css = (page.FOLDER / "page.css").read_text("utf-8")
-    for kind in Typicality:
+    for kind in Verdict:
         colour = re.findall(rf"--{kind.tone}-fill: (#\w+);", css)[0]
         assert TONES[kind.tone][0] == colour
-    assert outcome_words(str(Typicality.OUTSIDE)) == ("outside what we have seen", "bad")
-    assert len({marker for _, marker in (TONES[kind.tone] for kind in Typicality)}) == 3
+    assert outcome_words(Verdict.UNLIKE) == ("unlike anybody", "bad")
+    assert len({marker for _, marker in (TONES[kind.tone] for kind in Verdict)}) == 3
 
 
 def test_nobody_and_nobody_with_an_answer_have_a_report_too(tmp_path: Path) -> None:

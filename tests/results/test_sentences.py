@@ -16,9 +16,9 @@ from attain.core.text import ENGLISH
 from attain.results.details import Importances, Ranges
 from attain.results.sentences import arrow
 from attain.results.text import overview
-from tests.results.handmade import result_of
+from tests.results.handmade import result_of, reviewed
 
-SCHEMA = Schema(
+SCHEMA = reviewed(
     (
         Feature("age", "count", immutable=True),
         Feature("duration", "count", unit="months"),
@@ -265,7 +265,7 @@ def test_reasons_have_no_words_of_the_code() -> None:
 
 
 def test_no_value_disturbs_a_sentence() -> None:
-    schema = Schema((Feature("x", "categorical", levels=("a\n\x1b[2J", "b"), label="l\tx\x07"),))
+    schema = reviewed((Feature("x", "categorical", levels=("a\n\x1b[2J", "b"), label="l\tx\x07"),))
     result = result_of(schema, pd.DataFrame({"x": ["a\n\x1b[2J"]}), {0: [{"x": "b"}]}, target="g\nood")
     assert result.sentences[0] == "For the decision “g ood”, change l x� from “a �[2J” to “b”."
 
@@ -317,7 +317,7 @@ def test_numbers_by_example(before: float, after: float, step: float | None, sho
     assert ENGLISH.pair(before, after, step) == shown
 
 
-TIMED = Schema(
+TIMED = reviewed(
     (
         Feature("age", "count", clock=1 / 12, unit="years"),
         Feature("since", "count", clock=True, label="months since the last inquiry"),

@@ -11,7 +11,7 @@ from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema, Stat
 from attain.core.errors import DataError
 from attain.core.text import points
 from attain.results.text import comparison, description, overview, paragraphs, people_table, summary
-from tests.results.handmade import result_of
+from tests.results.handmade import result_of, reviewed
 
 
 def result() -> Counterfactuals:
@@ -28,7 +28,7 @@ def test_percentile_points_are_integers_from_one_up() -> None:
     assert [points(x) for x in (None, 0.0, 0.04, 0.5, 12.6)] == ["–", "0", "0.0", "0.5", "13"]
 
 
-SCHEMA = Schema(
+SCHEMA = reviewed(
     (
         Feature("amount", "positive", step=1, label="credit amount", unit="DM"),
         Feature("savings", "categorical", levels=("below 100 DM", "100 to 500 DM")),
@@ -51,13 +51,12 @@ def test_a_person_is_described_with_all_options(loans: Counterfactuals) -> None:
     assert loans.describe("ann", width=60).splitlines() == [
         "Person ann, for the decision “good”",
         "",
-        "Option 1: typical, not an outlier, connected, total shift 25",
+        "Option 1: typical, total shift 25",
         "feature        now       suggested  percentile  shift",
         "─────────────────────────────────────────────────────",
         "credit amount  6,110 DM  4,448 DM      50 → 75     25",
         "",
-        "Option 2: outside what we have seen, outlier, not connected,",
-        "total shift 50",
+        "Option 2: unlike anybody, total shift 50",
         "feature       now           suggested      percentile  shift",
         "────────────────────────────────────────────────────────────",
         "credit        6,110 DM      6,000 DM          50 → 75     25",
@@ -87,7 +86,7 @@ def test_people_with_the_same_label_are_all_described() -> None:
 
 def test_many_people_are_a_table(loans: Counterfactuals) -> None:
     assert people_table(loans, range(3), width=80).splitlines() == [
-        "person  suggested change                                          shift  level",
+        "person  suggested change                                          shift  verdict",
         "────────────────────────────────────────────────────────────────────────────────",
         "ann     credit amount: 6,110 → 4,448 DM                              25  typical",
         "bob     The search reached its limit before it found a change",
@@ -118,7 +117,7 @@ def test_a_result_has_one_line_and_several(loans: Counterfactuals) -> None:
     assert (
         "\nThe first option of each person is shown; 1 more in `result.options`.\n2 of 3 people have an answer" in text
     )
-    assert "\n  among real people of the desired class: 1 typical, 1 unusual\n" in text
+    assert "\n  beside real people with that decision: 1 typical, 1 unusual\n" in text
 
 
 def test_a_summary_counts_and_gives_reasons_and_remedies(loans: Counterfactuals) -> None:

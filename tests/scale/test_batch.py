@@ -21,7 +21,7 @@ def test_the_answers_are_those_of_explain(batch: ExplainBatch) -> None:
     expected = made(batch.explainer.explain(batch.model, X, target=people.DESIRED, n=2), "answers")
     table = batch.table(batch.explain(X))
     assert table.schema == batch.columns
-    frame = table.to_pandas().drop(columns="level")  # which this method does not know
+    frame = table.to_pandas()
     pd.testing.assert_frame_equal(frame, expected[frame.columns], check_dtype=False)
     assert list(frame.columns) == list(expected.columns)
 

@@ -250,7 +250,7 @@ def test_edited_records_are_compared_with_the_original() -> None:
     answer = client.post("/evaluate", json={"person": person, "answer": option["record"]}).json()
     assert answer["flips"]
     assert answer["allowed"]
-    for name in ("level", "outlier", "connected", "total_shift", "max_shift", "score"):
+    for name in ("verdict", "outlier", "connected", "total_shift", "max_shift", "score"):
         assert answer[name] == option[name], name
     assert answer["changed"] == [
         name for name in people.schema().names if record_of(person)[name] != option["record"][name]

@@ -213,6 +213,7 @@ def fit() -> None:
     switch("--ranges", "Say in which range each change may lie."),
     switch("--importance", "Find how much each change matters, and for what, into a .json or .xlsx OUT."),
     switch("--contributions", "Find why each decision was made, into a .json or .xlsx OUT."),
+    switch("--allow-unreviewed", "Allow letters about changes of features that nobody has reviewed."),
     option("--n", "N", "Number of options for each person.", type=IntRange(1), default=1),
     PROBABILITY,
     CONSTRAINTS,

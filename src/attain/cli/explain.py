@@ -58,6 +58,7 @@ def explain(given: Given) -> int:
         "n": given.n,
         "ranges": given.ranges,
         "timeout": None if given.timeout == math.inf else given.timeout,
+        "allow_unreviewed": given.allow_unreviewed,
     }
     answered = _into_folder(given, explainer, model, request) if folder else _answer(given, explainer, model, request)
     result, summary, seconds, interrupted = answered
@@ -73,7 +74,8 @@ def explain(given: Given) -> int:
         say(f"Written: {', '.join(filter(None, [given.out, given.changes, config]))}")
     elif not interrupted:
         statuses = {Status[name]: count for name, count in summary.status.items()}
-        say_summary("\n".join([*summary_lines(result, statuses, summary.level, summary.means), *result.notes]))
+        lines = summary_lines(result, statuses, summary.verdict, summary.unreviewed, summary.means)
+        say_summary("\n".join([*lines, *result.notes]))
         say(f"{seconds:.1f} s")
         say(f"Written: {given.out}")
     if interrupted:

@@ -14,7 +14,7 @@ from attain.letters.printed import Printed, Printer, shown
 from attain.letters.texts import Texts, is_coded, level_key
 from attain.methods.persistence import as_json
 from attain.methods.records import Recheck
-from attain.results.status import Status, Typicality
+from attain.results.status import Status, Verdict
 from attain.schema import Feature
 from attain.tables import ordinary, unchanged
 
@@ -29,7 +29,6 @@ _ABSENCES: Final = {
 }
 """Why there is no option, where that is not simply that none was found."""
 _NOT_REFUSED: Final = {Status.ALREADY_DESIRED: "approved", Status.UNREADABLE: "unreadable"}
-_LEVELS: Final = {Typicality.TYPICAL: "typical", Typicality.UNUSUAL: "unusual", Typicality.OUTSIDE: "outside"}
 _DIGITS: Final = 3
 """Significant digits of what is computed from other details."""
 
@@ -75,8 +74,8 @@ class Option:
         How long to wait, or how long the changes take, such as `6 months`; empty where no time is known.
     grows
         The names of details that advance with time, and are counted as they will be then.
-    level
-        "typical", "unusual", "outside", or empty where the method does not say.
+    verdict
+        What the new record is like; None where that is not known.
     """
 
     changes: tuple[Change, ...]
@@ -84,7 +83,7 @@ class Option:
     wait: str
     takes: str
     grows: tuple[str, ...]
-    level: str
+    verdict: Verdict | None
 
 
 @dataclass(frozen=True)
@@ -185,6 +184,17 @@ def _check_decisions(result: Counterfactuals, recheck: Recheck, positions: Seque
         )
 
 
+def _check_reviewed(result: Counterfactuals, printed: Sequence[Printed]) -> None:
+    """Refuses options that change what nobody has reviewed, unless the call allowed that."""
+    names = dict.fromkeys(name for one in printed for name in result.option(one.option).unreviewed)
+    if names and not result.settings.get("allow_unreviewed"):
+        raise AttainError(
+            f"options change {listed(names)}, and nobody has reviewed whether people can do that; decide with `attain "
+            "review`, and explain again with the reviewed schema, or else with allow_unreviewed=True (attain explain "
+            "--allow-unreviewed)"
+        )
+
+
 def _named(result: Counterfactuals, positions: Sequence[int]) -> str:
     return listed(result.table.labels[i] for i in positions)
 
@@ -202,8 +212,9 @@ class OptionWriter:
 
     def options(self, positions: Sequence[int], most: int) -> dict[int, list[Option]]:
         """At most `most` options of each person at some positions, by position."""
-        written: dict[int, list[Option]] = {}
-        for one in self.printer.options(positions, most):
+        printed, written = self.printer.options(positions, most), dict[int, list[Option]]()
+        _check_reviewed(self._result, printed)
+        for one in printed:
             written.setdefault(one.owner, []).append(self._option(one))
         return written
 
@@ -220,7 +231,7 @@ class OptionWriter:
             wait=duration if waits else "",
             takes="" if waits else duration,
             grows=tuple(self.texts.label(features[j]) for j in follows if features[j].clock is not None),
-            level="" if np.isnan(one.typicality) else _LEVELS[Typicality(int(one.typicality))],
+            verdict=self._result.verdicts[one.option],
         )
 
     def _change(self, one: Printed, j: int) -> Change:

@@ -48,8 +48,8 @@ class Printed:
     ----------
     option, owner
         Its position among the options of the result, and that of the person.
-    row, typicality
-        What is printed, (d,), and how typical it is.
+    row
+        What is printed, (d,).
     chosen
         The columns that the person changes; others follow.
     unneeded
@@ -63,7 +63,6 @@ class Printed:
     option: int
     owner: int
     row: np.ndarray
-    typicality: float
     chosen: tuple[int, ...]
     unneeded: set[int] = field(default_factory=set)
     ranges: dict[int, tuple[float, float]] = field(default_factory=dict)
@@ -99,7 +98,7 @@ class Printer:
     def _rounded(self, positions: Sequence[int], most: int) -> Iterator[Printed]:
         """The options in their coarsest rounding that holds; those that are equal then once."""
         which = np.flatnonzero(np.isin(self.result.owners, positions))
-        rows, holds, typicality = self._coarsest(which)
+        rows, holds = self._coarsest(which)
         seen: dict[int, list[bytes]] = {}
         for k in np.flatnonzero(holds).tolist():
             owner = int(self.result.owners[which[k]])
@@ -107,14 +106,14 @@ class Printer:
             shown = all(printable(rows[k, j]) for j in chosen)
             if shown and len(mine) < most and rows[k].tobytes() not in mine:
                 mine.append(rows[k].tobytes())
-                yield Printed(int(which[k]), owner, rows[k], float(typicality[k]), chosen)
+                yield Printed(int(which[k]), owner, rows[k], chosen)
 
     def _chosen(self, row: np.ndarray, owner: int) -> tuple[int, ...]:
         features, own = self.result.table.schema.features, self.result.table.values[owner]
         return tuple(j for j in np.flatnonzero(~unchanged(own, row)).tolist() if not self.follows(features[j]))
 
-    def _coarsest(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The coarsest rounding of options that holds, (m, d), whether there is any, and how typical it is, (m,)."""
+    def _coarsest(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The coarsest rounding of options that holds and is no less typical, (m, d); whether there is any, (m,)."""
         rows, owners = self.result.rows[which], self.result.owners[which]
         own, schema, settings = self.result.table.values[owners], self.result.table.schema, self.result.settings
         rounds = ~unchanged(own, rows)
@@ -127,7 +126,7 @@ class Printer:
         holds, typicality = (part.reshape(len(versions), -1) for part in checked[1:])
         good = holds & ~(typicality > typicality[-1])
         first, at = good.argmax(axis=0), np.arange(len(rows))
-        return checked.rows.reshape(versions.shape)[first, at], good[first, at], typicality[first, at]
+        return checked.rows.reshape(versions.shape)[first, at], good[first, at]
 
     def _mark_unneeded(self, options: Sequence[Printed]) -> None:
         """Marks changes that can be left out one by one, if they can be left out together, too."""

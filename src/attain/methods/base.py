@@ -247,6 +247,7 @@ class Explainer(BaseEstimator, ABC):
         importance: bool = False,
         contributions: bool = False,
         timeout: float | None = TIMEOUT,
+        allow_unreviewed: bool = False,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
 
@@ -288,6 +289,9 @@ class Explainer(BaseEstimator, ABC):
             unless an answer was found before; those that are done are answered as without it. A call of the model that
             never returns cannot be cut short: run such a model in a process of its own. The default is many times what
             a search takes, so that answers do not depend on the machine. None sets no limit.
+        allow_unreviewed
+            Whether letters may be written about answers that change features that nobody has reviewed; it is recorded
+            in `settings`. Everything else that people read says which features these are.
 
         Raises
         ------
@@ -295,7 +299,8 @@ class Explainer(BaseEstimator, ABC):
             After Ctrl-C; its `result` has the answers found until then.
         """
         request = self._request(model, target, probability, errors)
-        return self._sessions.explain(request, X, Call(n, constraints, ranges, importance, contributions, timeout))
+        call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed)
+        return self._sessions.explain(request, X, call)
 
     def session(
         self, model: Any, *, target: Any, probability: float | None = None, errors: Errors = "status"

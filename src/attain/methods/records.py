@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attain.core.errors import AttainError
-from attain.results.status import Typicality
+from attain.results.status import Verdict
 from attain.schema import Feature, Schema
 from attain.tables import Table, ordinary, unchanged
 
@@ -38,8 +38,8 @@ class Assessed:
         Larger when the record is closer to the desired decision; None where it cannot be read.
     probability
         The model's probability of the desired class, where it gives one.
-    level
-        How typical the record is of real people of the desired class, where the method says.
+    verdict
+        What the record is like beside real people of the desired class, where the method says.
     broken
         The texts of the rules and laws that it breaks.
     percentiles
@@ -52,7 +52,7 @@ class Assessed:
     accepted: bool
     score: float | None
     probability: float | None
-    level: str | None
+    verdict: Verdict | None
     broken: tuple[str, ...]
     percentiles: Mapping[str, float | None]
     unreadable: str | None
@@ -92,7 +92,7 @@ class Compared:
 
 
 def assess(session: Session, table: Table, *, typicality: bool = True) -> list[Assessed]:
-    """What is known about each row of a table; without `typicality`, which takes longer, `level` is None."""
+    """What is known about each row of a table; without `typicality`, which takes longer, `verdict` is None."""
     explainer, rows, readable = session.explainer, table.values, table.readable
     said = session.goal.anew(table.layout.unseen).classify(rows[readable])
     levels = np.full(len(rows), math.nan)
@@ -115,7 +115,7 @@ def assess(session: Session, table: Table, *, typicality: bool = True) -> list[A
                 accepted=bool(said.judgement.met[k]),
                 score=rounded(said.judgement.score[k]),
                 probability=rounded(said.probability[k]),
-                level=None if math.isnan(levels[i]) else str(Typicality(int(levels[i]))),
+                verdict=Verdict.of(levels[i]),
                 broken=tuple(rules[r] for r in np.flatnonzero(broken[i])),
                 percentiles=percentiles,
                 unreadable=None,

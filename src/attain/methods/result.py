@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 20
 """k of the local outlier factor shown with an answer."""
+_ASKED: Final = ("n", "ranges", "importance", "contributions", "timeout", "allow_unreviewed")
+"""The arguments of a call that settings have as they are."""
 EPSILON = 0.9
 """The quantile of real people's nearest distance within which an answer counts as connected."""
 
@@ -177,7 +179,7 @@ def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
         "explainer_digest": fitted,
         "target": as_json(goal.target),
         "probability": goal.probability,
-        **{name: as_json(getattr(call, name)) for name in ("n", "ranges", "importance", "contributions", "timeout")},
+        **{name: as_json(getattr(call, name)) for name in _ASKED},
         "errors": session.errors,
         "robust": [_model_facts(other) for other in call.others],
         "constraints": _constraint_facts(Constraints.of(call.constraints)),

@@ -53,11 +53,12 @@ class Call:
     importance: bool = False
     contributions: bool = False
     timeout: float | None = TIMEOUT
+    allow_unreviewed: bool = False
     others: Sequence[Goal] = ()
 
     def __post_init__(self) -> None:
         check_integer("n", self.n, 1)
-        for name in ("ranges", "importance", "contributions"):
+        for name in ("ranges", "importance", "contributions", "allow_unreviewed"):
             check_boolean(name, getattr(self, name))
         if self.timeout is not None:
             check_number("timeout", self.timeout, above=0)
@@ -222,9 +223,10 @@ class Session:
         importance: bool = False,
         contributions: bool = False,
         timeout: float | None = TIMEOUT,
+        allow_unreviewed: bool = False,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes the model decide for the target; parameters as in `explain`."""
-        call = Call(n, constraints, ranges, importance, contributions, timeout)
+        call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed)
         return self.answer(self.people(X, timeout), call)
 
     def answer(self, people: People, call: Call) -> Counterfactuals:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +23,7 @@ from attain.results.levers import lever_columns
 from attain.results.options import Option, entries, option_at
 from attain.results.plots import Plots
 from attain.results.sentences import person_sentences, why_nothing_is_free
-from attain.results.status import Status, Typicality
+from attain.results.status import Status, Verdict
 from attain.results.text import description, notebook, overview
 from attain.schema.laws import Law
 from attain.tables import RuleBook, Table, unchanged
@@ -45,8 +46,8 @@ class Counterfactuals:
         All options in long form: person, option (1 is the best), then the features. Where a feature is called `person`
         or `option`, that column is called `person_` or `option_`.
     changes
-        One row per changed feature, with the columns of the paper's Table 1, the feature's label and unit, and the
-        level: how typical the option is. Percentiles run from 0 to 100.
+        One row per changed feature, with the columns of the paper's Table 1, the feature's label and unit, whether
+        somebody has reviewed it, and the verdict on the option. Percentiles run from 0 to 100.
     law_changes
         One row for each change that a law asks for: without it, and with all the others, the answer would break the
         law. `laws` are those that answers keep.
@@ -70,13 +71,16 @@ class Counterfactuals:
     reasons
         The same as sentences, written for the person concerned.
     sentences
-        A text for each person, to be read or read out: what to change, by the best option, and how typical that is, or
-        why there is no answer. Values are rounded for reading; `frame` has the exact ones. `describe` has all options.
+        A text for each person, to be read or read out: what to change, by the best option, what the new record is like,
+        and which of its features nobody has reviewed; or why there is no answer. Values are rounded for reading;
+        `frame` has the exact ones. `describe` has all options.
     problems
         One row for each person whose search ended with an unexpected error: person and error. Their status is FAILED.
-    typicality
-        How typical each answer is of real people of the desired class: the words of a `Typicality`, or None where the
-        method has no guard.
+    verdict
+        What each answer is like beside real people of the desired class: the words of a `Verdict`, or None where that
+        is not known. `verdicts` has the members of all options.
+    unreviewed
+        The features that the best options change and nobody has reviewed, by name, with how many options change them.
     figures
         One row per person: score before and after, shifts, outlier, connectedness, rows scored, …
     notes
@@ -185,11 +189,11 @@ class Counterfactuals:
         return self._series("sentence", person_sentences(self))
 
     @cached_property
-    def typicality(self) -> Any:
-        levels: list[str | None] = [None] * len(self)
-        for place in np.flatnonzero(self.best):
-            levels[self.owners[place]] = self.levels[place]
-        return self._series("typicality", levels)
+    def verdict(self) -> Any:
+        words: list[str | None] = [None] * len(self)
+        for owner, kind in zip(self.owners[self.best], self.best_verdicts, strict=True):
+            words[owner] = None if kind is None else str(kind)
+        return self._series("verdict", words)
 
     @cached_property
     def figures(self) -> Frame:
@@ -228,10 +232,28 @@ class Counterfactuals:
         return self.ranks == 1
 
     @cached_property
-    def levels(self) -> list[str | None]:
-        """How typical each option is, in words (m,); None where the method has no guard."""
-        known = self.option_figures.get("typicality", np.full(len(self.owners), math.nan))
-        return [None if math.isnan(kind) else str(Typicality(int(kind))) for kind in known]
+    def verdicts(self) -> tuple[Verdict | None, ...]:
+        """What each option is like (m,); None where that is not known."""
+        guarded, outlier, connected = (self._figure(name) for name in ("typicality", "outlier", "connected"))
+        levels = np.where(np.isnan(guarded), outlier + (1 - connected), guarded)
+        contradictions = self.related.contradictions if self.related is not None else [""] * len(levels)
+        return tuple(
+            Verdict.CONTRADICTORY if words else Verdict.of(level)
+            for level, words in zip(levels.tolist(), contradictions, strict=True)
+        )
+
+    @property
+    def best_verdicts(self) -> list[Verdict | None]:
+        """What the best option of each person who has one is like."""
+        return [kind for kind, best in zip(self.verdicts, self.best, strict=True) if best]
+
+    @cached_property
+    def unreviewed(self) -> dict[str, int]:
+        """How many of the best options change each feature that nobody has reviewed, the most frequent first."""
+        names, best = self.table.schema.unreviewed, self.best
+        changed = ~unchanged(self.table.values[self.owners[best]], self.rows[best])
+        counts = Counter({name: int(changed[:, self.table.schema.position(name)].sum()) for name in names})
+        return {name: count for name, count in counts.most_common() if count}
 
     @property
     def found(self) -> np.ndarray:
@@ -254,9 +276,12 @@ class Counterfactuals:
     def of_best(self, name: str) -> np.ndarray:
         """A figure of each person's best option (n,); NaN where there is no option or no such figure."""
         values = np.full(len(self), math.nan)
-        if name in self.option_figures:
-            values[self.owners[self.best]] = self.option_figures[name][self.best]
+        values[self.owners[self.best]] = self._figure(name)[self.best]
         return values
+
+    def _figure(self, name: str) -> np.ndarray:
+        """A figure of each option (m,); NaN where there is no such figure."""
+        return np.asarray(self.option_figures.get(name, np.full(len(self.owners), math.nan)), dtype=np.float64)
 
     def reason(self, position: int) -> str:
         """How the search for the person at this position ended, as a sentence."""

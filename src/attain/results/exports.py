@@ -19,6 +19,7 @@ from attain.schema import Feature
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
+    from attain.results.options import Option
 
 _SHARES: Final = ("total_shift", "max_shift", "easiest_shift")
 """Figures that are shares of a column's people; in files they are percentile points, as everywhere for reading."""
@@ -65,7 +66,8 @@ class AnswerRows(NamedTuple):
     owners, rows
         The position of the person (n,), and the row of the matrix (n, d).
     leading
-        person, option (None where there is none), status, sentence and level (None where it is not known), as lists.
+        person, option, status, sentence, verdict and the names of unreviewed features, as lists; None where there is
+        none.
     figures
         The figures of person and option, by name.
     """
@@ -87,24 +89,30 @@ def answer_rows(result: Counterfactuals) -> AnswerRows:
     for name, values in result.option_figures.items():
         figures[name] = np.append(_in_points(name, values), np.full(len(without), np.nan))[order]
     lines: list[tuple[Any, ...]] = [
-        *((option.person, option.number, "FOUND", option.sentence, option.level) for option in result.views),
-        *((table.labels[i], None, result.statuses[i].name, result.reason(i), None) for i in without.tolist()),
+        *((option.person, option.number, "FOUND", option.sentence, *_judged(option)) for option in result.views),
+        *((table.labels[i], None, result.statuses[i].name, result.reason(i), None, None) for i in without.tolist()),
     ]
-    names = ("person", "option", "status", "sentence", "level")
+    names = ("person", "option", "status", "sentence", "verdict", "unreviewed")
     leading = {name: [lines[k][part] for k in order] for part, name in enumerate(names)}
     return AnswerRows(owners[order], rows, leading, figures)
 
 
+def _judged(option: Option) -> tuple[str | None, str | None]:
+    """The verdict on an option, and which of the changed features nobody has reviewed, as texts."""
+    return None if option.verdict is None else str(option.verdict), ", ".join(option.unreviewed) or None
+
+
 def _answers(result: Counterfactuals) -> pd.DataFrame:
-    """Person, option, status, sentence, level if any is known, the features, the figures of person and option."""
+    """Person, option, status, sentence, what is known of verdict and unreviewed features, the features, the figures."""
     owners, rows, leading, figures = answer_rows(result)
     library, frame = result.table.layout.library, result.table.take(owners, rows)
     if not isinstance(frame, pd.DataFrame):
         opened = library.read(frame)
         frame = _frame({name: opened[name].to_list() for name in opened.columns})
     features = frame.reset_index(drop=True)
-    if not any(leading["level"]):
-        del leading["level"]
+    for name in ("verdict", "unreviewed"):
+        if not any(leading[name]):
+            del leading[name]
     first = _frame({_person_column(result): leading.pop("person"), **_renamed(leading, features)})
     option = free_name("option", set(features.columns))
     first[option] = first[option].astype("Int64")
@@ -138,7 +146,8 @@ def _settings(result: Counterfactuals) -> pd.DataFrame:
 def _changes(result: Counterfactuals, needed: str = "feature") -> Iterator[dict[str, Any]]:
     """The changes that have the attribute `needed`, with figures of their options."""
     for option in result.views:
-        figures = {name: getattr(option, name) for name in ("total_shift", "outlier", "connected", "level")}
+        figures = {name: getattr(option, name) for name in ("total_shift", "outlier", "connected")}
+        figures["verdict"] = _judged(option)[0]
         for change in option.changes:
             if getattr(change, needed) is not None:
                 cells = {"person": option.person, "option": option.number, **figures, **change.as_json()}
@@ -196,7 +205,7 @@ class Long(NamedTuple):
 LONG: Final[Mapping[str, Long]] = {
     "changes": Long(
         "person option feature label unit current counterfactual current_percentile counterfactual_percentile shift "
-        "total_shift outlier connected level follows method",
+        "total_shift outlier connected verdict reviewed follows method",
         _changes,
     ),
     "ranges": Long(

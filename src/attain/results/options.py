@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from attain.results import sentences
-from attain.results.status import Typicality
+from attain.results.status import Verdict
 from attain.schema.feature import Feature
 from attain.tables import unchanged
 
@@ -65,10 +65,16 @@ class Change:
     needed_by_law: bool | None = None
     only_typical: bool = False
 
+    @property
+    def reviewed(self) -> bool:
+        """Whether somebody has decided what may happen to the feature, or nobody searches it."""
+        return self.feature.is_reviewed or not self.feature.searched
+
     def as_json(self) -> dict[str, Any]:
         """For programs: the feature by its name, label and unit, other levels as texts, and everything else."""
         cells = {item.name: getattr(self, item.name) for item in fields(self)}
         cells |= {"feature": self.feature.name, "label": self.feature.title, "unit": self.feature.unit}
+        cells["reviewed"] = self.reviewed
         return cells | {"levels": None if self.levels is None else [str(level) for level in self.levels]}
 
 
@@ -86,8 +92,10 @@ class Option:
         The decision that was asked for, in words.
     changes
         In the order of the schema; `ordered` has them as they are read.
-    level
-        How typical the new record is, in words; None where the method has no guard.
+    verdict
+        What the new record is like; None where that is not known.
+    unreviewed
+        The names of the features that it changes and nobody has reviewed.
     outlier, connected, total_shift, max_shift, score
         None where the method has no such figure. Shifts are percentile points.
     months, waits
@@ -102,7 +110,8 @@ class Option:
     number: int
     request: str
     changes: tuple[Change, ...]
-    level: str | None
+    verdict: Verdict | None
+    unreviewed: tuple[str, ...]
     outlier: bool | None
     connected: bool | None
     total_shift: float | None
@@ -116,10 +125,6 @@ class Option:
     def ordered(self) -> list[Change]:
         """The changes as they are read: what people do, then what is computed from that, and what time brings."""
         return sorted(self.changes, key=lambda change: {"law": 1, "time": 2}.get(change.follows, 0))
-
-    @property
-    def is_typical(self) -> bool:
-        return self.level == str(Typicality.TYPICAL)
 
     @property
     def sentence(self) -> str:
@@ -136,14 +141,16 @@ def option_at(result: Counterfactuals, place: int) -> Option:
     """The option at a place among all of a result."""
     position = int(result.owners[place])
     figures = {name: values[place] for name, values in result.option_figures.items()}
+    changes = tuple(_changes(result, place))
     return Option(
         place=place,
         position=position,
         person=result.table.labels[position],
         number=int(result.ranks[place]),
         request=result.request,
-        changes=tuple(_changes(result, place)),
-        level=result.levels[place],
+        changes=changes,
+        verdict=result.verdicts[place],
+        unreviewed=tuple(change.feature.name for change in changes if not change.reviewed),
         outlier=_known(figures.get("outlier"), bool),
         connected=_known(figures.get("connected"), bool),
         total_shift=points(figures.get("total_shift")),

@@ -76,8 +76,8 @@ def titles(options: Sequence[Option]) -> dict[str, str]:
 
 
 def _facts(option: Option) -> str:
-    """How typical an option is, how far it is, and how long it takes."""
-    facts = [] if option.level is None else [option.level]
+    """What an option is like, how far it is, and how long it takes."""
+    facts: list[str] = [] if option.verdict is None else [option.verdict]
     facts += [] if option.total_shift is None else [f"total shift {points(option.total_shift)} points"]
     return " · ".join([*facts, *how_long(option)])
 

@@ -13,7 +13,7 @@ from attain.core.errors import AttainError, DataError
 from attain.core.text import plain
 from attain.results import plot_changes, plot_people
 from attain.results.options import Option
-from attain.results.status import Typicality
+from attain.results.status import Verdict
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
@@ -62,10 +62,11 @@ class Plots:
 
     def shifts(self, *, ax: Any = None) -> Any:
         """The total against the largest shift of every person's best answer, as in the paper's comparison."""
-        result, names = self.result, ("total_shift", "max_shift", "typicality")
-        total, largest, level = (result.of_best(name)[result.found] for name in names)
-        kinds = [(str(kind), level == kind, TONES[kind.tone]) for kind in Typicality]
-        kinds.append(("answers", np.isnan(level), LOOKS[0][:2]))
+        result = self.result
+        total, largest = (result.of_best(name)[result.found] for name in ("total_shift", "max_shift"))
+        known = np.array(result.best_verdicts, dtype=object)
+        kinds = [(str(kind), known == kind, TONES[kind.tone]) for kind in Verdict]
+        kinds.append(("answers", known == None, LOOKS[0][:2]))  # noqa: E711
         ax = self._axes(ax, 6.4, 4.4)
         plot_people.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
         return finished(ax)

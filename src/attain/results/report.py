@@ -24,7 +24,7 @@ from attain.results.options import WAITING, Change
 from attain.results.plot_people import changed_columns, time_waited
 from attain.results.plots import Plots
 from attain.results.report_people import counted_outcomes, explorer, outcome_words
-from attain.results.status import Status, Typicality
+from attain.results.status import Status, Verdict
 from attain.schema.text import FEATURE_HEADER, feature_lines
 from attain.tables import RuleBook
 
@@ -104,12 +104,12 @@ class Measure(NamedTuple):
 
 def _measures(result: Counterfactuals) -> dict[str, Measure]:
     """Shares first, then means; those that the result does not have are left out."""
-    best, typicality = result.of_best, result.of_best("typicality")
+    best = result.of_best
     shares = {
         "found": result.found[[status is not Status.ALREADY_DESIRED for status in result.statuses]].astype(np.float64),
-        "typical": np.where(np.isnan(typicality), np.nan, typicality == Typicality.TYPICAL),
-        "connected": best("connected"),
-        "outlier": best("outlier"),
+        "typical": np.array(
+            [kind is Verdict.TYPICAL if kind else np.nan for kind in result.best_verdicts], dtype=np.float64
+        ),
     }
     means = {
         "changed": _of_answered(result, changed_columns(result).sum(axis=1)),

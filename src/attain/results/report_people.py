@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from attain.core.page import Cell, Tone
 from attain.core.text import ENGLISH, plain, points
 from attain.results.options import WAITING, Change, Option
-from attain.results.sentences import has_room, how_long, interval, now_and_then, worded
-from attain.results.status import Status, Typicality
+from attain.results.sentences import has_room, how_long, interval, not_reviewed, now_and_then, worded
+from attain.results.status import Status, Verdict
 from attain.schema.text import described
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ _WITHOUT_SCRIPT: Final = 20
 """How many people are shown where scripts do not run."""
 _REASONS: Final = 4
 """How many inputs are named that count against a person."""
-_LEVELS: Final[Mapping[str | None, tuple[str, Tone]]] = {
-    **{str(kind): (str(kind), kind.tone) for kind in Typicality},
+_VERDICTS: Final[Mapping[Verdict | None, tuple[str, Tone]]] = {
+    **{kind: (str(kind), kind.tone) for kind in Verdict},
     None: ("answer", "good"),
 }
 _ENDS: Final[Mapping[Status, str]] = {
@@ -48,26 +48,25 @@ _WITH_TIME: Final = "advances with time"
 """What is said about clocks beside what changes are needed for."""
 
 
-def outcomes(result: Counterfactuals) -> list[str | Status | None]:
-    """What each person got: the level of the best option (None without a guard), or why there is no answer."""
-    found: list[str | Status | None] = list(result.statuses)
-    for i, owner in enumerate(result.owners):
-        if result.ranks[i] == 1:
-            found[owner] = result.levels[i]
+def outcomes(result: Counterfactuals) -> list[Verdict | Status | None]:
+    """What each person got: the verdict on the best option (None if not known), or why there is no answer."""
+    found: list[Verdict | Status | None] = list(result.statuses)
+    for owner, kind in zip(result.owners[result.best], result.best_verdicts, strict=True):
+        found[owner] = kind
     return found
 
 
-def outcome_words(outcome: str | Status | None) -> tuple[str, Tone]:
+def outcome_words(outcome: Verdict | Status | None) -> tuple[str, Tone]:
     """An outcome in few words, with a tone."""
     if isinstance(outcome, Status):
         return _ENDS.get(outcome, outcome.name.replace("_", " ").lower()), "muted"
-    return _LEVELS[outcome]
+    return _VERDICTS[outcome]
 
 
-def counted_outcomes(result: Counterfactuals) -> list[tuple[str | Status | None, int]]:
+def counted_outcomes(result: Counterfactuals) -> list[tuple[Verdict | Status | None, int]]:
     """The outcomes that occur, answers first, and how often."""
     counts = Counter(outcomes(result))
-    known = [*_LEVELS, *Status]
+    known = [*_VERDICTS, *Status]
     return sorted(counts.items(), key=lambda pair: known.index(pair[0]))
 
 
@@ -92,7 +91,7 @@ def _content(result: Counterfactuals) -> dict[str, Any]:
             clocks = sum(change.follows == "time" for change in option.changes)
             changes.insert(len(changes) - clocks, _wait(result, option))
         options.setdefault(option.position, []).append(
-            [*outcome_words(option.level), option.sentence, _facts(option), changes, *how_long(option)]
+            [*outcome_words(option.verdict), option.sentence, _facts(option), changes, *how_long(option)]
         )
     return {
         "features": [*(plain(feature.title) for feature in result.table.schema), WAITING],
@@ -132,12 +131,7 @@ def _wait(result: Counterfactuals, option: Option) -> list[Any]:
 def _facts(option: Option) -> str:
     """What is to be known about an option besides its changes."""
     facts = [] if option.total_shift is None else [f"total shift {points(option.total_shift)} percentile points"]
-    facts += how_long(option)
-    if option.outlier is not None:
-        facts.append("a local outlier" if option.outlier else "no outlier")
-    if option.connected is not None:
-        facts.append("connected to real people" if option.connected else "not connected to real people")
-    return " · ".join(facts)
+    return " · ".join([*facts, *how_long(option), *not_reviewed(option)])
 
 
 def _held(change: Change) -> tuple[float | None, float | None, str]:

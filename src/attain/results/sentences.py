@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from attain.core.text import ENGLISH, number, plain
-from attain.results.status import Status, Typicality
+from attain.results.status import Status, Verdict
 from attain.schema.feature import Feature
 from attain.schema.text import described
 from attain.tables import Table
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
     from attain.results.options import Change, Option
 
-_TYPICALITY: Final = {
-    str(Typicality.TYPICAL): "is typical of people with this decision",
-    str(Typicality.UNUSUAL): "would be unusual among people with this decision",
-    str(Typicality.OUTSIDE): "is unlike those seen with this decision, so treat this suggestion with caution",
+_VERDICTS: Final = {
+    Verdict.TYPICAL: "is typical of people with this decision",
+    Verdict.UNUSUAL: "would be unusual among people with this decision",
+    Verdict.UNLIKE: "is unlike those seen with this decision, so treat this suggestion with caution",
+    Verdict.CONTRADICTORY: "contradicts itself: {}",
 }
 
 
@@ -65,16 +66,15 @@ def option_sentence(option: Option) -> str:
     also = actions(change for change in chosen if change.only_typical)
     names = [plain(change.feature.title) for change in followers]
     going = f"; {joined(names)} {'goes' if len(names) == 1 else 'go'} with {'it' if len(chosen) == 1 else 'these'}"
+    aim = "stay typical" if option.verdict is Verdict.TYPICAL else "be less unusual"
     parts = [
         f"For {option.request}, {joined(needed, ', and ')}{going if names else ''}." if needed else "",
-        f"To {'stay typical' if option.is_typical else 'be less unusual'}, also {joined(also, ', and ')}."
-        if also
-        else "",
+        f"To {aim}, also {joined(also, ', and ')}." if also else "",
         f"This takes about {ENGLISH.duration(option.months)}." if option.months and not option.waits else "",
         f"This brings {joined([_change(change) for change in derived])}." if derived else "",
         *leeway(option),
-        f"The new record {_TYPICALITY[option.level]}." if option.level is not None else "",
-        f"It contradicts itself: {option.contradiction}." if option.contradiction else "",
+        "" if option.verdict is None else f"The new record {_VERDICTS[option.verdict].format(option.contradiction)}.",
+        *not_reviewed(option),
     ]
     return " ".join(filter(None, parts))
 
@@ -86,9 +86,15 @@ def only_typical(option: Option) -> list[str]:
         return []
     one = len(names) == 1
     needed = f"The change of {names[0]} is" if one else f"The changes of {joined(names)} are"
-    if option.is_typical:
+    if option.verdict is Verdict.TYPICAL:
         return [f"{needed} not needed for the decision, but {'keeps' if one else 'keep'} the record typical."]
     return [f"{needed} not needed for the decision, but without {'it' if one else 'them'} the record is less typical."]
+
+
+def not_reviewed(option: Option) -> list[str]:
+    """Which of the changed features nobody has reviewed; nothing where somebody has reviewed all of them."""
+    names = [plain(change.feature.title) for change in option.changes if not change.reviewed]
+    return [f"Not reviewed: {', '.join(names)}."] if names else []
 
 
 def how_long(option: Option) -> list[str]:

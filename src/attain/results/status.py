@@ -1,9 +1,11 @@
-"""How the search for one person ended, and how typical the answer is."""
+"""How the search for one person ended, and what an answer is like."""
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
-from typing import Literal
+import math
+from collections.abc import Mapping
+from enum import Enum, IntEnum, StrEnum
+from typing import Final, Literal
 
 
 class Status(Enum):
@@ -64,17 +66,35 @@ class Purpose(IntEnum):
 
 
 class Typicality(IntEnum):
-    """How typical an answer is of real people of the desired class."""
+    """The levels of the guard's figure `typicality`."""
 
     TYPICAL = 0
     UNUSUAL = 1
     OUTSIDE = 2
 
-    def __str__(self) -> str:
-        return ("typical", "unusual", "outside what we have seen")[self.value]
+
+class Verdict(StrEnum):
+    """What a record is like beside real people with the desired decision: the one word that people read about it.
+
+    Where a method has no guard, a record is typical that is connected to real people and no local outlier, unusual if
+    one of the two fails, and unlike anybody if both do. A record with columns that contradict each other contradicts
+    itself, whatever else is known about it.
+    """
+
+    TYPICAL = "typical"
+    UNUSUAL = "unusual"
+    UNLIKE = "unlike anybody"
+    CONTRADICTORY = "contradicts itself"
+
+    @classmethod
+    def of(cls, level: float) -> Verdict | None:
+        """The verdict on a record of this level of typicality; None for NaN."""
+        return None if math.isnan(level) else list(cls)[int(level)]
 
     @property
     def tone(self) -> Literal["good", "fair", "bad"]:
-        """The tone of the level in pages and plots."""
-        tones: tuple[Literal["good"], Literal["fair"], Literal["bad"]] = ("good", "fair", "bad")
-        return tones[self.value]
+        """The tone of the verdict in pages and plots."""
+        return _TONES.get(self, "bad")
+
+
+_TONES: Final[Mapping[Verdict, Literal["good", "fair"]]] = {Verdict.TYPICAL: "good", Verdict.UNUSUAL: "fair"}

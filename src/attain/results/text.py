@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +17,8 @@ from attain.core.text import NONE, folded, number, plain, points, table, wrapped
 from attain.results.levers import lever_lines
 from attain.results.options import Change
 from attain.results.plots import Plots
-from attain.results.sentences import arrow, how_long, leeway, only_typical
-from attain.results.status import Status, Typicality
+from attain.results.sentences import arrow, how_long, leeway, not_reviewed, only_typical
+from attain.results.status import Status, Verdict
 from attain.schema.text import described
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ MEANS: Final = {
     "total_shift": ("total shift, on average", 100, " percentile points"),
     "max_shift": ("largest shift, on average", 100, " percentile points"),
     "months": ("months, on average", 1, ""),
-    "outlier": ("local outliers", 100, " %"),
-    "connected": ("connected to real people of the desired class", 100, " %"),
 }
 """The figures whose means a summary has: what each is called, the factor and the unit it is shown with."""
 
@@ -44,8 +42,8 @@ SHIFT: Final = (
 """What the heading `shift` in `people_table` means."""
 LEGEND: Final = (
     "percentile: share of the training data at or below the value, now → then. shift: difference of the two in "
-    "percentile points; another level of an unordered feature counts as 100. outlier, connected: whether the new "
-    "record is unlike, and within the usual distance of, real records of the desired class."
+    "percentile points; another level of an unordered feature counts as 100. verdict: what the new record is like "
+    "beside real people with the desired decision."
 )
 """What the words in `description` mean."""
 
@@ -68,14 +66,17 @@ def further_options(result: Counterfactuals, place: str) -> list[str]:
 
 def summary(result: Counterfactuals) -> str:
     """How many have an answer, why the others have none, and the means of the figures, in a few lines."""
-    known = result.of_best("typicality")
-    levels = {str(kind): int((known == kind).sum()) for kind in Typicality}
-    lines = summary_lines(result, Counter(result.statuses), levels, _means(result))
+    counts = Counter(str(kind) for kind in result.best_verdicts if kind)
+    lines = summary_lines(result, Counter(result.statuses), counts, result.unreviewed, _means(result))
     return "\n".join([*lines, *lever_lines(result), *result.notes])
 
 
 def summary_lines(
-    request: Counterfactuals, statuses: Mapping[Status, int], levels: Mapping[str, int], means: Mapping[str, float]
+    request: Counterfactuals,
+    statuses: Mapping[Status, int],
+    verdicts: Mapping[str, int],
+    unreviewed: Mapping[str, int],
+    means: Mapping[str, float],
 ) -> list[str]:
     """The lines of a summary, from a result that has the request, and from counts and means over all people."""
     name = "" if request.target_name is None else f" “{plain(request.target_name)}”"
@@ -89,9 +90,12 @@ def summary_lines(
     others = {status: count for status, count in statuses.items() if status is not Status.FOUND}
     lines = [f"{found} ({wanted})."]
     lines += [f"{count} × {status}: {status.reason} {status.remedy}".rstrip() for status, count in others.items()]
-    if any(levels.values()):
-        shown = ", ".join(f"{count} {level}" for level, count in levels.items() if count)
-        lines.append(f"  among real people of the desired class: {shown}")
+    if verdicts:
+        shown = ", ".join(f"{verdicts[kind]} {kind}" for kind in Verdict if kind in verdicts)
+        lines.append(f"  beside real people with that decision: {shown}")
+    if unreviewed:
+        shown = ", ".join(f"{plain(name)} ({count})" for name, count in unreviewed.items())
+        lines.append(f"  not reviewed, with how many answers change it: {shown}; `attain review` asks about each")
     for key, (label, factor, unit) in MEANS.items():
         if not np.isnan(means.get(key, np.nan)):
             lines.append(f"  {label}: {number(round(factor * means[key], 1))}{unit}")
@@ -103,7 +107,7 @@ def comparison(results: Mapping[str, Counterfactuals], width: int | None = None)
     labels = ("answered", "features changed", "total shift", "largest shift", "outliers", "connected", "rows scored")
     columns = [labels]
     for result in results.values():
-        means = _means(result)
+        means = _means(result, (*MEANS, "outlier", "connected"))
         columns.append(
             (
                 f"{result.found.sum()} of {len(result)}",
@@ -118,9 +122,9 @@ def comparison(results: Mapping[str, Counterfactuals], width: int | None = None)
     return table(("", *results), zip(*columns, strict=True), width=width, right=range(1, len(columns)))
 
 
-def _means(result: Counterfactuals) -> dict[str, float]:
-    """The means of the figures over the best options; NaN where there is none."""
-    values = {name: result.of_best(name) for name in MEANS}
+def _means(result: Counterfactuals, names: Iterable[str] = tuple(MEANS)) -> dict[str, float]:
+    """The means of figures over the best options; NaN where there is none."""
+    values = {name: result.of_best(name) for name in names}
     return {name: float(np.nanmean(x)) if not np.isnan(x).all() else np.nan for name, x in values.items()}
 
 
@@ -134,9 +138,9 @@ def people_table(result: Counterfactuals, positions: Sequence[int], width: int |
         row = [plain(result.table.labels[i]), plain(result.reason(i)), "", ""]
         for best in result.options_of(i)[:1]:
             changes = [arrow(change) for change in best.ordered if change.follows != "time"]
-            row[1:] = ["; ".join([*changes, *how_long(best)]), points(best.total_shift), best.level or ""]
+            row[1:] = ["; ".join([*changes, *how_long(best)]), points(best.total_shift), best.verdict or ""]
         rows.append(row)
-    header = ("person", "suggested change", "shift", "level")[: 4 if any(row[3] for row in rows) else 3]
+    header = ("person", "suggested change", "shift", "verdict")[: 4 if any(row[3] for row in rows) else 3]
     return table(header, [row[: len(header)] for row in rows], width=width, right=(2,))
 
 
@@ -158,13 +162,10 @@ def description(result: Counterfactuals, position: int, width: int | None = None
         return folded(f"{name}: {result.reason(position)}", width)
     blocks = [folded(f"{name}, for {result.request}", width)]
     for option in options:
-        verdicts = {"not an outlier": option.outlier is False, "outlier": option.outlier}
-        verdicts |= {"not connected": option.connected is False, "connected": option.connected}
-        facts = [option.level] if option.level is not None else []
-        facts += [*(words for words, holds in verdicts.items() if holds), f"total shift {points(option.total_shift)}"]
-        head = f"Option {option.number}: {', '.join([*facts, *how_long(option)])}"
+        facts = [option.verdict or "", f"total shift {points(option.total_shift)}", *how_long(option)]
+        head = f"Option {option.number}: {', '.join(filter(None, facts))}"
         body = table(_CHANGE_HEADER, [_cells(change) for change in option.ordered], width=width, right=(3, 4))
-        more = [folded(text, width) for text in (*leeway(option), *only_typical(option))]
+        more = [folded(text, width) for text in (*leeway(option), *only_typical(option), *not_reviewed(option))]
         blocks.append("\n".join([folded(head, width), body, *more]))
     return "\n\n".join(blocks)
 
@@ -194,7 +195,7 @@ _STYLE: Final = (
     ".attain img{max-width:100%;height:auto}"
     ".attain .muted{opacity:.65}</style>"
 )
-_HEADER: Final = ("person", *_CHANGE_HEADER, "total shift", "level", "outlier", "connected")
+_HEADER: Final = ("person", *_CHANGE_HEADER, "reviewed", "total shift", "verdict")
 
 
 def notebook(result: Counterfactuals) -> str:
@@ -220,14 +221,14 @@ def _person(result: Counterfactuals, i: int) -> str:
         return f"<tr class='first'><td>{escape(name)}</td>{reason}</tr>"
     rows = []
     for option in result.options_of(i):
-        verdicts = [
-            NONE if verdict is None else "yes" if verdict else "no" for verdict in (option.outlier, option.connected)
-        ]
         first = name if option.number == 1 else f"{name}, option {option.number}"
-        last: Sequence[str] = (points(option.total_shift), option.level or NONE, *verdicts)
+        last: Sequence[str] = (points(option.total_shift), option.verdict or NONE)
         kind = " class='first'"
         for change in option.ordered:
-            texts = "".join(f"<td>{escape(text)}</td>" for text in (first, *_cells(change), *last))
+            texts = "".join(
+                f"<td>{escape(text)}</td>"
+                for text in (first, *_cells(change), "yes" if change.reviewed else "no", *last)
+            )
             rows.append(f"<tr{kind}>{texts}</tr>")
             first, last, kind = "", [""] * len(last), ""
     return "".join(rows)

@@ -68,8 +68,8 @@ class Summary:
         How many there are.
     status
         How many searches ended with each status.
-    level
-        How many of the best options have each level, where levels are known.
+    verdict, unreviewed
+        How many of the best options have each verdict, and change each feature that nobody has reviewed.
     sums
         For some figures of the best options, their sum and the number of options that have one.
     """
@@ -77,25 +77,27 @@ class Summary:
     people: Count = 0
     options: Count = 0
     status: dict[str, Count] = field(default_factory=dict)
-    level: dict[str, Count] = field(default_factory=dict)
+    verdict: dict[str, Count] = field(default_factory=dict)
+    unreviewed: dict[str, Count] = field(default_factory=dict)
     sums: dict[str, tuple[float, Count]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, result: Counterfactuals) -> Summary:
         """The summary of one result."""
-        best = [level for level, first in zip(result.levels, result.best, strict=True) if first and level]
+        statuses, verdicts = Counter(map(str, result.statuses)), Counter(map(str, filter(None, result.best_verdicts)))
         figures = {name: values[~np.isnan(values)] for name in MEANS if (values := result.of_best(name)).size}
         sums = {name: (float(values.sum()), int(values.size)) for name, values in figures.items() if values.size}
-        return cls(len(result), len(result.owners), dict(Counter(map(str, result.statuses))), dict(Counter(best)), sums)
+        return cls(len(result), len(result.owners), dict(statuses), dict(verdicts), dict(result.unreviewed), sums)
 
     def add(self, other: Summary) -> None:
         """Adds the summary of other people."""
         self.people, self.options = self.people + other.people, self.options + other.options
-        self.status = dict(sorted((Counter(self.status) + Counter(other.status)).items()))
-        self.level = dict(sorted((Counter(self.level) + Counter(other.level)).items()))
-        for name, (total, number) in other.sums.items():
+        for name in ("status", "verdict", "unreviewed"):
+            total = Counter(getattr(self, name)) + Counter(getattr(other, name))
+            setattr(self, name, dict(sorted(total.items())))
+        for name, (added, number) in other.sums.items():
             before = self.sums.get(name, (0.0, 0))
-            self.sums[name] = (before[0] + total, before[1] + number)
+            self.sums[name] = (before[0] + added, before[1] + number)
 
     @property
     def found(self) -> int:

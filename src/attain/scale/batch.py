@@ -29,7 +29,7 @@ _NOT_HERE: Final = ("contributions", "errors")
 """Arguments of `explain` that batches do not have: a table of its own, and what is always "status"."""
 PEOPLE_AT_ONCE: Final = 2_000
 """How many people a worker answers at once, and those of a file of answers."""
-_LEADING: Final = ("option", "status", "sentence", "level")
+_LEADING: Final = ("option", "status", "sentence", "verdict", "unreviewed")
 
 
 class ExplainBatch:
@@ -78,7 +78,7 @@ class ExplainBatch:
 
     @cached_property
     def columns(self) -> pyarrow.Schema:
-        """The columns of the answers with their types: person, option, status, sentence, level, features, figures.
+        """The columns of the answers with their types: person, `_LEADING`, features, figures.
 
         Numbers are float64, levels are texts unless all are integers or booleans.
         """

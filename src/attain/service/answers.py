@@ -132,7 +132,7 @@ class Known(Answer):
     decision: Cell
     score: Number = Field(description="Larger when the record is closer to the desired decision; ≥ 0 has it.")
     probability: Number = Field(description="Of the desired class, where the model gives one.")
-    level: str | None = Field(description="How typical the record is of people with the desired decision.")
+    verdict: str | None = Field(description="What the record is like beside people with the desired decision.")
     broken: list[RuleOf]
     percentiles: dict[str, Number]
 
@@ -174,7 +174,8 @@ class ChangeOf(Answer):
 class OptionOf(Answer):
     record: Record
     changes: list[ChangeOf]
-    level: str | None
+    verdict: str | None
+    unreviewed: tuple[str, ...] = Field(description="The changed features that nobody has reviewed.")
     connected: bool | None
     outlier: bool | None
     total_shift: Number

@@ -39,7 +39,7 @@ def answered(black_box: bool = False) -> tuple[Guarded, Counterfactuals]:
 def test_areas_fit_their_radius(black_box: bool) -> None:
     _, result = answered(black_box)
     assert result.found.all()
-    assert (result.typicality == "typical").mean() > 0.9
+    assert (result.verdict == "typical").mean() > 0.9
     own, answers = world()[3], result.frame
     off = answers["area"] / (np.pi * answers["radius"] ** 2) - 1
     before = own["area"] / (np.pi * own["radius"] ** 2) - 1

@@ -239,6 +239,7 @@ class Guarded(Explainer):
         importance: bool = False,
         contributions: bool = False,
         timeout: float | None = TIMEOUT,
+        allow_unreviewed: bool = False,
         robust: Sequence[Any] | Refit | None = None,
     ) -> Counterfactuals:
         """For each row of `X`, the change that makes `model` decide for `target`.
@@ -266,7 +267,7 @@ class Guarded(Explainer):
                 self._seed,
                 _REFITS,
             )
-        call = Call(n, constraints, ranges, importance, contributions, timeout, others)
+        call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed, others)
         return self._sessions.explain(request, X, call)
 
     def _inspect(self, session: Session) -> GuardContext:

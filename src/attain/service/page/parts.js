@@ -64,8 +64,8 @@ export function badge(kind, text, name) {
 /** How much an option looks like records of real people. */
 export function likeness(option) {
   const found = [];
-  if (option.level !== null && option.level !== undefined) {
-    const name = level(String(option.level).split(" ")[0]);
+  if (option.verdict !== null && option.verdict !== undefined) {
+    const name = level(option.verdict);
     found.push(badge(LEVELS[name], t(`level_${name}`), name === "typical" ? "check" : "warn"));
   }
   if (option.connected === true) found.push(badge("plain", t("connected"), "link"));
