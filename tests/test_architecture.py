@@ -31,7 +31,7 @@ BUDGETS = {
     "": 64,
     "core": 1_625,
     "engine": 2_663,
-    "schema": 3_440,
+    "schema": 3_530,
     "tables": 1_339,
     "models": 2_327,
     "population": 1_102,

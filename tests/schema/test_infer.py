@@ -116,8 +116,27 @@ def test_a_text_that_differs_in_every_row_is_a_name_and_refused() -> None:
     assert Schema.infer(people, kinds={"id": "categorical"})["id"].kind == "categorical"
 
 
-def test_the_step_is_a_divisor_of_every_value_however_many_there_are() -> None:
-    values = 5 * np.arange(120_001)
-    assert Schema.infer(pd.DataFrame({"x": values}))["x"].step == 5
-    values[-1] += 1  # among the largest values only
-    assert Schema.infer(pd.DataFrame({"x": values}))["x"].step == 1
+def test_the_step_is_a_divisor_of_all_but_a_few_values_however_many_there_are() -> None:
+    def step(values: Any) -> float | None:
+        return Schema.infer(pd.DataFrame({"x": values}), laws=False)["x"].step
+
+    values = 5.0 * np.arange(120_001)
+    assert step(values) == 5
+    values[-600:] += 1
+    assert step(values) == 5
+    values[-1200:] += 1
+    assert step(values) == 1
+    limits = RANDOM.integers(1, 60, 3000) * 10_000
+    limits[:3] = 125_440
+    assert step(limits) == 10_000
+    incomes = RANDOM.integers(20_000, 90_000, 3000).astype(float)
+    incomes[:6] = 94_774.36
+    assert step(incomes) == 1
+    assert step(np.where(RANDOM.random(3000) < 0.999, 0, incomes + 0.25)) is None  # zeros say nothing
+    assert step(np.append(incomes[:100], 0.5)) == 0.01  # one of a hundred is not a few
+
+
+def test_numbers_written_as_text_are_named_with_the_line_that_converts_them() -> None:
+    prices = pd.DataFrame({"price": [f"{value:,} €" for value in range(900, 1000)]})
+    with pytest.raises(DataError, match="'price' holds numbers written as text, such as '900 €'; convert them first: "):
+        Schema.infer(prices)

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain.core.errors import SchemaError
+import attain
+from attain.core.errors import DataError, SchemaError
+from attain.datasets import load_german
 from attain.schema import Feature, Schema
 from attain.schema.questions import Question
 
@@ -59,3 +61,204 @@ def test_a_family_of_one_stem_is_asked_once() -> None:
     assert family["e"].asks == "parts"
     assert family.apply(schema, family["e"], "Ada") == schema
     assert [part.columns for part in family.parts] == [("PAY_2",), ("PAY_3",), ("PAY_4",)]
+
+
+COUNTS = RANDOM.poisson(3, 1000)
+SIZES = RANDOM.lognormal(8, 1, 1000).round(-1)
+EVEN = RANDOM.permutation(np.arange(1000) % 2)
+CODE = RANDOM.integers(0, 4, 1000)
+UNEVEN = (RANDOM.random(1000) < np.array([0.1, 0.6, 0.2, 0.5])[CODE]).astype(int)
+WORDS = np.array(["cook", "clerk", "nurse", "smith"])[CODE]
+
+
+def held(values: object, y: object = None, name: str = "x") -> list[str]:
+    """What is asked about what a column holds."""
+    frame = pd.DataFrame({name: values})
+    return [question.topic for question in Schema.infer(frame).questions(frame, y) if question.topic != "change"]
+
+
+@pytest.mark.parametrize(
+    ("values", "y", "topics"),
+    [
+        pytest.param(np.where(EVEN == 1, "yes", "no"), EVEN, ["outcome"], id="alive beside survived"),
+        pytest.param(CODE * 10 + EVEN, EVEN, ["outcome", "code"], id="the outcome in the last digit"),
+        pytest.param(np.where(RANDOM.random(1000) < 0.2, EVEN, 1 - EVEN), EVEN, [], id="tells 80 % of the outcomes"),
+        pytest.param(CODE, UNEVEN, ["code"], id="codes whose effect goes up and down"),
+        pytest.param(CODE, RANDOM.random(1000) < 0.1 + 0.2 * CODE, [], id="a count whose effect rises"),
+        pytest.param(CODE, EVEN, [], id="a count without effect"),
+        pytest.param(np.array([3, 6, 7])[CODE % 3], None, ["code"], id="3, 6, 7"),
+        pytest.param(COUNTS, None, [], id="counts, with rare ones at the end"),
+        pytest.param(np.array([5, 10, 15, 20])[CODE], None, [], id="multiples of five"),
+        pytest.param([*COUNTS, *[98] * 9], None, ["missing"], id="98"),
+        pytest.param([*COUNTS, *[-1] * 9], None, ["missing"], id="−1"),
+        pytest.param([*COUNTS, *[99, 98] * 5], None, ["missing"], id="98 and 99"),
+        pytest.param([*COUNTS, 98], None, [], id="98 once"),
+        pytest.param([*RANDOM.integers(0, 60, 900), *[77] * 9], None, [], id="77 among numbers up to 60"),
+        pytest.param([*RANDOM.integers(20, 300, 394), *[0] * 374], None, ["missing"], id="insulin of 0"),
+        pytest.param([*SIZES, *[0] * 50], None, [], id="no money"),
+        pytest.param([*RANDOM.exponential(1, 900), *[0] * 50], None, [], id="nothing of what may be very little"),
+        pytest.param(["?", "cook", "clerk"] * 20, None, ["missing"], id="?"),
+        pytest.param(["n/a", "Unknown", "clerk", "k.A.", "cook"] * 20, None, ["missing"], id="unknown"),
+        pytest.param(["none", "nobody", "other", "accountant", "A-"] * 20, None, [], id="levels that say something"),
+        pytest.param(["1,021", "13", " ", "7"] * 20, None, ["text"], id="numbers with blanks"),
+        pytest.param(["1021.00 €", "€ 7", "-2.5"] * 20, None, ["text"], id="numbers with a currency"),
+        pytest.param(["1.021,50", "7,25"] * 20, None, ["text"], id="German numbers"),
+        pytest.param(["A11", "A12", "2020-01-02", "10A"] * 20, None, [], id="codes with digits"),
+        pytest.param(["fair", "very good", "good"] * 20, None, ["order"], id="fair to very good"),
+        pytest.param(["third", "first", "second"] * 20, None, ["order"], id="first to third"),
+        pytest.param(["Low", "High", "Medium"] * 20, None, ["order"], id="low to high"),
+        pytest.param(["25 - 45", "Less than 25", "Greater than 45"] * 20, None, ["order"], id="ranges"),
+        pytest.param(["1 to 4 years", "under 1 year", "over 4 years"] * 20, None, ["order"], id="lengths of time"),
+        pytest.param(["high", "cook", "low", "nurse"] * 20, None, [], id="some words of a scale"),
+        pytest.param(["male", "female"] * 20, None, [], id="words without an order"),
+        pytest.param(np.arange(500) + 7000, None, ["identifier"], id="numbers of rows"),
+        pytest.param(RANDOM.permutation(100_000)[:500], None, [], id="numbers that differ by accident"),
+        pytest.param(RANDOM.integers(0, 100, 500) * 10_000, None, [], id="multiples of 10,000"),
+        pytest.param(RANDOM.random(500), None, [], id="fractions"),
+        pytest.param(WORDS, UNEVEN, [], id="words"),
+    ],
+)
+def test_what_a_column_holds_is_asked_where_the_data_leave_it_open(
+    values: object, y: object, topics: list[str]
+) -> None:
+    assert held(values, y) == topics
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "topics"),
+    [
+        ("customer_id", RANDOM.permutation(100_000)[:500], ["identifier"]),
+        ("Kundennummer", RANDOM.permutation(100_000)[:500], ["identifier"]),
+        ("postcode", RANDOM.integers(10_000, 99_999, 500), ["identifier"]),
+        ("e_mail", [f"{k}@example.org" for k in range(50)] * 2, ["identifier"]),
+        ("telephone", ["yes", "no"] * 50, []),
+        ("savings_balance", SIZES, []),
+        ("idle", COUNTS, []),
+    ],
+)
+def test_names_that_tell_people_apart_are_asked_about(name: str, values: object, topics: list[str]) -> None:
+    assert held(values, name=name) == topics
+
+
+def first_choice(frame: pd.DataFrame, name: str) -> str:
+    """What comes first among what may happen to a column."""
+    return asked(frame)[f"change: {name}"].choices[0].key
+
+
+def test_words_that_are_certain_put_a_choice_first_and_nothing_else_does() -> None:
+    age = RANDOM.integers(18, 90, 1000)
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "account_age": COUNTS,
+            "sex": ["male", "female"] * 500,
+            "race": WORDS,
+            "times_past_due": COUNTS,
+            "balance": SIZES,
+            "years": RANDOM.integers(0, age - 15),
+            "late": RANDOM.integers(0, 20, 1000),
+        }
+    )
+    assert {name: first_choice(frame, name) for name in frame} == {
+        **{"age": "y", "account_age": "c", "sex": "n", "race": "n", "times_past_due": "c", "balance": "c"},
+        **{"years": "y", "late": "c"},
+    }
+    assert "It never exceeds age" in asked(frame)["change: years"].evidence
+
+
+def test_choices_set_what_they_say() -> None:
+    frame = pd.DataFrame(
+        {
+            "code": CODE,
+            "insulin": np.where(EVEN == 1, RANDOM.integers(20, 300, 1000), 0),
+            "late": np.where(RANDOM.random(1000) < 0.02, -1, COUNTS),
+            "job": RANDOM.permutation(np.where(CODE == 0, "?", WORDS)),
+            "since": np.array(["4 years or more", "under 1 year", "1 to 4 years"])[CODE % 3],
+            "employed": np.array(["4 years or more", "under 1 year", "1 to 4 years", "unemployed"])[
+                RANDOM.permutation(CODE)
+            ],
+            "limit": np.where(RANDOM.random(1000) < 0.001, 125_440, RANDOM.integers(1, 60, 1000) * 10_000),
+        }
+    )
+    schema = Schema.infer(frame, laws=False).change("limit", step=1)
+    questions = {question.id: question for question in schema.questions(frame, UNEVEN)}
+    for id in [id for id in questions if not id.startswith("change")]:
+        schema = questions[id].apply(schema, questions[id].choices[0], "Ada")
+    assert (schema["code"].kind, schema["code"].levels) == ("categorical", (0, 1, 2, 3))
+    shares = " with {}, ".join(f"{100 * UNEVEN[code == CODE].mean():.0f} %" for code in range(4)).format(0, 1, 2)
+    assert questions["code: code"].evidence.startswith(f"The outcome is 1 for {shares} with 3: ")
+    assert schema["insulin"].special == {0: "not known"}
+    assert (schema["late"].kind, schema["late"].special, schema["late"].bounds) == (
+        "count",
+        {-1: "not known"},
+        (0, None),
+    )
+    assert schema["job"].avoid == ("?",)
+    assert schema["since"].levels == ("under 1 year", "1 to 4 years", "4 years or more")
+    assert schema["since"].clock == pytest.approx(1 / 36)
+    assert schema["employed"].levels == ("unemployed", "under 1 year", "1 to 4 years", "4 years or more")
+    assert (schema["employed"].direction, schema["employed"].pace) == ("increase", pytest.approx(1 / 36))
+    assert schema["limit"].step == 10_000
+    # lengths of time say what may happen; all others only what there is
+    assert schema.unreviewed == ("code", "insulin", "late", "job", "limit")
+    open_ids = {question.id for question in schema.questions(frame, UNEVEN)}
+    assert open_ids == {f"change: {name}" for name in schema.unreviewed}
+
+
+def test_numbers_in_texts_are_converted_by_the_line_that_the_choice_has() -> None:
+    for texts, numbers in ((["1,021", " ", "€ 7.5"], [1021, np.nan, 7.5]), (["1.021,50", "-7,25 €"], [1021.5, -7.25])):
+        frame = pd.DataFrame({"x": texts})
+        question = asked(frame)["text: x"]
+        exec(question["t"].convert, {"pandas": pd, "frame": frame})
+        np.testing.assert_array_equal(frame["x"], numbers)
+
+
+def test_a_copy_may_leave_or_always_equal_the_other() -> None:
+    frame = pd.DataFrame({"years": CODE, "tier": WORDS, "again": CODE, "other": RANDOM.permutation(CODE)})
+    copies = {id: question for id, question in asked(frame).items() if question.topic == "copy"}
+    assert list(copies) == ["copy: tier", "copy: again"]
+    assert "years" in copies["copy: tier"].evidence
+    assert [choice.key for choice in copies["copy: tier"].choices] == ["d", "k"]
+    schema = Schema.infer(frame, laws=False)
+    assert copies["copy: again"].apply(schema, copies["copy: again"]["d"], "Ada").names == ("years", "tier", "other")
+    equal = copies["copy: again"].apply(schema, copies["copy: again"]["f"], "Ada")
+    assert (equal["again"].derived, equal["again"].reviewed) == ("years", "Ada")
+
+
+def test_a_column_that_looks_computed_may_follow() -> None:
+    months, charge = RANDOM.integers(1, 70, 1000), RANDOM.uniform(20, 120, 1000).round(2)
+    frame = pd.DataFrame({"months": months, "charge": charge, "total": (months * charge).round(2)})
+    schema = Schema.infer(frame, laws=False)
+    question = asked(frame)["change: total"]
+    assert "total looks computed: months * charge" in question.evidence
+    assert question.apply(schema, question.choices[0], "Ada")["total"].derived == "months * charge"
+
+
+def test_a_family_is_asked_about_its_codes_once_if_they_are_the_same() -> None:
+    odd = RANDOM.random(1000) < 0.02
+    frame = pd.DataFrame({f"late_{k}": np.where(odd, 98, RANDOM.poisson(1 + COUNTS)) for k in (30, 60)})
+    missing = [question for question in asked(frame).values() if question.topic == "missing"]
+    assert [question.columns for question in missing] == [("late_30", "late_60")]
+    schema = missing[0].apply(Schema.infer(frame), missing[0]["m"], "Ada")
+    assert schema["late_30"].special == schema["late_60"].special == {98: "not known"}
+
+
+def test_german_credit_needs_no_questions() -> None:
+    german = load_german()
+    assert german.schema.questions(german.X, german.y) == ()
+
+
+def test_what_does_not_fit_the_frame_is_refused() -> None:
+    frame = pd.DataFrame({"x": COUNTS})
+    with pytest.raises(DataError, match="lacks columns that the schema has: 'x'"):
+        Schema.infer(frame).questions(frame.rename(columns={"x": "z"}))
+    with pytest.raises(DataError, match="y has 3 labels, but the frame has 1000 rows"):
+        Schema.infer(frame).questions(frame, [0, 1, 0])
+
+
+def test_fitting_warns_of_a_column_that_seems_to_be_the_outcome() -> None:
+    frame = pd.DataFrame({"alive": np.where(EVEN == 1, "yes", "no"), "age": COUNTS})
+    with pytest.warns(UserWarning, match="'alive' alone tells the labels of 100.0% of the training rows"):
+        attain.GrowingSpheres().fit(frame, EVEN)
+    decided = Schema.infer(frame).change("alive", reviewed="Ada")
+    attain.GrowingSpheres(decided).fit(frame, EVEN)

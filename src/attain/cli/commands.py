@@ -126,8 +126,8 @@ commands.add_command(schema)
     JSON,
 )
 def infer() -> None:
-    """Guess the schema of a table, with its laws and with advice on what to decide. Print it, and write it as TOML to
-    be reviewed and edited. Drop columns that are not features, such as the label.
+    """Guess the schema of a table, with its laws, and ask what is to be decided. Print it, and write it as TOML to be
+    reviewed and edited. Drop columns that are not features, such as the label.
 
     Example:
       attain schema infer credit.csv --drop label \\

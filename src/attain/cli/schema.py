@@ -12,17 +12,16 @@ import pandas as pd
 from attain.cli.inputs import column_names, read_people
 from attain.cli.layer import Given
 from attain.cli.terminal import note, say, say_json, width
-from attain.core.errors import AttainError, FileError
+from attain.core.errors import AttainError, FileError, listed
 from attain.core.files import check_writable
-from attain.core.text import plain
+from attain.core.text import plain, wrapped
 from attain.population.relations import Relations
 from attain.schema import Schema
-from attain.schema.advice import Advice
 from attain.schema.formulas import View
 from attain.schema.law_candidates import LARGEST_RATE
 from attain.schema.law_states import SMALLEST
 from attain.schema.laws import find, propose
-from attain.schema.text import advice_text
+from attain.schema.questions import Question
 from attain.schema.toml import read_file
 from attain.tables import Table
 from attain.tables.files import read_any
@@ -38,19 +37,19 @@ def infer(given: Given) -> None:
     frame = _frame(given)
     immutable = column_names(given.immutable, frame.columns, "--immutable")
     schema = Schema.infer(frame, immutable=immutable, laws=not given.no_laws)
-    advice = schema.advise(frame)
     if given.out is not None:
-        schema.to_toml(given.out, advice)
+        schema.to_toml(given.out)
+    questions = schema.questions(frame)
     if given.json:
-        _say_json(schema, advice)
+        _say_json(schema, questions)
         return
     print(schema)
-    _say_advice(advice)
+    _say_questions(schema, questions)
     say("")
     if given.out is None:
         say("This is a guess. Pass --out S.toml to write it to a file, and correct it there.")
     else:
-        say(f"Written to {given.out}, with the advice as comments. This is a guess: review it, and correct it there.")
+        say(f"Written to {given.out}. This is a guess: review it, and correct it there.")
 
 
 def show(given: Given) -> None:
@@ -63,22 +62,24 @@ def show(given: Given) -> None:
 
 
 def check(given: Given) -> None:
-    """Counts who breaks rules and laws of a schema, and repeats the advice that is open."""
+    """Counts who breaks rules and laws of a schema, and repeats the questions that are open."""
     schema = read_file(given.schema)
     people = read_people(given, given.data, schema).frame
     values = Table.read(people, schema, given.data).values
     view = View(schema, values)
     broken = {rule.text: int(rule.broken(view).sum()) for rule in (*schema.parsed_rules, *schema.parsed_laws)}
-    advice = schema.advise(people)
+    questions = schema.questions(people)
     if given.json:
-        _say_json(schema, advice, people=len(values), broken={text: count for text, count in broken.items() if count})
+        _say_json(
+            schema, questions, people=len(values), broken={text: count for text, count in broken.items() if count}
+        )
         return
     say(f"{given.data} fits {given.schema}: {len(values):,} people, {len(schema)} features.")
     for text, count in broken.items():
         if count > (0 if text in schema.rules else LARGEST_RATE * len(values)):
             what = "rule" if text in schema.rules else "law"
             say(f"The {what} {text} is broken by {count:,} of {len(values):,} people.")
-    _say_advice(advice)
+    _say_questions(schema, questions)
 
 
 def laws(given: Given) -> None:
@@ -128,12 +129,26 @@ def _frame(given: Given) -> pd.DataFrame:
     return frame.drop(columns=column_names(given.drop, frame.columns, "--drop"))
 
 
-def _say_advice(advice: Sequence[Advice]) -> None:
-    if advice:
-        say("\nTo decide; each with the line for the schema:")
-        print(advice_text(advice, width()))
+def _say_questions(schema: Schema, questions: Sequence[Question]) -> None:
+    """Prints what is asked about what columns hold; what may happen to them is asked of every column alike."""
+    held = [question for question in questions if question.topic != "change"]
+    if held:
+        say("\nTo decide:")
+    for question in held:
+        for line in str(question).splitlines():
+            print(wrapped(plain(line), width(), "  " * line.startswith(" ")))
+    if schema.unreviewed:
+        say(f"\nNobody has decided what may happen to {listed(schema.unreviewed)}. `attain review` asks about each.")
 
 
-def _say_json(schema: Schema, advice: Sequence[Advice], **facts: Any) -> None:
-    items = [{name: getattr(item, name) for name in ("column", "about", "reason", "toml", "python")} for item in advice]
-    say_json({**facts, **as_dictionary(schema), "advice": items})
+def _say_json(schema: Schema, questions: Sequence[Question], **facts: Any) -> None:
+    items = [
+        {
+            "columns": question.columns,
+            "topic": question.topic,
+            "evidence": question.evidence,
+            "choices": {choice.key: choice.text for choice in question.choices},
+        }
+        for question in questions
+    ]
+    say_json({**facts, **as_dictionary(schema), "questions": items})

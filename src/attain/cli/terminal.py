@@ -16,7 +16,6 @@ from attain.core.text import CONTROLS, disarmed, window, wrapped
 _WIDEST = 100
 _COMMANDS = {
     "can be given as `calibration` when fitting": "can be given to `attain fit --calibration`",
-    "`schema.advise(train)` says": "`attain schema check` says",
     "Raise `timeout`": "Raise `--timeout`",
     "Raise `budget`": "Raise `attain fit --set budget=…`",
     "Raise `max_shells`": "Raise `attain fit --set max_shells=…`",

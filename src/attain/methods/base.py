@@ -33,6 +33,7 @@ from attain.population.relations import RATE, Relations
 from attain.population.space import MeasuringSpace
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema
+from attain.schema.evidence import outcomes
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import Errors, RuleBook, Table, ordinary, read_labels
 
@@ -115,7 +116,7 @@ class Explainer(BaseEstimator, ABC):
         if len(table) < 2:
             raise DataError(f"X has {len(table)} rows; fitting takes at least 2, and hundreds to be of use")
         self._remember(table, None if y is None else read_labels(y, table.labels), self._chosen_laws(table))
-        for note in self._rule_notes:
+        for note in self._notes_on_fitting:
             warnings.warn(note, stacklevel=3)
 
     def _chosen_laws(self, table: Table) -> tuple[Law, ...]:
@@ -143,7 +144,7 @@ class Explainer(BaseEstimator, ABC):
         self.labels_, self.laws_ = labels, laws
         self.book_ = RuleBook(table.schema, laws)
         self.has_rows_ = has_rows
-        self._rule_notes = _doubtful_rules(self.book_, table.values) if self.has_rows_ else ()
+        self._notes_on_fitting = _doubtful(self.book_, table, labels) if has_rows else ()
         self.schema_, self.table_, self.layout_ = table.schema, table, table.layout
         self.n_features_in_ = len(table.schema)
         self.feature_names_in_ = np.array(table.layout.columns, dtype=object)
@@ -396,12 +397,20 @@ def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _doubtful_rules(book: RuleBook, values: np.ndarray) -> tuple[str, ...]:
-    """A note for each rule or law that many of the training rows break."""
-    broken = 1 - book.kept(values).mean(axis=0)
-    return tuple(
+def _doubtful(book: RuleBook, table: Table, labels: np.ndarray | None) -> tuple[str, ...]:
+    """A note for each rule or law that many training rows break, and for each column that seems to be the outcome."""
+    broken = 1 - book.kept(table.values).mean(axis=0)
+    told = {} if labels is None else outcomes(table.schema.features, table.values, labels)
+    rules = (
         f"The rule {rule.text!r} is broken by {'all' if share == 1 else f'{share:.0%} of'} training rows; check that "
         "it says what you mean."
         for rule, share in zip(book.rules, broken.tolist(), strict=True)
         if share > _BROKEN_RULE
     )
+    columns = (
+        f"{name!r} alone tells the labels of {share:.1%} of the training rows. If it is the outcome, or known only "
+        "after it, leave it out; otherwise say in the schema what may happen to it."
+        for name, share in told.items()
+        if not table.schema[name].numeric  # a threshold of a number may well be how it is decided
+    )
+    return (*rules, *columns)

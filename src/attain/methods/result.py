@@ -29,7 +29,6 @@ from attain.population.reference import Reference
 from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
 from attain.results.details import Attributions, Related
 from attain.schema import Constraints, Schema
-from attain.schema.advice import columns_to_decide
 from attain.schema.laws import Law
 from attain.tables import Region
 
@@ -117,12 +116,13 @@ def notes_on(
 ) -> tuple[str, ...]:
     """What a reader of these answers must know; the model failed on so many rows besides unreadable people."""
     explainer, region = session.explainer, problem.region
-    notes = (*explainer._rule_notes, *explainer._notes(problem.inspected))
+    notes = (*explainer._notes_on_fitting, *explainer._notes(problem.inspected))
     if explainer.figures and not explainer.has_rows_:
         notes += ("This explainer was saved without its training rows: outlier and connectedness are missing.",)
     elif explainer.figures and not session.reference.labelled:
         notes += ("No labels were given: real rows of the desired class are those the model decides for.",)
-    notes += undecided(region, answers, explainer.schema is None)
+    if explainer.schema is None:
+        notes += ("No schema was given, so one was inferred in which everything may change.",)
     notes += own_breaks(region, explainer.laws_)
     offered = np.bincount(answers.owners, minlength=len(problem))
     fewer = int(((offered > 0) & (offered < problem.options)).sum())
@@ -147,22 +147,6 @@ def own_breaks(region: Region, laws: Sequence[Law]) -> tuple[str, ...]:
     law = laws[int(broken.sum(axis=0).argmax())]
     records = "1 record breaks" if number == 1 else f"{number} records break"
     return (f"{records} a law, most often: {law.sentence or f'{law.text}.'} Check whether that is an error.",)
-
-
-def undecided(region: Region, answers: Answers, inferred: bool) -> tuple[str, ...]:
-    """A note on answers that change what nobody can, by the names of the columns; and on a schema nobody has seen."""
-    notes: tuple[str, ...] = ()
-    if inferred:
-        notes += ("No schema was given, so one was inferred in which everything may change.",)
-    changed = region.changed(answers.rows, answers.owners)
-    counts = {name: int(changed[:, region.schema.position(name)].sum()) for name in columns_to_decide(region.schema)}
-    shown = [f"{n} of {len(answers.rows)} answers change{'s' * (n == 1)} {name}" for name, n in counts.items() if n]
-    if shown:
-        notes += (
-            f"{' and '.join(shown)}, which people may not be able to change. `schema.advise(train)` says why, and how "
-            "to prevent it.",
-        )
-    return notes
 
 
 def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:

@@ -28,7 +28,7 @@ VALUE: Final = "value"
 _OPEN: Final[Limits] = (None, None)
 _ENDS: Final = (-math.inf, math.inf)
 _DECISIONS: Final = (
-    *("reviewed", "immutable", "immutable_if", "direction", "range", "reach", "transitions", "avoid"),
+    *("reviewed", "immutable", "immutable_if", "direction", "range", "reach", "transitions"),
     *("pace", "clock", "cost", "fillable", "derived", "follows"),
 )
 """The properties that `Schema.infer` never sets: a person has decided on a column that has one."""

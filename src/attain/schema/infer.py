@@ -17,10 +17,12 @@ import numpy as np
 from attain.core.arrays import as_python, is_missing
 from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Library, open_frame
+from attain.schema.evidence import step_of
 from attain.schema.feature import KINDS, Feature, Kind
 from attain.schema.laws import KEPT, find_laws
 from attain.schema.reading import read_columns
 from attain.schema.schema import Schema
+from attain.schema.words import conversion
 
 MAX_LEVELS = 1000
 """A column with more distinct values is an identifier or free text rather than a category."""
@@ -28,8 +30,6 @@ _FEW = 10
 """Consecutive positive integers with at most this many values are ordinal."""
 _NAMES = 30
 """A column of strings that all differ, over more rows than this, identifies rows."""
-_MANY = 20
-"""A step other than 1 is inferred from at least this many distinct values."""
 _LARGE = 1000
 """Non-negative integers up to this are counts, larger ones positive numbers."""
 _PERCENT = re.compile(r"percent|pct|%", re.IGNORECASE)
@@ -136,6 +136,11 @@ def _of_levels(
     if kind is not None and kind not in ("ordinal", "categorical"):
         raise DataError(f"kinds[{name!r}] is {kind!r}, but the column holds {items[0]!r}; convert it to numbers first")
     levels = _ordered_levels(items, declared)
+    names_rows = len(levels) == len(items) == rows > _NAMES and kind is None
+    if (len(levels) > MAX_LEVELS or names_rows) and (line := conversion(name, levels)):
+        raise DataError(
+            f"column {name!r} holds numbers written as text, such as {levels[0]!r}; convert them first: {line}"
+        )
     if len(levels) > MAX_LEVELS:
         raise DataError(
             f"column {name!r} has {len(levels):,} distinct values (at most {MAX_LEVELS:,} for a category), so it looks "
@@ -146,7 +151,7 @@ def _of_levels(
             f"column {name!r} holds dates written as strings, such as {levels[0]!r}; convert them to numbers first, "
             "such as days or years until today, or drop the column"
         )
-    if len(levels) == len(items) == rows > _NAMES and kind is None:
+    if names_rows:
         raise DataError(
             f"column {name!r} has a different string in every row, such as {levels[0]!r}, so it looks like an "
             "identifier; drop it, or make it the index"
@@ -169,21 +174,28 @@ def _of_numbers(values: np.ndarray, name: str, kind: Kind | None, immutable: boo
     ordinary = values[~np.isin(values, codes)]
     if codes.size and ordinary.size and ordinary.min() >= 0:
         special, values = {float(code): "" for code in codes}, ordinary
-    distinct = np.unique(values)
-    guess = kind or _number_kind(distinct, name)
-    if special and guess in ("ordinal", "categorical"):
-        guess = "count" if (distinct == np.floor(distinct)).all() else "positive"
-    if guess in ("ordinal", "categorical"):
+    guess = kind or _number_kind(np.unique(values), name)
+    if guess in ("ordinal", "categorical") and not special:
+        distinct = np.unique(values)
         if len(distinct) > MAX_LEVELS:
             raise DataError(f"kinds[{name!r}] is {guess!r}, but the column has {len(distinct):,} distinct numbers")
         levels = tuple(int(v) if float(v).is_integer() else float(v) for v in distinct)
         return Feature(name, guess, levels=levels, immutable=immutable)
+    return Feature(name, **number_properties(values, name, kind), special=special, immutable=immutable)
+
+
+def number_properties(values: np.ndarray, name: str, kind: Kind | None = None) -> dict[str, Any]:
+    """Kind, bounds and step of a column of numbers with these values, which have no levels."""
+    distinct = np.unique(values)
+    guess = kind or _number_kind(distinct, name)
+    if guess in ("ordinal", "categorical"):
+        guess = "count" if _whole(distinct) else "positive"
     bounds: tuple[float | None, float | None] = (None, None)
     if guess == "interval":
         bounds = (0.0, 1.0 if distinct[-1] <= 1 and not (_PERCENT.search(name) and _whole(distinct)) else 100.0)
         if distinct[0] < 0 or distinct[-1] > 100:
             bounds = (float(distinct[0]), float(distinct[-1]))
-    return Feature(name, guess, bounds=bounds, step=_step(distinct), special=special, immutable=immutable)
+    return {"kind": guess, "bounds": bounds, "step": step_of(values)}
 
 
 def _whole(distinct: np.ndarray) -> bool:
@@ -205,15 +217,3 @@ def _number_kind(distinct: np.ndarray, name: str) -> Kind:
     if low >= 0 and (high <= 1 or (high <= 100 and _PERCENT.search(name))):
         return "interval"
     return "positive" if low >= 0 else "real"
-
-
-def _step(distinct: np.ndarray) -> float | None:
-    """The grid of the values: 1 for integers or a larger common divisor, a power of ten for short decimals."""
-    if _whole(distinct):
-        factor = int(np.gcd.reduce(distinct.astype(np.int64))) if np.abs(distinct).max() < 2**53 else 1
-        return float(factor) if factor >= 5 and len(distinct) >= _MANY else 1.0
-    if len(distinct) >= _MANY:
-        for decimals in (1, 2, 3):
-            if (np.round(distinct, decimals) == distinct).all():
-                return float(f"1e-{decimals}")
-    return None

@@ -10,21 +10,45 @@ only those that are certain are looked at, such as age and sex, and they merely 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from attain.core.errors import SchemaError
+from attain.core.errors import DataError, SchemaError
 from attain.core.frames import Frame
+from attain.core.text import is_grouped, number
+from attain.schema.computed import computed_columns
+from attain.schema.evidence import (
+    all_differ,
+    copies,
+    goes_with,
+    has_gaps,
+    never_exceeds,
+    outcomes,
+    piles,
+    step_of,
+    uneven_shares,
+    usual_change,
+)
 from attain.schema.feature import Feature
+from attain.schema.infer import number_properties
+from attain.schema.language import quoted_name
 from attain.schema.reading import read_frame
 from attain.schema.schema import Schema
+from attain.schema.words import conversion, identifies, in_order, is_age, is_inborn, lengths_of_time, unknown_levels
 
 Topic: TypeAlias = Literal["outcome", "identifier", "copy", "text", "missing", "code", "order", "step", "change"]
+_Answer: TypeAlias = tuple[str, str, Mapping[str, Any]]
+"""The key, the text and the changes of a choice."""
 
-_NUMBER: Final = re.compile(r"\d+")
+_MOST_ROWS: Final = 200_000
+_PEOPLE: Final = 20
+"""A column of fewer values does not tell people apart, whatever its name: `telephone` may be yes or no."""
+_SHOWN: Final = 5
+"""How many levels or codes a sentence names."""
+_DIGITS: Final = re.compile(r"\d+")
 _ALIKE: Final = 0.2
 """The least rank correlation with another column of a family: x1, x2, … of an array need not be one thing."""
 
@@ -110,8 +134,10 @@ class Question:
             raise SchemaError(f"“{choice.text}” needs the months that a change takes: choice.after(months)")
         for name, changes in choice.changes.items():
             schema = schema.change(name, **changes)
-        if self.topic == "change" and choice.asks is None:
-            schema = schema.change([name for name in self.columns if name not in choice.drop], reviewed=by)
+        if choice.asks is None:
+            left = [name for name in self.columns if name not in choice.drop]
+            decided = [name for name in left if self.topic == "change" or schema[name].is_reviewed]
+            schema = schema.change(decided, reviewed=by)
         return schema.without(choice.drop)
 
     def __str__(self) -> str:
@@ -123,36 +149,224 @@ def questions(schema: Schema, frame: Frame, y: Any = None) -> tuple[Question, ..
     """The questions about the columns of a frame that nobody has answered, in the schema's order.
 
     What a column holds is asked before what may happen to it, and a family of columns once. An answer changes the
-    questions that follow, so ask for them again with the new schema.
+    questions that follow, so ask for them again with the new schema. At most 200,000 rows are looked at.
     """
-    columns = read_frame(frame, schema.features).T
-    found: list[Question] = []
-    for feature, cells in zip(schema, columns, strict=True):
-        if feature.searched and not feature.is_reviewed:
-            found.append(_what_may_happen(feature, cells[~np.isnan(cells)]))
-    return tuple(_families(found, dict(zip(schema.names, columns, strict=True))))
+    values = read_frame(frame, schema.features)
+    if y is not None and len(y) != len(values):
+        raise DataError(f"y has {len(y)} labels, but the frame has {len(values)} rows")
+    rows = np.linspace(0, len(values) - 1, min(len(values), _MOST_ROWS)).astype(np.intp)
+    asked = _Asked(schema, values[rows], None if y is None else np.asarray(y)[rows])
+    found = [question for name in schema.unreviewed for question in asked.about(schema[name])]
+    return tuple(_families(found, asked.cells))
 
 
-def _what_may_happen(feature: Feature, cells: np.ndarray) -> Question:
-    """The question that is asked about every column."""
-    name = feature.name
+class _Asked:
+    """What is asked about the columns of some rows."""
 
-    def choice(key: str, text: str, **changes: Any) -> Choice:
-        return Choice(key, text, {name: changes} if changes else {})
+    def __init__(self, schema: Schema, values: np.ndarray, labels: np.ndarray | None) -> None:
+        self.labels = labels
+        self.cells = dict(zip(schema.names, values.T, strict=True))
+        self.outcomes = {} if labels is None else outcomes(schema.features, values, labels)
+        self.copies = copies(schema.features, values)
+        self.computed = {proposal.column: proposal for proposal in computed_columns(schema.features, values)}
+        self.age = next((feature.name for feature in schema if feature.numeric and is_age(feature.name)), None)
 
-    choices = [choice("c", "people can change it")]
-    if feature.ordered:
-        choices.append(choice("u", "only up", direction="increase"))
-        choices.append(choice("d", "only down", direction="decrease"))
-    choices.append(choice("p", "it is past", immutable=True))
-    choices.append(choice("n", "not at all", immutable=True))
+    def about(self, feature: Feature) -> Iterator[Question]:
+        """The questions about a column: first what it holds, then what may happen to it."""
+        name, cells = feature.name, self.cells[feature.name]
+        known = cells[~np.isnan(cells) & ~np.isin(cells, list(feature.special))]
+        if name in self.outcomes:
+            yield _tells_outcome(name, self.outcomes[name])
+        if name in self.copies:
+            earlier = self.copies[name]
+            same = feature.numeric and np.array_equal(cells, self.cells[earlier], equal_nan=True)
+            yield _is_copy(name, earlier, same)
+        by_name = identifies(name) and len(np.unique(known)) >= _PEOPLE
+        if by_name or (feature.numeric and all_differ(known)):
+            yield _identifies_people(name, by_name)
+        yield from _about_numbers(feature, known) if feature.numeric else _about_levels(feature, known)
+        yield from self._is_code(feature, known)
+        yield self._what_may_happen(feature, known)
+
+    def _is_code(self, feature: Feature, known: np.ndarray) -> Iterator[Question]:
+        """Whether small integers are codes, because their effect goes up and down, or because of gaps."""
+        if not feature.integral and feature.kind != "ordinal":
+            return
+        numbers = known if feature.numeric else np.array([*feature.levels])[known.astype(np.intp)]
+        if numbers.dtype.kind not in "if":
+            return
+        rows = np.isin(self.cells[feature.name], known)
+        uneven = None if self.labels is None else uneven_shares(numbers, self.labels[rows])
+        if uneven is not None:
+            label, shares = uneven
+            shown = ", ".join(f"{_percent(share)} with {number(value)}" for value, share in shares.items())
+            evidence = f"The outcome is {label} for {shown}: that goes up and down, as for names rather than numbers."
+        elif has_gaps(numbers):
+            evidence = f"It holds nothing but {_listed(map(number, np.unique(numbers).tolist()))}."
+        else:
+            return
+        levels = tuple(int(value) for value in np.unique(numbers))
+        changes = {"kind": "categorical", "levels": levels, "bounds": (None, None), "step": None}
+        yield _question(
+            feature.name, "code", evidence, ("c", "each is the code of something", changes), ("k", "it is a number", {})
+        )
+
+    def _what_may_happen(self, feature: Feature, known: np.ndarray) -> Question:
+        """The question that is asked about every column; the likely choice first, where the data or its name say so."""
+        name, evidence, first = feature.name, _held(feature, known), ""
+        choices: list[_Answer] = [("c", "people can change it", {})]
+        if feature.ordered:
+            choices.append(("u", "only up", {"direction": "increase"}))
+            choices.append(("d", "only down", {"direction": "decrease"}))
+        choices.append(("p", "it is past", {"immutable": True}))
+        choices.append(("n", "not at all", {"immutable": True}))
+        if feature.numeric:
+            choices.append(("y", "it passes with time, one a year", {"clock": 1 / 12}))
+            choices.append(("t", "it passes with time, one a month", {"clock": 1.0}))
+        if name in self.computed:
+            proposal = self.computed[name]
+            evidence, first = f"{evidence} {proposal.sentence}", "f"
+            rule = "derived" if proposal.exact else "follows"
+            choices.append(("f", f"it follows from others: {proposal.expression}", {rule: proposal.expression}))
+        elif self.age is not None and feature.numeric and name == self.age:
+            first = "y"
+        elif is_inborn(name) or is_age(name):
+            first = "n"
+        elif self.age is not None and feature.numeric and never_exceeds(self.cells[name], self.cells[self.age]):
+            evidence, first = f"{evidence} It never exceeds {self.age}, and rises with it.", "y"
+        choices.sort(key=lambda choice: choice[0] != first)
+        question = _question(name, "change", evidence, *choices)
+        pace = usual_change(known, feature.step) if feature.numeric and len(known) else 1.0
+        months = Choice(
+            "m", "it takes … months" + " for a usual change" * feature.ordered, {name: {"pace": pace}}, asks="months"
+        )
+        gone = Choice("o", "this column tells the outcome", drop=(name,))
+        return replace(question, choices=(*question.choices, months, gone))
+
+
+def _question(name: str, topic: Topic, evidence: str, *choices: _Answer) -> Question:
+    """A question about one column, of choices that set properties: keys, texts and changes."""
+    made = (Choice(key, text, {name: changes} if changes else {}) for key, text, changes in choices)
+    return Question((name,), topic, evidence, tuple(made))
+
+
+def _tells_outcome(name: str, share: float) -> Question:
+    gone = Choice("o", "it is the outcome, or known only after it: it must leave the table", drop=(name,))
+    kept = Choice("k", "it was known before")
+    return Question(
+        (name,), "outcome", f"It tells the outcome of {_percent(share)} of the people by itself.", (gone, kept)
+    )
+
+
+def _is_copy(name: str, earlier: str, same: bool) -> Question:
+    choices = [Choice("d", f"it is one: leave {name} out", drop=(name,))]
+    if same:
+        choices.append(Choice("f", f"it always equals {earlier}", {name: {"derived": quoted_name(earlier)}}))
+    choices.append(Choice("k", "both are needed"))
+    return Question(
+        (name,), "copy", f"It looks like a copy of {earlier}: it says the same in every row.", tuple(choices)
+    )
+
+
+def _identifies_people(name: str, by_name: bool) -> Question:
+    evidence = "It tells people apart, by its name." if by_name else "It is different in every row."
+    gone = Choice("d", "it says who or where somebody is: leave it out", drop=(name,))
+    stays = Choice("n", "it stays as it is", {name: {"immutable": True}})
+    return Question((name,), "identifier", evidence, (gone, stays, Choice("k", "it says something else")))
+
+
+def _about_numbers(feature: Feature, known: np.ndarray) -> Iterator[Question]:
+    """Whether values apart from all others are numbers, and whether the step is that of nearly all."""
+    apart = piles(known) if len(known) else []
+    others = known[~np.isin(known, apart)]
+    if apart:
+        shown = _listed(map(number, apart))
+        evidence = (
+            f"{shown} {'stands' if len(apart) == 1 else 'stand'} in {len(known) - len(others):,} of {len(known):,} "
+            f"cells, apart from all others, {_short(others.min())} to {_short(others.max())}."
+        )
+        holds = number_properties(others, feature.name)
+
+        def meaning(text: str) -> dict[str, Any]:
+            return {**holds, "special": {**feature.special, **dict.fromkeys(apart, text)}}
+
+        yield _question(
+            feature.name,
+            "missing",
+            evidence,
+            ("m", "it means that nothing is known", meaning("not known")),
+            ("s", "it means something that is no number, such as none or never", meaning("")),
+            ("k", "it is a number like the others", {}),
+        )
+    step = step_of(others) if len(others) else None
+    if step is not None and feature.step is not None and step > feature.step:
+        evidence = f"New values are multiples of {number(feature.step)}, and nearly all real ones of {number(step)}."
+        rounded = ("s", f"multiples of {number(step)}", {"step": step})
+        yield _question(feature.name, "step", evidence, rounded, ("k", "as they are", {}))
+
+
+def _about_levels(feature: Feature, known: np.ndarray) -> Iterator[Question]:
+    """Whether levels are numbers, ordered, lengths of time, or say that nothing is known."""
+    levels, unknown = feature.levels, unknown_levels(feature.levels)
+    line = conversion(feature.name, levels)
+    if line:
+        shown = _listed(f"“{level}”" for level in levels[:_SHOWN])
+        numbers = Choice("t", "they are numbers: convert the column", convert=line)
+        evidence = f"Its levels are numbers written as text, such as {shown}."
+        yield Question((feature.name,), "text", evidence, (numbers, Choice("k", "they are names")))
+        return
+    if unknown and not set(unknown) <= set(feature.avoid) and len(unknown) < len(levels):
+        rows = int(np.isin(known, [levels.index(level) for level in unknown]).sum())
+        shown = _listed(f"“{level}”" for level in unknown)
+        evidence = f"{shown} ({rows:,} rows) seems to say that nothing is known."
+        avoid = (
+            "a",
+            "it does: nobody is told to get there",
+            {"avoid": tuple(dict.fromkeys((*feature.avoid, *unknown)))},
+        )
+        yield _question(feature.name, "missing", evidence, avoid, ("k", "it is a level like the others", {}))
+    ordered = in_order(levels) if feature.kind == "categorical" else ()
+    if ordered:
+        ordinal: dict[str, Any] = {"kind": "ordinal", "levels": ordered}
+        choices: list[_Answer] = [("o", "they are ordered", ordinal), ("k", "they are not", {})]
+        lengths = lengths_of_time(levels)
+        if lengths is not None:
+            months, all_lengths = lengths
+            # time leads from one length of time to the next, but not from a level that is none
+            passing = {"clock": 1 / months} if all_lengths else {"direction": "increase", "pace": 1 / months}
+            text = f"they are, and time leads from one to the next in {number(months)} months"
+            choices.insert(0, ("y", text, {**ordinal, **passing}))
+        evidence = f"Its levels look ordered: {' < '.join(map(str, ordered))}."
+        yield _question(feature.name, "order", evidence, *choices)
+
+
+def _held(feature: Feature, known: np.ndarray) -> str:
+    """What a column holds, in a sentence."""
+    if not len(known):
+        return "It has no values."
     if feature.numeric:
-        choices.append(choice("y", "it passes with time, one a year", clock=1 / 12))
-        choices.append(choice("t", "it passes with time, one a month", clock=1.0))
-    choices.append(Choice("m", "it takes … months", {name: {"pace": 1.0}}, asks="months"))
-    choices.append(Choice("o", "this column tells the outcome", drop=(name,)))
-    distinct = len(np.unique(cells))
-    return Question((name,), "change", f"It has {distinct:,} different values.", tuple(choices))
+        least, low, high, most = map(_short, np.quantile(known, [0, 0.25, 0.75, 1], method="nearest").tolist())
+        middle = f"half of them from {low} to {high}" if low != high else f"more than half of them {low}"
+        return f"It holds numbers from {least} to {most}, {middle}."
+    counts = np.bincount(known.astype(np.intp), minlength=len(feature.levels))
+    often = np.argsort(-counts, kind="stable")
+    shown = [f"{feature.levels[k]} ({_percent(counts[k] / len(known))})" for k in often[:_SHOWN]]
+    return f"It holds {_listed(shown if len(often) <= _SHOWN else [*shown, f'{len(often) - _SHOWN} more'])}."
+
+
+def _short(value: float) -> str:
+    """A number with four digits."""
+    return number(float(f"{value:.4g}"), is_grouped(value, False))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
+def _listed(items: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *front, last = items
+    return f"{', '.join(front)} and {last}" if front else last
 
 
 def _families(found: Iterable[Question], cells: Mapping[str, np.ndarray]) -> list[Question]:
@@ -161,11 +375,12 @@ def _families(found: Iterable[Question], cells: Mapping[str, np.ndarray]) -> lis
     Columns are a family if they share a stem with different numbers (`PAY_2`, `PAY_3`), go together, and have the same
     choices.
     """
-    members: dict[tuple[Any, ...], list[Question]] = {}
+    members: dict[object, list[Question]] = {}
     for question in found:
-        stem = _NUMBER.sub("#", question.columns[0]) if len(question.columns) == 1 else question.columns
-        choices = tuple((choice.key, choice.text) for choice in question.choices)
-        members.setdefault((stem, question.topic, choices), []).append(question)
+        (name,) = question.columns
+        sets = [] if question.topic == "change" else [repr(choice.changes.get(name)) for choice in question.choices]
+        keys = (choice.key for choice in question.choices)
+        members.setdefault((_DIGITS.sub("#", name), question.topic, *keys, *sets), []).append(question)
     families = []
     for together in members.values():
         related = [one for one in together if _is_related(one, together, cells)]
@@ -178,17 +393,7 @@ def _families(found: Iterable[Question], cells: Mapping[str, np.ndarray]) -> lis
 def _is_related(question: Question, together: Iterable[Question], cells: Mapping[str, np.ndarray]) -> bool:
     own = cells[question.columns[0]]
     others = (cells[other.columns[0]] for other in together if other is not question)
-    return any(abs(_correlation(own, other)) >= _ALIKE for other in others)
-
-
-def _correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """The rank correlation of two columns, 0 where one is constant."""
-    from scipy.stats import rankdata
-
-    known = ~(np.isnan(x) | np.isnan(y))
-    if not known.any() or np.ptp(x[known]) == 0 or np.ptp(y[known]) == 0:
-        return 0.0
-    return float(np.corrcoef(rankdata(x[known]), rankdata(y[known]))[0, 1])
+    return any(goes_with(own, other) >= _ALIKE for other in others)
 
 
 def _family(parts: list[Question]) -> Question:

@@ -25,7 +25,6 @@ from attain.schema.text import schema_table
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
-    from attain.schema.advice import Advice
     from attain.schema.questions import Question
 
 
@@ -164,7 +163,7 @@ class Schema:
     ) -> Schema:
         """A first guess at the schema of a frame, to be reviewed and edited; see `attain.schema.infer`.
 
-        What is to be decided about its columns is in `schema.advise(frame)`.
+        `schema.questions(frame)` asks what only a person can decide about its columns.
         """
         from attain.schema.infer import infer
 
@@ -179,20 +178,11 @@ class Schema:
             return read_file(source)
         return read(source)
 
-    def to_toml(self, path: str | PathLike[str] | None = None, advice: Iterable[Advice] = ()) -> str:
-        """The schema as TOML text to read and edit; `Schema.from_toml` restores an equal schema.
-
-        With a `path` the text is also written there. Each item of `advice` becomes a comment on its feature.
-        """
+    def to_toml(self, path: str | PathLike[str] | None = None) -> str:
+        """The schema as TOML text to read and edit, also written to a `path`; `Schema.from_toml` restores it."""
         from attain.schema.toml import write
 
-        return write(self, path, advice)
-
-    def advise(self, frame: Frame) -> tuple[Advice, ...]:
-        """What a person should decide about the columns of a frame, each with the reason and the line that does it."""
-        from attain.schema.advice import advise
-
-        return advise(self, frame)
+        return write(self, path)
 
     def questions(self, frame: Frame, y: Any = None) -> tuple[Question, ...]:
         """What only a person can decide about the columns of a frame, of which `y` are the outcomes, if they are known.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from attain.core.text import ENGLISH, is_grouped, number, plain, table, wrapped
 
 if TYPE_CHECKING:
-    from attain.schema.advice import Advice
     from attain.schema.feature import Feature
     from attain.schema.schema import Law, Schema
 
@@ -44,22 +43,6 @@ def _laws(laws: Sequence[Law], width: int | None) -> Iterator[str]:
         yield f"{len(laws):,} {'law' if len(laws) == 1 else 'laws'}{some}:"
     for law in laws[:_LAWS]:
         yield wrapped(shorten(plain(law.sentence or law.text), _LONGEST, placeholder=" …"), width, "  ")
-
-
-def advice_text(advice: Iterable[Advice], width: int | None = None) -> str:
-    """The items in paragraphs, those that several columns share only once: columns, reason, and lines of TOML."""
-    shared: dict[tuple[str, str], list[str]] = {}
-    for item in advice:
-        shared.setdefault((item.reason, item.toml), []).append(item.column)
-    paragraphs = (
-        [
-            wrapped(plain(", ".join(columns)), width),
-            wrapped(plain(reason), width, "  "),
-            *(wrapped(plain(line), width, "    ") for line in toml.splitlines()),
-        ]
-        for (reason, toml), columns in shared.items()
-    )
-    return "\n".join(line for paragraph in paragraphs for line in paragraph)
 
 
 def described(value: object, feature: Feature) -> str:

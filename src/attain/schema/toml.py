@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomlkit
 
 from attain.core.errors import FileError, SchemaError, did_you_mean, listed
 from attain.core.files import parse_toml, read_text, write_atomically
-from attain.core.text import plain, wrapped
 from attain.schema.feature import Feature
 from attain.schema.schema import Law, Schema
 
-if TYPE_CHECKING:
-    from attain.schema.advice import Advice
-
 FORMAT = "attain-schema-1"
-_WIDTH = 100
-"""The width of comments."""
 _SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up"), "reach": ("lower", "upper")}
 _DEFAULTS = {item.name: item.default for item in fields(Feature)}
 _TOP = ("format", "max_months", "rules", "laws", "feature")
@@ -29,22 +23,16 @@ _INNER_QUOTES = re.compile(r'"[^"]*"[^\s,\]}=#"]')
 """A text in double quotes that goes on behind them."""
 
 
-def write(schema: Schema, path: str | os.PathLike[str] | None = None, advice: Iterable[Advice] = ()) -> str:
-    """The schema as TOML text without defaults; written to `path`, if given.
-
-    Each item of advice becomes a comment on its feature.
-    """
+def write(schema: Schema, path: str | os.PathLike[str] | None = None) -> str:
+    """The schema as TOML text without defaults; written to `path`, if given."""
     parts = [f'format = "{FORMAT}"' + ("" if schema.max_months is None else f"\nmax_months = {schema.max_months}")]
     lists = [_strings("rules", [(rule, "") for rule in schema.rules])] if schema.rules else []
     if schema.laws is not None:
         lists.append(_strings("laws", [(law.text, law.evidence) for law in schema.laws]))
     parts += ["\n".join(lists)] if lists else []
-    comments: dict[str, list[str]] = {}
-    for item in advice:
-        comments.setdefault(item.column, []).append(_comment(item))
     for feature in schema:
         lines = [property_line(name, value, "\n    ") for name, value in stated_properties(feature).items()]
-        parts.append("\n".join(["[[feature]]", *lines, *comments.get(feature.name, ())]))
+        parts.append("\n".join(["[[feature]]", *lines]))
     text = "\n\n".join(parts) + "\n"
     if path is not None:
         write_atomically(path, text.encode())
@@ -55,12 +43,6 @@ def _strings(key: str, items: Sequence[tuple[str, str]]) -> str:
     """The strings as an array, one a line with its comment."""
     lines = [f"\n  {_toml(item)},{f'  # {comment}' if comment else ''}" for item, comment in items]
     return f"{key} = [{''.join(lines)}" + ("\n]" if lines else "]")
-
-
-def _comment(item: Advice) -> str:
-    """An item of advice as comment lines; with the lines that decide it."""
-    lines = wrapped(plain(item.reason), _WIDTH).splitlines() + item.toml.splitlines()
-    return "\n".join(f"# {line}" for line in lines)
 
 
 def property_line(name: str, value: Any, between: str = "") -> str:
