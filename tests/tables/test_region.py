@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attain.schema import Constraints, Feature, Schema
@@ -282,3 +282,20 @@ def test_a_pace_that_never_reaches_the_next_number_is_stuck() -> None:
     schema = Schema((Feature("loans", "count", pace=0.0088), Feature("cards", "count", pace=0.05)), max_months=24)
     table = Table.read(pd.DataFrame({"loans": [3], "cards": [3]}), schema)
     assert Region.of(table, Constraints()).frozen.tolist() == [[True, False]]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "float32[pyarrow]"])
+@given(own=st.floats(0.01, 6e4), goal=st.floats(0.01, 6e4), far=st.floats(0.01, 1e3), paced=st.booleans())
+@example(own=1000.09, goal=6e4, far=100.0, paced=False)
+def test_limits_hold_after_rounding_to_narrow_floats(
+    own: float, goal: float, far: float, paced: bool, kind: str
+) -> None:
+    amount = Feature("amount", "real", bounds=(0, None), **({"pace": far / 3} if paced else {"range": (-far, far)}))
+    frame = pd.DataFrame({"amount": [own]}).astype(kind)
+    table = Table.read(frame, Schema((amount,)))
+    region = Region.of(table, Constraints(max_months=3 if paced else None))
+    row = region.final_form(np.array([[goal]]), np.array([0]))
+    assert region.allows(row, np.array([0])).all()
+    written = table.layout.frame(row)["amount"]
+    assert written.dtype == frame["amount"].dtype
+    assert abs(float(written[0]) - float(frame["amount"][0])) <= far * (1 + 1e-8)

@@ -288,8 +288,21 @@ def test_the_grid_has_a_value_below_and_one_beyond(value: float, step: float | N
     assert beyond - below <= 1.01 * spacing
 
 
-def test_an_immutable_clock_advances_and_a_constraint_does_not_stop_it() -> None:
+def test_an_immutable_clock_advances_unless_a_call_holds_it() -> None:
     aged = Schema((Feature("age", "count", clock=1 / 12, immutable=True), SINCE, USED, FREE))
-    for constraints in ({}, {"immutable": ["age"]}):
-        made = region({"age": 40}, aged, **constraints)
-        assert became(made, 12, used=0.2, age=45)[0] == {"age": 41, "since": 15, "used": 0.2}
+    assert became(region({"age": 40}, aged), 12, used=0.2, age=45)[0] == {"age": 41, "since": 15, "used": 0.2}
+    held = region({"age": 40}, aged, immutable=["age"])
+    assert held.max_months.tolist() == [11]
+    assert became(held, 12, used=0.2) == ({"since": 14, "used": 0.25}, 11, 1)
+    by_months = Schema((Feature("age", "real", clock=1, immutable=True), USED, FREE))
+    made = region({"age": 40.5}, by_months, immutable=["age"])
+    assert made.max_months.tolist() == [0]
+    assert became(made, 12, used=0.2, free=1) == ({"free": 1}, 0, 1)
+
+
+def test_a_pace_is_not_passed_by_rounding_to_six_digits() -> None:
+    """24 months at this pace are 9.999996: 10, the next number of six digits, takes a 25th."""
+    debt = Schema((Feature("debt", "real", pace=9.999996 / 24),))
+    made = region({"debt": 0.0}, debt)
+    assert became(made, 24, debt=12) == ({"debt": 9.99999}, 24, 1)
+    assert became(made, 25, debt=10) == ({"debt": 10}, 25, 1)

@@ -22,7 +22,7 @@ class Constraints:
     Parameters
     ----------
     immutable
-        Features that may not change in this call.
+        Features that may not change in this call. Where one is a clock, no time may pass.
     direction
         `{"income": "increase"}`: which way a feature may move.
     range

@@ -10,8 +10,10 @@ is what the last check relies on.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +66,8 @@ class Region:
         How long an answer takes, (n,): its clocks stand where they do then, and no change takes longer.
     book
         The rules, the laws, and the columns that are computed from others.
+    narrow
+        By position, columns whose floats have fewer than 64 bits in the frame: rounded, cells keep limits.
     """
 
     schema: Schema
@@ -78,6 +82,7 @@ class Region:
     max_changes: np.ndarray
     max_months: np.ndarray
     book: RuleBook
+    narrow: Mapping[int, type[np.floating[Any]]]
 
     @classmethod
     def of(
@@ -107,8 +112,7 @@ class Region:
         pinned = _pinned(schema, factuals)
         for owners, given in constraints.resolved(schema, table.labels):
             for name in given.immutable:
-                # an immutable clock is nobody's choice already, and must not stop time
-                pinned[owners, schema.position(name)] = not schema[name].immutable
+                pinned[owners, schema.position(name)] = True
             for name, weight in given.cost.items():
                 cost[owners, schema.position(name)] = weight
             if given.max_changes is not None:
@@ -126,7 +130,10 @@ class Region:
             low[:, clocks] = np.where(runs, factuals[:, clocks], low[:, clocks])
             high[:, clocks] = np.where(runs, book.timing.advanced(factuals, max_months), high[:, clocks])
             frozen[:, clocks] = True
-        region = cls(schema, factuals, factuals, frozen, frozen, low, high, states, cost, max_changes, max_months, book)
+        narrow = table.layout.narrow
+        _move_inwards(low, high, narrow)
+        limits = frozen, frozen, low, high, states, cost, max_changes, max_months
+        region = cls(schema, factuals, factuals, *limits, book, narrow)
         stuck = region._stuck() | frozen | pinned
         frozen[:, [one.column for one in book.derivations if one.follows]] = True
         return replace(region, frozen=stuck | frozen | held, frozen_without_laws=stuck).at(max_months)
@@ -146,6 +153,7 @@ class Region:
             else:
                 near = (~np.isnan(cells) & (farthest < 1))[:, None]
                 states[j] = states[j] & (~near | (np.arange(len(feature.levels)) == cells[:, None]))
+        _move_inwards(low, high, self.narrow)
         region = replace(self, start=start, low=low, high=high, states=states, max_months=limit)
         stuck = region._stuck()
         return replace(region, frozen=self.frozen | stuck, frozen_without_laws=self.frozen_without_laws | stuck)
@@ -416,6 +424,15 @@ def _tighten(
     most = own + up + np.where(np.equal(up, 0), 0.0, slack)
     low[owners, j] = np.where(on_scale, np.maximum(low[owners, j], least), low[owners, j])
     high[owners, j] = np.where(on_scale, np.minimum(high[owners, j], most), high[owners, j])
+
+
+def _move_inwards(low: np.ndarray, high: np.ndarray, narrow: Mapping[int, type[np.floating[Any]]]) -> None:
+    """Moves limits to the next number that narrow floats have."""
+    for j, kind in narrow.items():
+        with np.errstate(over="ignore"):
+            least, most = low[:, j].astype(kind), high[:, j].astype(kind)
+        low[:, j] = np.where(least < low[:, j], np.nextafter(least, kind(np.inf)), least)
+        high[:, j] = np.where(most > high[:, j], np.nextafter(most, kind(-np.inf)), most)
 
 
 def _tighten_owners(

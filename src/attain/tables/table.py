@@ -41,6 +41,12 @@ class Layout:
         """The matrix column of each column of the frame."""
         return np.array([self.schema.position(name) for name in self.columns], dtype=np.intp)
 
+    @property
+    def narrow(self) -> dict[int, type[np.floating[Any]]]:
+        """By position, the columns whose floats have fewer than 64 bits."""
+        found = {j: self.library.narrow(self.dtypes[name]) for j, name in enumerate(self.schema.names)}
+        return {j: kind for j, kind in found.items() if kind is not None}
+
     def frame(self, values: np.ndarray, library: str | None = None, columns: Sequence[str] | None = None) -> Frame:
         """Rows of the matrix as a frame with the dtypes and the column order of the one that was read.
 

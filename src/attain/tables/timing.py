@@ -19,7 +19,7 @@ import numpy as np
 from attain.schema.schema import Schema
 from attain.tables.cells import on_grid_below, on_grid_beyond, ordinary, unchanged
 
-_ROUNDING = 1e-6
+_ROUNDING = 1e-9
 """The share of a month that rounding may add."""
 _CENTURY = 1200.0
 

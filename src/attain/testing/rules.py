@@ -38,7 +38,7 @@ def _takes(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any], 
             return False
         if feature.pace is not None:
             size = abs(new - old) if feature.ordered else float(new != old)
-            if size > feature.pace * months * (1 + 1e-6) + 1e-6 * feature.pace:
+            if size > feature.pace * months * (1 + 1e-9) + 1e-9 * feature.pace:
                 return False
     return True
 

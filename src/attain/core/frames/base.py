@@ -21,7 +21,7 @@ import numpy as np
 from attain.core.errors import DataError, MissingExtraError
 from attain.core.files import parse_json
 
-_LARGEST_FLOATS = {"float32": 3.4e38, "float": 3.4e38, "float16": 65504.0, "halffloat": 65504.0}
+_NARROW = {"float32": np.float32, "float": np.float32, "float16": np.float16, "halffloat": np.float16}
 """The largest value of each short float dtype, by the names that the libraries use."""
 _INTEGER = re.compile(r"(u?)int(\d+)", re.IGNORECASE)
 _DTYPES = frozenset(
@@ -111,6 +111,10 @@ class Library:
         scale = 0 if self.is_integer(dtype) else self.scale(dtype)
         return None if scale is None else float(f"1e-{scale}")
 
+    def narrow(self, dtype: Any) -> Any:
+        """The floats of a dtype with fewer than 64 bits; None for any other."""
+        return _NARROW.get(str(dtype).lower().removesuffix("[pyarrow]"))
+
     def missing(self, dtype: Any) -> Any:
         """The marker of a missing cell of this dtype in an array of objects."""
         return None
@@ -118,8 +122,8 @@ class Library:
     def holds(self, dtype: Any, cells: np.ndarray) -> bool:
         """Whether the dtype can hold the cells: exactly for integers and decimals, without overflow for floats."""
         present = cells[~np.isnan(cells)]
-        largest = _LARGEST_FLOATS.get(str(dtype).lower().removesuffix("[pyarrow]"), np.inf)
-        if (np.abs(present) > largest).any():
+        narrow = self.narrow(dtype)
+        if narrow is not None and (np.abs(present) > np.finfo(narrow).max).any():
             return False
         if self.is_integer(dtype):
             low, high = _integer_range(str(dtype))
