@@ -34,7 +34,7 @@ BUDGETS = {
     "schema": 3_530,
     "tables": 1_339,
     "models": 2_327,
-    "population": 1_102,
+    "population": 1_139,
     "density": 2_312,
     "results": 2_147,
     "methods": 6_281,

@@ -121,9 +121,10 @@ def test_nothing_is_found_among_no_points() -> None:
     share=st.floats(0, 1),
     tree=st.booleans(),
     wide=st.booleans(),
+    listed=st.booleans(),
 )
 def test_states_are_apart_by_the_indicators_that_are_on(
-    seed: int, number: int, states: int, numbers: int, levels: int, share: float, tree: bool, wide: bool
+    seed: int, number: int, states: int, numbers: int, levels: int, share: float, tree: bool, wide: bool, listed: bool
 ) -> None:
     random = np.random.default_rng(seed)
 
@@ -133,9 +134,22 @@ def test_states_are_apart_by_the_indicators_that_are_on(
 
     points, asked, k = drawn(number, levels), drawn(20, levels + 3), 1 + int(share * (number - 1))
     expected = brute_force(points, asked, k, states)
-    with patch.object(neighbours, "_WRITTEN_OUT", 0 if wide else 10**6):
+    limits = {"_WRITTEN_OUT": 0 if wide else 10**6, "_MOST_STATES": 1 if listed else 64, "_LISTED": 2}
+    with patch.multiple(neighbours, **limits):
         assert_equal(index_of(points, tree and not wide, states).query(asked, k), expected)
     some = random.random(number) < 0.5
     if some.sum() >= 3:
         found = Neighbours(points, states).subset(some).query(asked, 3)
         assert_equal(found, brute_force(points[some], asked, 3, states))
+
+
+@pytest.mark.parametrize("levels", [100, 3_000])
+def test_a_cell_of_many_states_costs_no_dense_comparison(levels: int) -> None:
+    random = np.random.default_rng(0)
+    states = np.minimum(random.geometric(3 / levels, size=4_000), levels)
+    points = np.column_stack((states, random.normal(size=(4_000, 3)).round(1), np.zeros(4_000)))
+    index = Neighbours(points, 1)
+    found = index.query(points[:50], 20)
+    assert index._coordinate_points.shape[1] < levels
+    squared = ((points[:50, None, 1:] - points[:, 1:]) ** 2).sum(axis=2) + 2 * (points[:50, :1] != points[:, 0])
+    np.testing.assert_allclose(found[0], np.sqrt(np.sort(squared, axis=1)[:, :20]), atol=1e-12)

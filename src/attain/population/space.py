@@ -54,6 +54,10 @@ _THREADED: Final = 1_000
 """From this many queries on, a tree answers them on all cores."""
 _WRITTEN_OUT: Final = 20_000_000
 """The most cells of points with an indicator for each state, for matrix products: 160 MB."""
+_MOST_STATES: Final = 64
+"""States of a cell are written out as indicators up to this many; beyond, points are also listed by their state."""
+_LISTED: Final = 128
+"""Up to so many points in one state are looked at all together; the nearest of more are searched for."""
 
 
 def gap(one: FloatArray, other: FloatArray, state: bool) -> FloatArray:
@@ -204,8 +208,10 @@ class Neighbours:
 
     Candidates come from a k-d tree or, where points fill too many dimensions for one, from all pairs by matrix
     products, with states written out as indicators; their distances are then computed directly, and more candidates are
-    looked at until none that was not seen can be as near. Squared distances are summed one cell after the other. So the
-    answer is that of brute force, and does not depend on the rest of the batch, on `k` or on how it was found.
+    looked at until none that was not seen can be as near. A cell of very many states is left out there: points in
+    other states are all equally far by it, and those in the same state are candidates, too. Squared distances are
+    summed one cell after the other. So the answer is that of brute force, and does not depend on the rest of the batch,
+    on `k` or on how it was found.
     """
 
     def __init__(self, points: FloatArray, states: int = 0) -> None:
@@ -234,51 +240,62 @@ class Neighbours:
         return np.sqrt(distances), indices
 
     def _parts(self, which: IndexArray, width: int) -> Iterator[IndexArray]:
+        width += _LISTED * len(self._by_state)
         size = max(_CELLS // (width * max(self.points.shape[1], 1)), 1)
         return (which[start : start + size] for start in range(0, len(which), size))
 
     def _nearest(self, points: FloatArray, k: int, width: int) -> tuple[FloatArray, IndexArray, BoolArray]:
         """Squared distances and indices (q, k) among `width` candidates; and where there can be no others, (q,)."""
-        candidates, beyond = self._candidates(points, width)
+        candidates, beyond = self._candidates(points, k, width)
         distances = np.zeros(candidates.shape)
         for cell, column in enumerate(self.points.T):
             distances += gap(points[:, cell, None], column[candidates], cell < self._states)
+        if self._by_state:  # a point may be a candidate twice
+            distances[:, 1:][candidates[:, 1:] == candidates[:, :-1]] = np.inf
         order = np.argsort(distances, axis=1, kind="stable")[:, :k]
         distances = np.take_along_axis(distances, order, axis=1)
         sure = (distances[:, -1] < beyond) | (width == len(self.points))
         return distances, np.take_along_axis(candidates, order, axis=1), sure
 
-    def _candidates(self, points: FloatArray, width: int) -> tuple[IndexArray, FloatArray]:
-        """The nearest `width` points, up to rounding, in order of position (q, width).
+    def _candidates(self, points: FloatArray, k: int, width: int) -> tuple[IndexArray, FloatArray]:
+        """The nearest `width` points, up to rounding, and those in the same states, in order of position (q, c).
 
-        And a squared distance (q,) that no other point is nearer than.
+        And a squared distance (q,) that no other point is nearer than, or a candidate is as near for k of them.
         """
         if width == len(self.points):
             return np.tile(np.arange(width), (len(points), 1)), np.full(len(points), np.inf)
+        asked, apart = self._written_out(points)
         if self._tree is None:
-            indices, farthest = self._of_all_pairs(points, width)
+            indices, farthest = self._of_all_pairs(asked, width)
         else:
             workers = -1 if len(points) >= _THREADED else 1
-            asked, apart = self._written_out(points)
             distances, indices = map(np.asarray, self._tree.query(asked, k=range(1, width + 1), workers=workers))
-            farthest = distances[:, -1] ** 2 + apart
+            farthest = distances[:, -1] ** 2
+        farthest = farthest + apart
         beyond = farthest - _ROUNDING * (farthest + (points[:, self._states :] ** 2).sum(axis=1) + self._states)
+        indices = np.concatenate([indices, *(listed.candidates(points, k) for listed in self._by_state)], axis=1)
         return np.sort(indices, axis=1), np.maximum(beyond, 0.0)
 
-    def _of_all_pairs(self, points: FloatArray, width: int) -> tuple[IndexArray, FloatArray]:
+    def _of_all_pairs(self, asked: FloatArray, width: int) -> tuple[IndexArray, FloatArray]:
         """The nearest `width` points (q, width) in any order, and the squared distance of the farthest (q,)."""
-        asked, apart = self._written_out(points)
-        if len(points) * len(self.points) > _PAIRS:
+        if len(asked) * len(self.points) > _PAIRS:
             distances, indices = self._pairs.kneighbors(asked, width)
-            return indices, distances[:, -1] ** 2 + apart
+            return indices, distances[:, -1] ** 2
         squared = self._squares - 2 * asked @ self._coordinate_points.T + (asked**2).sum(axis=1)[:, None]
         indices = np.argpartition(squared, width - 1, axis=1)[:, :width]
-        return indices, np.take_along_axis(squared, indices[:, -1:], axis=1)[:, 0] + apart
+        return indices, np.take_along_axis(squared, indices[:, -1:], axis=1)[:, 0]
 
     @cached_property
     def _present(self) -> list[FloatArray]:
-        """The states of each cell that some point is in."""
-        return [np.unique(column[column != 0]) for column in self.points[:, : self._states].T]
+        """The states of each cell that some point is in; none where there are too many to write out."""
+        present = [np.unique(column[column != 0]) for column in self.points[:, : self._states].T]
+        return [states if len(states) <= _MOST_STATES else states[:0] for states in present]
+
+    @cached_property
+    def _by_state(self) -> list[PointsByState]:
+        """The points by their state in each cell that is not written out."""
+        cells = [cell for cell, states in enumerate(self._present) if not len(states) and self.points[:, cell].any()]
+        return [PointsByState(self, cell) for cell in cells]
 
     @property
     def _coordinates(self) -> int:
@@ -288,11 +305,13 @@ class Neighbours:
     def _written_out(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points (q, cells) with an indicator for each state that one of the index is in (q, coordinates).
 
-        And how many other states each point is in (q,): they add 1 each to the squared distances of all.
+        And what other states add to the squared distances of all that are not in the same state, (q,).
         """
         parts = [points[:, [cell]] == present for cell, present in enumerate(self._present)]
         on = np.concatenate([points[:, :0], *parts], axis=1)
         apart = (points[:, : self._states] != 0).sum(axis=1) - on.sum(axis=1)
+        for listed in self._by_state:  # 1 is there already, for the state that the asked point is in
+            apart += (points[:, listed.cell] != 0) & listed.everywhere
         return np.column_stack((on, points[:, self._states :])), apart
 
     @cached_property
@@ -322,8 +341,41 @@ class Neighbours:
         states = sum(len(present) for present, varies in zip(self._present, varying, strict=False) if varies)
         if varying[self._states :].sum() + states > _TREE_DIMENSIONS:
             return False
-        sample = self.points[np.linspace(0, len(self.points) - 1, _SAMPLE).astype(np.intp)]
+        sample = self._coordinate_points[np.linspace(0, len(self.points) - 1, _SAMPLE).astype(np.intp)]
         inner, outer = (
             np.sqrt(self._of_all_pairs(sample, min(width, len(self.points)))[1].clip(min=0)) for width in (11, 21)
         )
         return bool(np.median(outer[inner > 0] / inner[inner > 0]) >= _GROWTH) if (inner > 0).any() else True
+
+
+class PointsByState:
+    """The points of an index by their state in one cell; `everywhere` says whether all of them are in one."""
+
+    def __init__(self, index: Neighbours, cell: int) -> None:
+        self.cell, self._index = cell, index
+        states = index.points[:, cell]
+        self.everywhere = bool((states != 0).all())
+        self._order = np.argsort(states, kind="stable")
+        self._states, self._first, self._number = np.unique(
+            states[self._order], return_index=True, return_counts=True
+        )
+        self._large: dict[int, Neighbours] = {}
+
+    def candidates(self, points: FloatArray, k: int) -> IndexArray:
+        """Points in the same state as each of some others, the k nearest of these among them, (q, c).
+
+        Where there are fewer some are repeated, and where there is none it is any point.
+        """
+        most = max(_LISTED, k)
+        at = np.searchsorted(self._states, points[:, self.cell]).clip(max=len(self._states) - 1)
+        number = np.where(self._states[at] == points[:, self.cell], self._number[at], 1)
+        width = min(int(number.max(initial=1)), most)
+        found: IndexArray = self._order[self._first[at, None] + np.minimum(np.arange(width), number[:, None] - 1)]
+        for group in np.unique(at[number > most]).tolist():
+            asked = np.flatnonzero((at == group) & (number > most))
+            members = self._order[self._first[group] : self._first[group] + self._number[group]]
+            if group not in self._large:
+                self._large[group] = self._index.subset(members)
+            nearest = self._large[group].query(points[asked], k)[1]
+            found[asked] = members[np.pad(nearest, ((0, 0), (0, width - k)), mode="edge")]
+        return found
