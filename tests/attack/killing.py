@@ -73,7 +73,7 @@ def _interrupted(path: Path) -> None:
 
 
 COMMANDS = {
-    "fit": Command(lambda: main([*FIT, "--out", "out/f.attain", "--method", "nearest-unlike"])),
+    "fit": Command(lambda: main([*FIT, "--out", "out/f.attain"])),
     "explain": Command(lambda: main([*EXPLAIN, "--out", "out/a.json", "--changes", "out/c.csv"]), _interrupted),
     "explain, folder": Command(
         lambda: main([*EXPLAIN, "--out", "out/", "--workers", "1", "--people-per-file", "2"]),

@@ -1,9 +1,14 @@
 """Odd environments: no Unicode, no home, caches that cannot be written, output in the way, two runs at once."""
 
+import itertools
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +109,67 @@ def test_output_in_the_way_is_a_sentence(name: str, files: Path, capsys: Any) ->
     assert "Traceback" not in message
     assert (files / "file").read_text() == "kept"
     assert (files / "taken" / "mine").exists()
+
+
+ORDINARY = """
+import os, sys
+from attain.cli import main
+explain = sys.argv[1:]
+folder = [*explain, "--workers", "1", "--out"]
+os.mkdir("writable")
+os.chmod("writable", 0o777)
+for out in ("writable/w.csv", "writable/w/"):  # whatever is imported on first use
+    assert main([*explain, "--workers", "1", "--out", out]) == 0
+assert main(["schema", "infer", "people.csv", "--out", "writable/w.toml"]) == 0
+os.mkdir("closed", 0o700)
+os.chmod(".", 0o555)
+if os.geteuid() == 0:
+    os.setuid(65534)
+before = sorted(os.listdir())
+for out in ("a.csv", "closed/a.csv", "b/", "é.attain/"):
+    print(main([*explain, "--workers", "1", "--out", out]))
+print(main(["schema", "infer", "people.csv", "--out", "s.toml"]))
+print(main(["audit", "key", "key"]))
+print(main([*explain, "--out", "writable/w.csv"]))
+assert sorted(os.listdir()) == before
+"""
+
+
+def test_a_read_only_folder_of_an_ordinary_user(files: Path) -> None:
+    command = [sys.executable, "-c", ORDINARY, *EXPLAIN]
+    with tempfile.TemporaryDirectory() as place:  # not below the folder of pytest, which only its user may enter
+        os.chmod(place, 0o755)
+        shutil.copytree(files, place, dirs_exist_ok=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place)
+        os.chmod(place, 0o755)
+    assert done.returncode == 0, done.stderr[-2000:]
+    codes = [line for line in done.stdout.splitlines() if len(line) == 1]
+    assert codes == ["1"] * 6 + ["0"]
+    assert done.stderr.count("not writable; name a file elsewhere") >= 3
+    assert "you may not read or write 'closed/a.csv'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_clock_that_jumps_changes_no_answer(files: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    jumps = itertools.cycle((0.0, 4e9, -1e9))
+    monkeypatch.setattr(time, "time", lambda: next(jumps))
+    monkeypatch.setattr("attain.audit.datetime", Backwards)
+    assert main(["audit", "key", "key"]) == 0
+    for _ in range(2):
+        assert main([*EXPLAIN, "--out", "later.json", "--audit", "log", "--audit-key", "key"]) == 0
+    assert (files / "later.json").read_bytes() == (files / "r.json").read_bytes()
+    assert main(["audit", "verify", "log", "--key", "key"]) == 0
+    assert "is intact" in capsys.readouterr().out
+
+
+class Backwards(datetime):
+    """A clock that is set back by a year whenever it is read."""
+
+    years = itertools.count(2500, -1)
+
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:
+        return datetime(next(cls.years), 1, 1, tzinfo=tz)
 
 
 @pytest.mark.slow

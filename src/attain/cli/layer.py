@@ -202,4 +202,7 @@ def run(commands: click.Group, arguments: Sequence[str], stop: Stop) -> int:
                 raise
             print(f"{commands.name}: {error}", file=sys.stderr)
             return MISUSE
+        except PermissionError as error:
+            print(f"{commands.name}: you may not read or write {error.filename!r}", file=sys.stderr)
+            return MISUSE
     return stop.code if code == INTERRUPTED else code

@@ -180,9 +180,9 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     Call it before long work whose result goes there.
     """
     target = Path(os.path.realpath(path))
-    if target.is_dir():
+    if os.path.isdir(target):
         raise FileError(f"{str(path)!r} is a directory; name a file")
-    if not target.parent.is_dir():
+    if not os.path.isdir(target.parent):
         raise FileError(f"the directory {str(target.parent)!r} does not exist; create it first")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise FileError(f"the directory {str(target.parent)!r} is not writable; name a file elsewhere")
