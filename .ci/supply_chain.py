@@ -14,6 +14,7 @@ import json
 import re
 import sys
 import uuid
+import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -162,6 +163,13 @@ def _requirements(found: Distribution | None, extras: Iterable[str]) -> Iterator
             yield requirement
 
 
+def core_megabytes() -> float:
+    """What the distributions that the core needs take on the disk, without attain and without bytecode."""
+    needed = [part for name, part in closure()[0].items() if part.required and name != PACKAGE]
+    paths = (Path(file.locate()) for part in needed for file in part.found.files or () if file.suffix != ".pyc")
+    return sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
+
+
 def licences() -> int:
     """Prints the licence of each distribution; returns the number of those that are not allowed."""
     parts, missing = closure()
@@ -171,7 +179,8 @@ def licences() -> int:
         print(f"{part.name:28} {part.found.version:14} {part.licence:32} {mark}".rstrip())
     if missing:
         print(f"\nnot installed, so not checked: {', '.join(missing)}")
-    print(f"\n{len(parts)} distributions, {len(refused)} with a licence that is not allowed")
+    print(f"\nThe core needs {core_megabytes():.0f} MB.")
+    print(f"{len(parts)} distributions, {len(refused)} with a licence that is not allowed")
     return len(refused)
 
 
@@ -182,7 +191,7 @@ def sbom(wheel: Path) -> dict[str, Any]:
     components = [_component(part, references[name]) for name, part in parts.items() if name != PACKAGE]
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     own = _component(parts[PACKAGE], references[PACKAGE])
-    own |= {"hashes": [{"alg": "SHA-256", "content": digest}]}
+    own |= {"hashes": [{"alg": "SHA-256", "content": digest}], "components": list(_compiled(wheel, own))}
     del own["scope"]
     content = {
         "metadata": {"component": own},
@@ -204,6 +213,22 @@ def sbom(wheel: Path) -> dict[str, Any]:
         "version": 1,
         **content,
     }
+
+
+def _compiled(wheel: Path, own: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The modules in the wheel that Cython has made of attain's own sources: all of its code that is no text."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in sorted(archive.namelist()):
+            if name.endswith((".so", ".pyd")):
+                yield {
+                    "type": "file",
+                    "bom-ref": f"{own['bom-ref']}#{name}",
+                    "name": name,
+                    "version": own["version"],
+                    "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(archive.read(name)).hexdigest()}],
+                    "licenses": own["licenses"],
+                    "properties": [{"name": "source", "value": f"src/{name.partition('.')[0]}.pyx"}],
+                }
 
 
 def _component(part: Part, reference: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import runpy
 import tomllib
+import zipfile
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,13 +54,19 @@ def test_spdx_expressions_are_read_by_their_operators(chain, expression, allowed
 
 def test_the_bill_of_materials_lists_each_part_once_with_a_licence_and_has_no_time(chain, tmp_path):
     wheel = tmp_path / "attain-0.1.0-cp311-cp311-linux_x86_64.whl"
-    wheel.write_bytes(b"a wheel")
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("attain/engine/search.cpython-311-x86_64-linux-gnu.so", b"machine code")
+        archive.writestr("attain/__init__.py", b"")
     bill = chain.sbom(wheel)
     assert json.dumps(bill) == json.dumps(chain.sbom(wheel))
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
     own = bill["metadata"]["component"]
     assert own["name"] == "attain"
-    assert own["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(b"a wheel").hexdigest()}]
+    assert own["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}]
+    (compiled,) = own["components"]
+    assert compiled["name"] == "attain/engine/search.cpython-311-x86_64-linux-gnu.so"
+    assert compiled["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(b"machine code").hexdigest()}]
+    assert (ROOT / compiled["properties"][0]["value"]).exists()
     references = [part["bom-ref"] for part in bill["components"]]
     assert len(set(references)) == len(references) > 10
     assert all(part["licenses"] and part["version"] for part in bill["components"])
@@ -104,3 +111,10 @@ def test_every_distribution_that_the_core_needs_is_pinned(chain, pins):
     core = {name for name, part in parts.items() if part.required} - {chain.PACKAGE}
     assert {"numpy", "scipy", "pandas"} <= core
     assert not core - pins.keys()
+
+
+def test_what_the_core_needs_takes_at_most_260_megabytes(chain, pins):
+    parts, _ = chain.closure()
+    if any(part.found.version != pins[name] for name, part in parts.items() if part.required and name != chain.PACKAGE):
+        pytest.skip("other versions than the pinned ones are installed")
+    assert 100 < chain.core_megabytes() <= 260
