@@ -45,11 +45,8 @@ def infer(given: Given) -> None:
         return
     print(schema)
     _say_questions(schema, questions)
-    say("")
-    if given.out is None:
-        say("This is a guess. Pass --out S.toml to write it to a file, and correct it there.")
-    else:
-        say(f"Written to {given.out}. This is a guess: review it, and correct it there.")
+    done = "Pass --out S.toml to write it to a file" if given.out is None else f"Written to {given.out}"
+    say(f"\n{done}. This is a guess: review it, and correct it there.")
 
 
 def show(given: Given) -> None:
@@ -70,9 +67,8 @@ def check(given: Given) -> None:
     broken = {rule.text: int(rule.broken(view).sum()) for rule in (*schema.parsed_rules, *schema.parsed_laws)}
     questions = schema.questions(people)
     if given.json:
-        _say_json(
-            schema, questions, people=len(values), broken={text: count for text, count in broken.items() if count}
-        )
+        found = {text: count for text, count in broken.items() if count}
+        _say_json(schema, questions, people=len(values), broken=found)
         return
     say(f"{given.data} fits {given.schema}: {len(values):,} people, {len(schema)} features.")
     for text, count in broken.items():
@@ -132,23 +128,13 @@ def _frame(given: Given) -> pd.DataFrame:
 def _say_questions(schema: Schema, questions: Sequence[Question]) -> None:
     """Prints what is asked about what columns hold; what may happen to them is asked of every column alike."""
     held = [question for question in questions if question.topic != "change"]
-    if held:
-        say("\nTo decide:")
-    for question in held:
-        for line in str(question).splitlines():
-            print(wrapped(plain(line), width(), "  " * line.startswith(" ")))
+    lines = [line for question in held for line in str(question).splitlines()]
+    say("\nTo decide:" if held else "")
+    for line in lines:
+        print(wrapped(plain(line), width(), "  " * line.startswith(" ")))
     if schema.unreviewed:
         say(f"\nNobody has decided what may happen to {listed(schema.unreviewed)}. `attain review` asks about each.")
 
 
 def _say_json(schema: Schema, questions: Sequence[Question], **facts: Any) -> None:
-    items = [
-        {
-            "columns": question.columns,
-            "topic": question.topic,
-            "evidence": question.evidence,
-            "choices": {choice.key: choice.text for choice in question.choices},
-        }
-        for question in questions
-    ]
-    say_json({**facts, **as_dictionary(schema), "questions": items})
+    say_json({**facts, **as_dictionary(schema), "questions": list(map(asdict, questions))})
