@@ -216,18 +216,20 @@ def sbom(wheel: Path) -> dict[str, Any]:
 
 
 def _compiled(wheel: Path, own: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The modules in the wheel that Cython has made of attain's own sources: all of its code that is no text."""
+    """The modules in the wheel that Cython has made of attain's own sources, and the one with Cython's own functions."""
     with zipfile.ZipFile(wheel) as archive:
         for name in sorted(archive.namelist()):
             if name.endswith((".so", ".pyd")):
+                cythons = Path(name).name.startswith("_cyutility.")
+                source = "Cython" if cythons else f"src/{name.partition('.')[0]}.pyx"
                 yield {
                     "type": "file",
                     "bom-ref": f"{own['bom-ref']}#{name}",
                     "name": name,
                     "version": own["version"],
                     "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(archive.read(name)).hexdigest()}],
-                    "licenses": own["licenses"],
-                    "properties": [{"name": "source", "value": f"src/{name.partition('.')[0]}.pyx"}],
+                    "licenses": [{"expression": "Apache-2.0"}] if cythons else own["licenses"],
+                    "properties": [{"name": "source", "value": source}],
                 }
 
 

@@ -45,7 +45,7 @@ BUDGETS = {
     "service": 1_555,
     "datasets": 121,
     "testing": 727,
-    "cli": 1_601,
+    "cli": 1_615,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""
 

@@ -56,6 +56,7 @@ def test_the_bill_of_materials_lists_each_part_once_with_a_licence_and_has_no_ti
     wheel = tmp_path / "attain-0.1.0-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("attain/engine/search.cpython-311-x86_64-linux-gnu.so", b"machine code")
+        archive.writestr("attain/engine/_cyutility.cpython-311-x86_64-linux-gnu.so", b"Cython's")
         archive.writestr("attain/__init__.py", b"")
     bill = chain.sbom(wheel)
     assert json.dumps(bill) == json.dumps(chain.sbom(wheel))
@@ -63,7 +64,8 @@ def test_the_bill_of_materials_lists_each_part_once_with_a_licence_and_has_no_ti
     own = bill["metadata"]["component"]
     assert own["name"] == "attain"
     assert own["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}]
-    (compiled,) = own["components"]
+    cythons, compiled = own["components"]
+    assert cythons["licenses"] == [{"expression": "Apache-2.0"}]
     assert compiled["name"] == "attain/engine/search.cpython-311-x86_64-linux-gnu.so"
     assert compiled["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(b"machine code").hexdigest()}]
     assert (ROOT / compiled["properties"][0]["value"]).exists()
