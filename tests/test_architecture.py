@@ -42,7 +42,7 @@ BUDGETS = {
     "letters": 829,
     "audit": 405,
     "scale": 537,
-    "service": 1_555,
+    "service": 1_556,
     "datasets": 121,
     "testing": 727,
     "cli": 1_615,

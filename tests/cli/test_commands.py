@@ -306,11 +306,13 @@ def test_records_that_cannot_be_read_are_written_with_the_reason_and_the_others_
     bad.loc[1, "cards"], bad.loc[2, "housing"] = "some", "castle"
     bad.to_csv("refused.csv", index=False)
     assert main([*EXPLAIN, "--out", "o.csv"]) == 0
-    assert "2 of 6 records cannot be read" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "2 of 6 records cannot be read" in told
+    assert "column 'cards', row" in told
+    assert "found 'some'" in told
     written = pd.read_csv("o.csv")
     assert written["status"].tolist() == ["FOUND", "UNREADABLE", "UNREADABLE", "FOUND", "FOUND", "FOUND"]
-    assert "column 'cards', row" in written["sentence"][1]
-    assert "found 'some'" in written["sentence"][1]
+    assert written["sentence"][1] == "This record cannot be read; please check cards."
     assert written["cards"][1] == "some"
     assert written["housing"][2] == "castle"
     expected = direct()

@@ -81,8 +81,8 @@ def test_sentences_are_found_with_what_is_filled_in() -> None:
     lacking = "the file lacks columns that the schema has: 'a', 'b' and 3 more; its columns are 'x'"
     assert GERMAN.translated(lacking) == "es fehlen Spalten: 'a', 'b' und 3 weitere; vorhanden sind 'x'"
     inner = "column 'age', row 3: found 'x'; the schema says count, so it must be a number; correct the cell, or the"
-    assert GERMAN.translated(f"This record cannot be read: {inner} schema's kind.") == (
-        "Diese Angaben sind nicht lesbar: Spalte 'age', Zeile 3: 'x' gefunden; hier muss eine Zahl stehen."
+    assert GERMAN.translated(f"{inner} schema's kind") == (
+        "Spalte 'age', Zeile 3: 'x' gefunden; hier muss eine Zahl stehen"
     )
 
 

@@ -90,7 +90,7 @@ def test_a_slow_model_is_not_asked_after_the_deadline(explainer, parameters, clo
     probing = 2  # before anybody's time begins to run
     assert clock.now <= probing + 3 * 1 + 2
     assert set(result.statuses) == {Status.TIME_SPENT}
-    assert "ran out of time" in result.reasons.iloc[0]
+    assert "before the time was up" in result.reasons.iloc[0]
     assert not result.unreadable
 
 

@@ -110,6 +110,7 @@ def test_a_class_is_called_by_its_name_in_all_texts() -> None:
 
 
 ALONE = "with the other changes as suggested"
+OTHERS = "other values may do with other changes"
 
 
 def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]]) -> Counterfactuals:
@@ -138,30 +139,30 @@ def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]]) -> Counterf
 @pytest.mark.parametrize(
     ("change", "ends", "words"),
     [
-        ({"duration": 24}, {"duration": (0, 30)}, "any duration up to 30 months will do."),
-        ({"duration": 24}, {"duration": (4, 30)}, "any duration from 4 to 30 months will do."),
+        ({"duration": 24}, {"duration": (0, 30)}, f"any duration up to 30 months will do; {OTHERS}."),
+        ({"duration": 24}, {"duration": (4, 30)}, f"any duration from 4 to 30 months will do; {OTHERS}."),
         ({"duration": 24}, {"duration": (24, 24)}, ""),
         ({"duration": 24}, {"duration": (4, 48)}, ""),  # today's value is in it
-        ({"used": 0.7}, {"used": (0.123456, 0.712399)}, "any utilisation from 0.1235 to 0.7123 will do."),
-        ({"used": 0.7}, {"used": (0.69999991, 0.7)}, "any utilisation from 0.69999991 to 0.7 will do."),
+        ({"used": 0.7}, {"used": (0.123456, 0.712399)}, f"any utilisation from 0.1235 to 0.7123 will do; {OTHERS}."),
+        ({"used": 0.7}, {"used": (0.69999991, 0.7)}, f"any utilisation from 0.69999991 to 0.7 will do; {OTHERS}."),
         (
             {"amount": 30000},
             {"amount": (12000.55, 31000)},
-            "any credit amount from €12,000.55 to €31,000 will do.",
+            f"any credit amount from €12,000.55 to €31,000 will do; {OTHERS}.",
         ),
         ({"rate": 1}, {"rate": (0, 1)}, ""),
-        ({"age": 50}, {"age": (45, 60)}, "any age from 45 to 60 will do."),
-        ({"income": 500.0}, {"income": (0, 900)}, "any income up to €900 will do."),
-        ({"rate": 4}, {"rate": (2, 3)}, "any rate from 3 upwards will do."),
+        ({"age": 50}, {"age": (45, 60)}, f"any age from 45 to 60 will do; {OTHERS}."),
+        ({"income": 500.0}, {"income": (0, 900)}, f"any income up to €900 will do; {OTHERS}."),
+        ({"rate": 4}, {"rate": (2, 3)}, f"any rate from 3 upwards will do; {OTHERS}."),
         (
             {"duration": 24, "amount": 5000, "rate": 1},
             {"duration": (0, 30), "amount": (0, 6000), "rate": (0, 1)},
-            f"any duration up to 30 months or any credit amount up to €6,000 will do, each {ALONE}.",
+            f"any duration up to 30 months or any credit amount up to €6,000 will do, each {ALONE}; {OTHERS}.",
         ),
         (
             {"duration": 24, "amount": 4800, "share": 200.0},
             {"duration": (0, 30), "amount": (0, 6000), "share": (0, 300)},
-            f"any duration up to 30 months or any credit amount up to €6,000 will do, each {ALONE}.",
+            f"any duration up to 30 months or any credit amount up to €6,000 will do, each {ALONE}; {OTHERS}.",
         ),
         (
             {"savings": "100 to 500 DM"},
@@ -187,9 +188,32 @@ def test_a_change_on_one_line_has_the_words_of_the_sentence() -> None:
     assert lines == ["phone: no → yes", "income: $8,600 → $8,700", "income: $8,600 → -$8,700"]
 
 
+def test_many_changes_are_said_as_few() -> None:
+    names = [f"x{i}" for i in range(8)]
+    schema = reviewed((*(Feature(name, "real") for name in names), Feature("y", "real", derived="x0 + x1")))
+    made = result_of(
+        schema, pd.DataFrame([dict.fromkeys([*names, "y"], 0.0)]), {0: [dict.fromkeys([*names, "y"], 1.0)]}
+    )
+    shift = np.array([[0.9, 0.1, 0.8, 0.7, 0.1, 0.6, 0.5, 0.1, 0.2]])
+    said = replace(made, percentiles=(*made.percentiles[:2], shift)).sentences[0]
+    assert said == (
+        "For the decision “good”, increase x0 from 0 to 1, x2 from 0 to 1, x3 from 0 to 1, x5 from 0 to 1 and x6 from "
+        "0 to 1. 3 more changes are needed, too. This brings y from 0 to 1."
+    )
+    assert all(name in made.describe(0) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("purpose", "words"),
+    [(0, "to 0."), (1, "of people with this decision."), (2, "This is the smallest change that is enough.")],
+)
+def test_what_an_option_buys_beside_another_is_said(purpose: int, words: str) -> None:
+    assert said({"late": 0}, purpose=[purpose]).endswith(words)
+
+
 def test_a_range_beside_another_change_is_said_to_be_alone() -> None:
     text = ranged({"duration": 24, "rate": 1}, {"duration": (0, 30), "rate": (0, 1)}).sentences[0]
-    assert f"any duration up to 30 months will do, {ALONE}." in text
+    assert f"any duration up to 30 months will do, {ALONE}; {OTHERS}." in text
 
 
 def test_what_only_keeps_a_record_typical_comes_after_what_the_decision_needs() -> None:
@@ -237,7 +261,7 @@ def test_everybody_has_a_sentence_about_the_best_option_or_the_reason() -> None:
     assert result.sentences.index.tolist() == ["a", "b", "c"]
     assert result.sentences.tolist() == [
         "For the decision “good”, reduce late from 3 to 1.",
-        "No allowed change leads to the requested decision; this is certain.",
+        Status.NO_RECOURSE.reason,
         "For the decision “good”, reduce late from 3 to 2.",
     ]
     assert Counterfactuals.from_json(result.to_json()).sentences.equals(result.sentences)
@@ -245,8 +269,11 @@ def test_everybody_has_a_sentence_about_the_best_option_or_the_reason() -> None:
 
 def test_a_record_that_cannot_be_read_is_said_to_be_wrong() -> None:
     result = result_of(SCHEMA, pd.DataFrame([PERSON]), {}, statuses={0: Status.UNREADABLE})
-    result = replace(result, unreadable={0: "column 'rate': found 'high'; correct the cell"})
-    assert result.sentences.tolist() == ["This record cannot be read: column 'rate': found 'high'; correct the cell."]
+    wrong = "column 'amount', row 0: found 'high'; the schema says positive"
+    for told, said in ((wrong, "This record cannot be read; please check credit amount."), ("x", result.reasons[0])):
+        result = replace(result, unreadable={0: told})
+        assert result.sentences.tolist() == [said]
+        assert result.problems["error"].tolist() == [told]
 
 
 def test_sentences_are_a_column_of_the_frames_library() -> None:

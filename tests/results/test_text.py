@@ -67,8 +67,8 @@ def test_a_person_is_described_with_all_options(loans: Counterfactuals) -> None:
 
 def test_somebody_without_an_answer_is_told_why(loans: Counterfactuals) -> None:
     assert loans.describe("bob", width=60).splitlines() == [
-        "Person bob: The search reached its limit before it found a",
-        "change that leads to the requested decision.",
+        "Person bob: We found nothing that leads to the requested",
+        "decision before the search reached its limit.",
     ]
 
 
@@ -89,8 +89,8 @@ def test_many_people_are_a_table(loans: Counterfactuals) -> None:
         "person  suggested change                                          shift  verdict",
         "────────────────────────────────────────────────────────────────────────────────",
         "ann     credit amount: 6,110 → 4,448 DM                              25  typical",
-        "bob     The search reached its limit before it found a change",
-        "        that leads to the requested decision.",
+        "bob     We found nothing that leads to the requested decision",
+        "        before the search reached its limit.",
         "eve     savings: below 100 DM → 100 to 500 DM                       100  unusual",
     ]
 
@@ -103,7 +103,7 @@ def test_few_people_are_sentences(loans: Counterfactuals) -> None:
         "DM” to “100 to 500 DM”. The new record is unlike those seen with this decision, so treat this suggestion with "
         "caution.",
         "",
-        "bob: The search reached its limit before it found a change that leads to the requested decision.",
+        "bob: We found nothing that leads to the requested decision before the search reached its limit.",
         "",
         "eve: For the decision “good”, change savings from “below 100 DM” to “100 to 500 DM”. The new record would be "
         "unusual among people with this decision.",

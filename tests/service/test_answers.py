@@ -332,8 +332,8 @@ def test_letters_need_texts() -> None:
 def test_letters_are_about_the_options_that_were_chosen() -> None:
     texts = {"inputs": {name: {"en": {"label": name, "text": f"{name} counts."}} for name in people.schema().names}}
     client, person = client_of(app_of(texts=texts)), refused()[1]
-    options = client.post("/explain", json={"person": person, "n": 2, "details": False}).json()["options"]
-    last = client.post("/letter", json={"person": person, "answers": [options[1]["record"]]})
+    options = client.post("/explain", json={"person": person, "n": 3, "details": False}).json()["options"]
+    last = client.post("/letter", json={"person": person, "answers": [options[-1]["record"]]})
     first = client.post("/letter", json={"person": person, "answers": [options[0]["record"]]})
     assert last.status_code == 200
     assert last.text != first.text

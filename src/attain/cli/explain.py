@@ -141,7 +141,8 @@ def _open_log(given: Given) -> AuditLog | None:
 
 def _write(given: Given, result: Counterfactuals, log: AuditLog | None) -> None:
     if result.unreadable:
-        note(f"{len(result.unreadable)} of {len(result)} records cannot be read; {given.out} says why: UNREADABLE")
+        first = next(iter(result.unreadable.values()))
+        note(f"{len(result.unreadable)} of {len(result)} records cannot be read: UNREADABLE, first with {first}")
     if result.failures:
         first = next(iter(result.failures.values()))
         note(f"{counted(len(result.failures), 'record')} could not be searched for: FAILED, first with {first}")

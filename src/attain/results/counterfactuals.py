@@ -22,7 +22,7 @@ from attain.results.json_text import read_fields, to_json
 from attain.results.levers import lever_columns
 from attain.results.options import Option, entries, option_at
 from attain.results.plots import Plots
-from attain.results.sentences import person_sentences, why_nothing_is_free
+from attain.results.sentences import person_sentences, unreadable_sentence, why_nothing_is_free
 from attain.results.status import Status, Verdict
 from attain.results.text import description, notebook, overview
 from attain.schema.laws import Law
@@ -75,7 +75,8 @@ class Counterfactuals:
         and which of its features nobody has reviewed; or why there is no answer. Values are rounded for reading;
         `frame` has the exact ones. `describe` has all options.
     problems
-        One row for each person whose search ended with an unexpected error: person and error. Their status is FAILED.
+        In technical words, what is wrong with a record that cannot be read, or ended a search unexpectedly: person and
+        error. Their status is UNREADABLE or FAILED.
     verdict
         What each answer is like beside real people of the desired class: the words of a `Verdict`, or None where that
         is not known. `verdicts` has the members of all options.
@@ -285,11 +286,16 @@ class Counterfactuals:
 
     def reason(self, position: int) -> str:
         """How the search for the person at this position ended, as a sentence."""
-        if position in self.unreadable:
-            return f"This record cannot be read: {self.unreadable[position].rstrip('.')}."
         status = self.statuses[position]
+        if position in self.unreadable:
+            return unreadable_sentence(self.table.schema, self.unreadable[position])
         why = why_nothing_is_free(self.table, position) if status is Status.NOTHING_FREE else ""
         return f"{status.reason.rstrip('.')}: {why}." if why else status.reason
+
+    @property
+    def troubles(self) -> dict[int, str]:
+        """What is wrong with people's records, or went wrong in their search, in technical words, by position."""
+        return dict(sorted({**self.unreadable, **self.failures}.items()))
 
     def positions(self, person: Any) -> list[int]:
         """The positions of the rows with this label."""

@@ -189,8 +189,8 @@ def contributions(result: Counterfactuals) -> Iterator[dict[str, Any]]:
 
 
 def _problems(result: Counterfactuals) -> Iterator[dict[str, Any]]:
-    """The people whose search ended with an error."""
-    for position, error in result.failures.items():
+    """The people whose record cannot be read, or whose search ended with an error."""
+    for position, error in result.troubles.items():
         yield {"person": result.table.labels[position], "error": error}
 
 
@@ -257,7 +257,7 @@ TABLES: Final[Mapping[str, Callable[[Counterfactuals], pd.DataFrame]]] = {
 """How each table is made."""
 _FIELDS: Final = {name: long.field for name, long in LONG.items() if long.field} | {
     "law_changes": "laws",
-    "problems": "failures",
+    "problems": "troubles",
     "settings": "settings",
 }
 """The field of a result without which it does not have a table."""

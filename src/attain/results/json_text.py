@@ -21,7 +21,7 @@ from attain.core.frames import Library, library_named
 from attain.results.details import Attributions, Importances, Ranges, Related
 from attain.results.exports import long_columns
 from attain.results.sentences import person_sentences
-from attain.results.status import Status, Typicality
+from attain.results.status import Purpose, Status, Typicality
 from attain.schema import toml
 from attain.schema.laws import Law
 from attain.tables import RuleBook, Table
@@ -238,10 +238,10 @@ def _fields(content: Content) -> dict[str, Any]:
     sentences = {name: {int(i): text for i, text in getattr(content, name).items()} for name in _SENTENCES}
     for known in sentences.values():
         _check_positions(np.array([*known], dtype=np.intp), people)
-    if "typicality" in content.option_figures:
-        kinds = content.option_figures["typicality"].values
-        if not np.isin(kinds[~np.isnan(kinds)], list(Typicality)).all():
-            raise ValueError("a level of typicality is unknown")
+    for name, kinds in (("typicality", Typicality), ("purpose", Purpose)):
+        figure = content.option_figures.get(name, Floats(np.empty(0))).values
+        if not np.isin(figure[~np.isnan(figure)], list(kinds)).all():
+            raise ValueError(f"the figure {name} has an unknown value")
     rows = _shaped(content.rows, options, width)
     _check_cells(table, np.arange(width), rows)
     return {

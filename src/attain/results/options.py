@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from attain.results import sentences
-from attain.results.status import Verdict
+from attain.results.status import Purpose, Verdict
 from attain.schema.feature import Feature
 from attain.tables import unchanged
 
@@ -90,6 +90,9 @@ class Option:
         The label of the person's row, and the option's number among theirs, from 1.
     request
         The decision that was asked for, in words.
+    purpose
+        "smallest" where it is the smallest change that is enough, "typical" where it changes more than that to be more
+        typical; empty where these are the same, or the method does not tell them apart.
     changes
         In the order of the schema; `ordered` has them as they are read.
     verdict
@@ -109,6 +112,7 @@ class Option:
     person: Any
     number: int
     request: str
+    purpose: str
     changes: tuple[Change, ...]
     verdict: Verdict | None
     unreviewed: tuple[str, ...]
@@ -148,6 +152,7 @@ def option_at(result: Counterfactuals, place: int) -> Option:
         person=result.table.labels[position],
         number=int(result.ranks[place]),
         request=result.request,
+        purpose=str(Purpose(_known(figures.get("purpose"), int) or Purpose.NONE)),
         changes=changes,
         verdict=result.verdicts[place],
         unreviewed=tuple(change.feature.name for change in changes if not change.reviewed),

@@ -76,7 +76,9 @@ def _overview(result: Counterfactuals) -> dict[str, Any]:
             (outcome_words(status)[0], f"{count:,}", status.reason, status.remedy or "–")
             for status, count in statuses.most_common()
         ],
-        "unreadable": [(plain(result.table.labels[i]), result.reason(i)) for i in sorted(result.unreadable)[:_LISTED]],
+        "unreadable": [
+            (plain(result.table.labels[i]), plain(error)) for i, error in [*result.troubles.items()][:_LISTED]
+        ],
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from attain.core.text import ENGLISH, number, plain
 from attain.results.status import Status, Verdict
-from attain.schema.feature import Feature
+from attain.schema import Feature, Schema
 from attain.schema.text import described
 from attain.tables import Table
 
@@ -26,12 +26,29 @@ _VERDICTS: Final = {
 }
 
 
+_PURPOSES: Final = {
+    "smallest": "This is the smallest change that is enough.",
+    "typical": "It asks for more than the smallest change, so that the record is more like those of people with this "
+    "decision.",
+}
+_SAID: Final = 5
+"""How many changes a sentence names."""
+
+
 def person_sentences(result: Counterfactuals) -> list[str]:
     """A text for each person: what to change, by the best option, or why there is no answer."""
     texts = [result.reason(i) for i in range(len(result))]
     for place in np.flatnonzero(result.best).tolist():
         texts[result.owners[place]] = result.option(place).sentence
     return texts
+
+
+def unreadable_sentence(schema: Schema, trouble: str) -> str:
+    """That a record cannot be read, and which detail of it to check, if that is known."""
+    for feature in schema:
+        if trouble.startswith(f"column {feature.name!r}, row "):
+            return f"This record cannot be read; please check {plain(feature.title)}."
+    return Status.UNREADABLE.reason
 
 
 def why_nothing_is_free(table: Table, position: int) -> str:
@@ -62,6 +79,8 @@ def option_sentence(option: Option) -> str:
     leading = [change for change in chosen if not change.only_typical]
     if not leading and not option.waits:  # nothing is left for them to follow
         leading, followers = followers, []
+    leading, unsaid = _few(leading)
+    derived, unsaid_derived = _few(derived)
     needed = actions(leading) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
     also = actions(change for change in chosen if change.only_typical)
     names = [plain(change.feature.title) for change in followers]
@@ -71,12 +90,31 @@ def option_sentence(option: Option) -> str:
         f"For {option.request}, {joined(needed, ', and ')}{going if names else ''}." if needed else "",
         f"To {aim}, also {joined(also, ', and ')}." if also else "",
         f"This takes about {ENGLISH.duration(option.months)}." if option.months and not option.waits else "",
-        f"This brings {joined([_change(change) for change in derived])}." if derived else "",
+        f"{_more(unsaid)} {'is' if unsaid == 1 else 'are'} needed, too." if unsaid else "",
+        f"This brings {joined([*map(_change, derived), *([_more(unsaid_derived).lower()] if unsaid_derived else [])])}."
+        if derived
+        else "",
         *leeway(option),
         "" if option.verdict is None else f"The new record {_VERDICTS[option.verdict].format(option.contradiction)}.",
+        *what_for(option),
         *not_reviewed(option),
     ]
     return " ".join(filter(None, parts))
+
+
+def _few(changes: list[Change]) -> tuple[list[Change], int]:
+    """As many changes as a sentence has, the largest, in their order, and how many others there are."""
+    kept = sorted(changes, key=lambda change: -(change.shift or 0))[:_SAID]
+    return [change for change in changes if change in kept], len(changes) - len(kept)
+
+
+def _more(count: int) -> str:
+    return "One more change" if count == 1 else f"{count} more changes"
+
+
+def what_for(option: Option) -> list[str]:
+    """What the option buys beside another one of the person: less to change, or a record like those of others."""
+    return [_PURPOSES[option.purpose]] if option.purpose else []
 
 
 def only_typical(option: Option) -> list[str]:
@@ -116,7 +154,11 @@ def leeway(option: Option) -> list[str]:
     ]
     alone = f",{' each' if len(free) > 1 else ''} with the other changes as suggested" if len(ranged) > 1 else ""
     return [
-        *([f"By the values checked, {joined(free, ' or ')} will do{alone}."] if free else []),
+        *(
+            [f"By the values checked, {joined(free, ' or ')} will do{alone}; other values may do with other changes."]
+            if free
+            else []
+        ),
         *(
             f"For {plain(change.feature.title)}, {joined([*map(_quoted, change.levels)], ' or ')} will do as well."
             for change in ranged

@@ -17,15 +17,12 @@ class Status(Enum):
     RULES_CONFLICT = (
         "Values that may not change break a rule that every suggestion must keep; check the record and the rule."
     )
-    OUT_OF_REACH = "No change that leads to the requested decision was found within what may change."
-    NO_CHANGE_FOUND = (
-        "No change that leads to the requested decision was found within what may change, neither among the records of "
-        "similar people nor step by step from this one."
-    )
-    SHELLS_SPENT = "No change that leads to the requested decision was found within the distance that was searched."
-    NO_RECOURSE = "No allowed change leads to the requested decision; this is certain."
-    BUDGET_SPENT = "The search reached its limit before it found a change that leads to the requested decision."
-    TIME_SPENT = "The search ran out of time before it found a change that leads to the requested decision."
+    OUT_OF_REACH = "We found nothing that leads to the requested decision within what may change."
+    NO_CHANGE_FOUND = "We found nothing that leads to the requested decision."
+    SHELLS_SPENT = "We found nothing that leads to the requested decision near this record."
+    NO_RECOURSE = "Nothing that you may change is enough for the requested decision."
+    BUDGET_SPENT = "We found nothing that leads to the requested decision before the search reached its limit."
+    TIME_SPENT = "We found nothing that leads to the requested decision before the time was up."
     UNREADABLE = "This record cannot be read and must be corrected first."
     FAILED = "A technical error ended the search for this record."
     INTERRUPTED = "The search was interrupted before it reached this record."
@@ -49,7 +46,7 @@ _REMEDIES = {
     Status.SHELLS_SPENT: "Raise `max_shells` to search further.",
     Status.BUDGET_SPENT: "Raise `budget` to search longer.",
     Status.TIME_SPENT: "Raise `timeout` to wait longer.",
-    Status.UNREADABLE: "The sentence of each says what is wrong with the record.",
+    Status.UNREADABLE: "`result.problems` says what is wrong with each record.",
     Status.FAILED: '`result.problems` has the error of each; `errors="raise"` raises it.',
 }
 

@@ -162,7 +162,8 @@ def description(result: Counterfactuals, position: int, width: int | None = None
         return folded(f"{name}: {result.reason(position)}", width)
     blocks = [folded(f"{name}, for {result.request}", width)]
     for option in options:
-        facts = [option.verdict or "", f"total shift {points(option.total_shift)}", *how_long(option)]
+        name = {"smallest": "the smallest change", "typical": "more typical"}.get(option.purpose, "")
+        facts = [name, option.verdict or "", f"total shift {points(option.total_shift)}", *how_long(option)]
         head = f"Option {option.number}: {', '.join(filter(None, facts))}"
         body = table(_CHANGE_HEADER, [_cells(change) for change in option.ordered], width=width, right=(3, 4))
         more = [folded(text, width) for text in (*leeway(option), *only_typical(option), *not_reviewed(option))]
