@@ -131,6 +131,12 @@ def test_whole_numbers_get_the_step_one_and_stay_whole(frame: Any) -> None:
     assert cells_of(made) == [3, 2]
 
 
+@pytest.mark.parametrize(("step", "common"), [(0.01, 1), (2.5, 5), (0.3, 3), (10, 10), (1 / 3, 1)])
+def test_new_whole_numbers_are_multiples_of_the_step_and_stay_whole(step: float, common: float) -> None:
+    frame = pd.DataFrame({"x": [1, 2]})
+    assert Table.read(frame, Schema((Feature("x", "real", step=step),))).schema["x"].step == pytest.approx(common)
+
+
 @pytest.mark.parametrize("dtype", [pl.Decimal(9, 2), pa.decimal128(9, 2)])
 def test_decimals_get_their_last_digit_as_step(dtype: Any) -> None:
     column = pl.Series(HALVES, dtype=dtype) if isinstance(dtype, pl.Decimal) else pa.array(HALVES, dtype)

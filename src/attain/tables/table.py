@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -127,7 +128,8 @@ class Table:
     def read(cls, frame: Frame, schema: Schema, name: str = "X", *, errors: Errors = "raise") -> Table:
         """The frame as a table.
 
-        A feature without a step takes that of its dtype: 1 for integers, one unit in the last place for decimals.
+        New numbers are multiples of the feature's step and of that of its dtype: 1 for integers, one unit in the last
+        place for decimals.
 
         Parameters
         ----------
@@ -178,14 +180,22 @@ class Table:
 
 
 def _with_steps(schema: Schema, steps: Mapping[str, float | None]) -> Schema:
-    """The schema in which features of numbers without a step take the step of their dtype."""
+    """The schema in which new numbers are multiples of what their dtype can hold, too."""
     features = tuple(
-        replace(feature, step=steps[feature.name])
-        if feature.numeric and feature.step is None and steps[feature.name] is not None
-        else feature
+        replace(feature, step=_common_multiple(feature.step, steps[feature.name])) if feature.numeric else feature
         for feature in schema
     )
     return schema if features == schema.features else replace(schema, features=features)
+
+
+def _common_multiple(step: float | None, other: float | None) -> float | None:
+    """The least multiple of both steps: 1 for 0.01 and 1, and 5 for 2.5 and 1."""
+    if step is None or other is None:
+        return other if step is None else step
+    a, b = (Fraction(repr(one)).limit_denominator(10**9) for one in (step, other))
+    if a == 0 or b == 0:
+        return max(step, other)
+    return float(Fraction(math.lcm(a.numerator, b.numerator), math.gcd(a.denominator, b.denominator)))
 
 
 def _check_columns(columns: Sequence[str], schema: Schema, name: str) -> None:
