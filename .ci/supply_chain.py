@@ -216,7 +216,7 @@ def sbom(wheel: Path) -> dict[str, Any]:
 
 
 def _compiled(wheel: Path, own: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The modules in the wheel that Cython has made of attain's own sources, and the one with Cython's own functions."""
+    """The modules in the wheel that Cython has made of attain's own sources, and the one of its own functions."""
     with zipfile.ZipFile(wheel) as archive:
         for name in sorted(archive.namelist()):
             if name.endswith((".so", ".pyd")):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -23,19 +23,19 @@ SUPPORT_ROWS: Final = 10_000
 
 def logistic_regression(schema: Schema, seed: int) -> Any:
     """l₂-regularised, on standardised numbers and one-hot levels."""
-    return make_pipeline(_encoded(schema, StandardScaler()), LogisticRegression(max_iter=2000, random_state=seed))
+    return make_pipeline(encoded(schema, StandardScaler()), LogisticRegression(max_iter=2000, random_state=seed))
 
 
 def random_forest(schema: Schema, seed: int) -> Any:
     """100 trees of depth 6, on numbers as they are and one-hot levels."""
     forest = RandomForestClassifier(n_estimators=100, max_depth=6, random_state=seed)
-    return make_pipeline(_encoded(schema, "passthrough"), forest)
+    return make_pipeline(encoded(schema, "passthrough"), forest)
 
 
 def gradient_boosting(schema: Schema, seed: int) -> Any:
     """100 rounds of histogram boosting, on numbers as they are and one-hot levels."""
     boosting = HistGradientBoostingClassifier(max_iter=100, learning_rate=0.05, random_state=seed)
-    return make_pipeline(_encoded(schema, "passthrough"), boosting)
+    return make_pipeline(encoded(schema, "passthrough"), boosting)
 
 
 def neural_network(schema: Schema, seed: int) -> Any:
@@ -46,7 +46,7 @@ def neural_network(schema: Schema, seed: int) -> Any:
     network = MLPClassifier(
         (32, 16), learning_rate_init=0.005, early_stopping=True, n_iter_no_change=20, max_iter=500, random_state=seed
     )
-    return make_pipeline(_encoded(schema, StandardScaler()), network)
+    return make_pipeline(encoded(schema, StandardScaler()), network)
 
 
 def support_vector_machine(schema: Schema, seed: int) -> Any:
@@ -55,7 +55,7 @@ def support_vector_machine(schema: Schema, seed: int) -> Any:
     Classes are weighted inversely to their frequency: otherwise it refuses no row if few are labelled so. It gives no
     probabilities: those of `probability=True` come from a cross-validated fit, and may contradict its decisions.
     """
-    return make_pipeline(_encoded(schema, StandardScaler()), SampledSVC(rows=SUPPORT_ROWS, random_state=seed))
+    return make_pipeline(encoded(schema, StandardScaler()), SampledSVC(rows=SUPPORT_ROWS, random_state=seed))
 
 
 class SampledSVC(SVC):
@@ -83,9 +83,10 @@ class SampledSVC(SVC):
         return self
 
 
-def _encoded(schema: Schema, numbers: Any) -> Any:
-    levels = [feature.name for feature in schema if not feature.numeric]
-    others = [feature.name for feature in schema if feature.numeric]
+def encoded(schema: Schema, numbers: Any, levels: Sequence[str] | None = None) -> Any:
+    """What is done to numbers, and columns of 0 and 1 for `levels`: all columns of levels, or those that are named."""
+    levels = [feature.name for feature in schema if not feature.numeric] if levels is None else levels
+    others = [name for name in schema.names if name not in levels]
     order = [list(schema[name].levels) for name in levels]
     parts = [(numbers, others)] if others else []
     if levels:

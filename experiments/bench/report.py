@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
 from attain.core.text import wrapped
 from attain.metrics.comparison import cells, note, text_table
+from benchmarks.report import table
 from experiments.bench.summary import summarised
 
 
@@ -21,7 +22,7 @@ def bench_tables(rows: pd.DataFrame, width: int | None = None) -> str:
 def markdown(summary: pd.DataFrame, level: int = 2) -> str:
     """The averages with their intervals as Markdown: a heading and a table for each data set and classifier."""
     parts = [
-        f"{'#' * level} {title[0].upper()}{title[1:]}\n\n{_markdown_table(lines)}" for title, lines in sections(summary)
+        f"{'#' * level} {title[0].upper()}{title[1:]}\n\n{table(*cells(lines))}" for title, lines in sections(summary)
     ]
     return "\n\n".join([*parts, note(full=True)]) + "\n"
 
@@ -32,9 +33,3 @@ def sections(summary: pd.DataFrame) -> Iterator[tuple[str, list[dict[Any, Any]]]
         number, seeds = int(part["n"].max()), int(part["seeds"].max())
         spread = f" over {seeds} seeds" if seeds > 1 else ""
         yield f"{dataset}, {classifier}: {number} refused rows{spread}", part.to_dict("records")
-
-
-def _markdown_table(lines: Sequence[Mapping[Any, Any]]) -> str:
-    header, rows = cells(lines)
-    written = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in written)

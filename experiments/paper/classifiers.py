@@ -11,10 +11,11 @@ import pandas as pd
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from attain.schema import Schema
+from experiments.bench.classifiers import encoded
 
 
 def above(column: str, boundary: float) -> Callable[[pd.DataFrame], np.ndarray]:
@@ -48,8 +49,4 @@ def support_vector_machine(schema: Schema, kernel: str) -> Any:
 def _standardised(schema: Schema) -> Any:
     """Every column that holds numbers, codes with an order among them, standardised; the others as 0 and 1."""
     strings = [feature.name for feature in schema if not all(isinstance(level, Real) for level in feature.levels)]
-    parts: list[Any] = [(StandardScaler(), [name for name in schema.names if name not in strings])]
-    if strings:
-        order = [list(schema[name].levels) for name in strings]
-        parts.append((OneHotEncoder(categories=order, sparse_output=False), strings))
-    return make_column_transformer(*parts)
+    return encoded(schema, StandardScaler(), strings)

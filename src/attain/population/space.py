@@ -356,9 +356,7 @@ class PointsByState:
         states = index.points[:, cell]
         self.everywhere = bool((states != 0).all())
         self._order = np.argsort(states, kind="stable")
-        self._states, self._first, self._number = np.unique(
-            states[self._order], return_index=True, return_counts=True
-        )
+        self._states, self._first, self._number = np.unique(states[self._order], return_index=True, return_counts=True)
         self._large: dict[int, Neighbours] = {}
 
     def candidates(self, points: FloatArray, k: int) -> IndexArray:
