@@ -44,20 +44,7 @@ from attain.testing.rules import broken_rules
 from benchmarks import report
 from benchmarks.random_schemas import World, make_world, record
 
-METHODS = (
-    "Guarded",
-    "NearestUnlike",
-    "GrowingSpheres",
-    "FACE",
-    "HillClimbingLocalSearch",
-    "Wachter",
-    "ActionableRecourse",
-    "BudgetedInverseClassification",
-    "FeatureTweaking",
-    "Russell",
-    "CCHVAE",
-    "REVISE",
-)
+METHODS = tuple(name for name in methods.__all__ if name != "Explainer")
 ONLY: dict[str, tuple[str, ...]] = {
     "FeatureTweaking": ("tree", "forest"),
     "Russell": ("linear",),
@@ -103,30 +90,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def attack(first: int, names: Sequence[str], jobs: int, seconds: float) -> int:
     """Tries schemas from `first` on, prints each failure and the counts so far, and returns the number of failures."""
-    counts: Counter[str] = Counter()
-    by_method: Counter[str] = Counter()
+    counts = {name: Counter[str]() for name in (*names, "all")}
     until = time.monotonic() + seconds
     with Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
             for start in itertools.count(first, 4 * jobs):
                 for lines in pool.imap_unordered(partial(_all_tried, names=names), range(start, start + 4 * jobs)):
-                    counts["schemas"] += 1
+                    counts["all"]["schemas"] += 1
                     for line in lines:
-                        by_method[line["method"]] += line["answers"]
-                        counts["people"] += line["people"]
-                        counts["answers"] += line["answers"]
-                        counts["refusals"] += "refused" in line
-                        counts["failures"] += len(line["complaints"])
+                        found = {name: line[name] for name in ("people", "answers")}
+                        found |= {"refusals": "refused" in line, "failures": len(line["complaints"])}
+                        counts[line["method"]].update({"schemas": 1, **found})
+                        counts["all"].update(found)
                         for complaint in line["complaints"]:
                             print(f"FAILED: schema {line['schema']}, {line['method']}: {complaint}", flush=True)
-                print(", ".join(f"{number:,} {name}" for name, number in counts.items()), flush=True)
+                print(_counted(counts["all"]), flush=True)
                 if time.monotonic() > until:
                     break
         except KeyboardInterrupt:
             print()
-    print(f"From schema {first} on:", ", ".join(f"{name} {number:,}" for name, number in by_method.most_common()))
-    print(", ".join(f"{number:,} {name}" for name, number in counts.items()))
-    return counts["failures"]
+    print(f"From schema {first} on:")
+    for name, found in counts.items():
+        print(f"{name:30s} {_counted(found)}")
+    return counts["all"]["failures"]
+
+
+def _counted(found: Counter[str]) -> str:
+    return ", ".join(f"{found[name]:,} {name}" for name in ("schemas", "people", "answers", "refusals", "failures"))
 
 
 def _all_tried(seed: int, names: Sequence[str]) -> list[dict[str, Any]]:
