@@ -85,7 +85,7 @@ class SampledSVC(SVC):
 
 def encoded(schema: Schema, numbers: Any, levels: Sequence[str] | None = None) -> Any:
     """What is done to numbers, and columns of 0 and 1 for `levels`: all columns of levels, or those that are named."""
-    levels = [feature.name for feature in schema if not feature.numeric] if levels is None else levels
+    levels = [one.name for one in schema if not one.numeric] if levels is None else list(levels)
     others = [name for name in schema.names if name not in levels]
     order = [list(schema[name].levels) for name in levels]
     parts = [(numbers, others)] if others else []

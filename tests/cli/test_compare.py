@@ -76,18 +76,3 @@ def test_the_demo_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert main(["compare", "--demo", "--methods", "growing-spheres,nearest-unlike"]) == 0
     assert "GrowingSpheres" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "TRAIN, PEOPLE, --model, --target must be given; --demo needs no files"),
-        (["--demo", "--seed", "-1"], "Invalid value for '--seed': -1 is not in the range x>=0"),
-        (["--demo", "--methods", ","], "--methods must name at least one method"),
-        (["train.csv", "refused.csv", "--demo"], "--demo brings its own data"),
-        (["--demo", "--methods", "oracle"], "got 'oracle'"),
-    ],
-)
-def test_misuse_is_answered_in_words(files: Path, arguments: list[str], message: str, capsys: Any) -> None:
-    assert main(["compare", *arguments]) == 1
-    assert message in " ".join(capsys.readouterr().err.split())

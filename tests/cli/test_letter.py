@@ -82,12 +82,7 @@ def test_templates_for_editing_are_used(answered: Path, result: str, capsys: Any
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["letter"], "name a RESULT"),
         (["letter", "r.json"], "letters need --explainer, --model, --texts, --out; --texts-template FILE writes"),
-        (
-            ["letter", "refused.csv"],
-            "'refused.csv' is not a whole result, which is a .json file; `attain explain --out",
-        ),
         ([*LETTER, "--out", "letters.html", "--person", "nobody"], "there is no 'nobody'"),
         ([*LETTER, "--out", "letters.html", "--language", "fr"], "language must be one of 'en', 'de'"),
         ([*LETTER, "--out", "letters.html"], "there is no file 'texts.toml'"),

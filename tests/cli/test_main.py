@@ -35,43 +35,6 @@ def test_the_demo_fits_a_narrow_terminal(capsys, monkeypatch, tmp_path) -> None:
     assert out.count("Person ") == 2
 
 
-def test_a_wrong_value_is_exit_code_1_with_a_message(capsys) -> None:
-    assert main(["demo", "--people", "0"]) == 1
-    assert "Invalid value for '--people': 0 is not in the range x>=1" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["unknown"], "No such command 'unknown'."),
-        (["explian", "--n", "2"], "No such command 'explian'. Did you mean 'explain'?"),
-        (["schema", "chek"], "No such command 'chek'. Did you mean 'check'?"),
-        ([], "Usage: attain [OPTIONS] COMMAND"),
-        (["schema"], "Usage: attain schema [OPTIONS] COMMAND"),
-    ],
-)
-def test_an_unknown_command_or_none_is_exit_code_2(capsys, arguments, message) -> None:
-    assert main(arguments) == 2
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["explain", "--range", "r.csv"], "No such option '--range'. (Did you mean one of: '--changes', '--ranges',"),
-        (
-            ["explain", "e", "p", "--taget=good"],
-            "No such option '--taget'. (Did you mean one of: '--ranges',",
-        ),
-        (["audit", "verify", "log", "--keys", "k"], "No such option '--keys'. Did you mean '--key'?"),
-        (["fit", "train.csv", "--zebra"], "No such option '--zebra'.\n"),
-    ],
-)
-def test_an_unknown_flag_is_exit_code_2_and_names_the_one_that_was_meant(capsys, arguments, message) -> None:
-    assert main(arguments) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_every_command_has_help_with_an_example(capsys) -> None:
     assert main(["demo", "--help"]) == 0
     assert "Example:" in capsys.readouterr().out
