@@ -1,6 +1,7 @@
 """Answers as sentences: exact words for results made by hand, and numbers that can be told apart."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from attain import Counterfactuals, Feature, Schema, Status
 from attain.core.text import ENGLISH
-from attain.results.details import Importances, Ranges
+from attain.results.details import Importances, Ranges, Related
 from attain.results.sentences import arrow
 from attain.results.text import overview
 from tests.results.handmade import result_of, reviewed
@@ -27,7 +28,7 @@ SCHEMA = reviewed(
         Feature("late", "count", special={-8: "no account", -9: ""}, transitions={-8: ("value",), -9: ("value",)}),
         Feature("savings", "categorical", levels=("below 100 DM", "100 to 500 DM")),
         Feature("rate", "ordinal", levels=(1, 2, 3, 4)),
-        Feature("school", "ordinal", levels=("none", "college")),
+        Feature("school", "ordinal", levels=("none", "college", "university")),
         Feature("phone", "categorical", levels=(False, True)),
         Feature("income", "positive", step=1.0, fillable=True, unit="€"),
         Feature("share", "real", derived="amount / duration", label="monthly share"),
@@ -165,10 +166,11 @@ def ranged(change: dict[str, Any], ends: dict[str, tuple[Any, ...]]) -> Counterf
             f"any duration up to 30 months or any credit amount up to €6,000 will do, each {ALONE}; {OTHERS}.",
         ),
         (
-            {"savings": "100 to 500 DM"},
-            {"savings": ("below 100 DM",)},
-            "For savings, “below 100 DM” will do as well.",
+            {"school": "college"},
+            {"school": ("university",)},
+            "For school, “university” will do as well.",
         ),
+        ({"school": "college"}, {"school": ("none", "university")}, ""),
     ],
 )
 def test_a_sentence_says_which_other_values_would_do(change: dict[str, Any], ends: Any, words: str) -> None:
@@ -190,10 +192,9 @@ def test_a_change_on_one_line_has_the_words_of_the_sentence() -> None:
 
 def test_many_changes_are_said_as_few() -> None:
     names = [f"x{i}" for i in range(8)]
-    schema = reviewed((*(Feature(name, "real") for name in names), Feature("y", "real", derived="x0 + x1")))
-    made = result_of(
-        schema, pd.DataFrame([dict.fromkeys([*names, "y"], 0.0)]), {0: [dict.fromkeys([*names, "y"], 1.0)]}
-    )
+    unreviewed = Schema((*(Feature(name, "real") for name in names), Feature("y", "real", derived="x0 + x1")))
+    people = pd.DataFrame([dict.fromkeys([*names, "y"], 0.0)])
+    made = result_of(reviewed(unreviewed), people, {0: [dict.fromkeys([*names, "y"], 1.0)]})
     shift = np.array([[0.9, 0.1, 0.8, 0.7, 0.1, 0.6, 0.5, 0.1, 0.2]])
     said = replace(made, percentiles=(*made.percentiles[:2], shift)).sentences[0]
     assert said == (
@@ -201,11 +202,15 @@ def test_many_changes_are_said_as_few() -> None:
         "0 to 1. 3 more changes are needed, too. This brings y from 0 to 1."
     )
     assert all(name in made.describe(0) for name in names)
+    related = Related(np.array([[False] * 2 + [True] * 6 + [False]]), ("",))
+    said = replace(made, related=related, table=result_of(unreviewed, people, {}).table).sentences[0]
+    assert "; x2, x3, x4, x5 and 2 more go with these." in said
+    assert said.endswith("Not reviewed: x0, x1, x2, x3 and 4 more.")
 
 
 @pytest.mark.parametrize(
     ("purpose", "words"),
-    [(0, "to 0."), (1, "of people with this decision."), (2, "This is the smallest change that is enough.")],
+    [(0, "to 0."), (1, "like those of people with this decision."), (2, "This is the smallest change that is enough.")],
 )
 def test_what_an_option_buys_beside_another_is_said(purpose: int, words: str) -> None:
     assert said({"late": 0}, purpose=[purpose]).endswith(words)
@@ -231,6 +236,36 @@ def test_what_only_keeps_a_record_typical_comes_after_what_the_decision_needs() 
         )
     one = replace(known, only_typical=np.zeros(3))
     assert "also" not in replace(made, importances=one).sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("typical", "words", "short"),
+    [
+        (
+            ("used",),
+            "takes about 6 months. To stay typical, also reduce used from 9 to 0, which takes about 9 months.",
+            "takes 6 months, to stay typical 9 months",
+        ),
+        (
+            ("used", "late"),
+            "To stay typical, also reduce used from 9 to 0 and late from 6 to 0, which takes about 9",
+            "to stay typical 9 months",
+        ),
+        (("amount",), "This takes about 9 months. To stay typical, also reduce amount from 5 to 0.", "takes 9 months"),
+    ],
+)
+def test_months_count_what_the_decision_needs(typical: Sequence[str], words: str, short: str) -> None:
+    names = ("duration", "used", "late", "amount")
+    paced = ("used", "late")
+    schema = reviewed(Feature(name, "count", pace=1 if name in paced else None) for name in names)
+    people = pd.DataFrame([dict(zip(names, (24, 9, 6, 5), strict=True))])
+    made = result_of(schema, people, {0: [dict.fromkeys(names, 0)]}, typicality=[0], total_shift=[0.5])
+    only = np.array([float(name in typical) for name in names])
+    place = np.zeros(4, dtype=np.intp)
+    known = Importances(place, np.arange(4), np.ones(4), 1 - only, only, only_typical=only)
+    result = replace(made, importances=known)
+    assert words in result.sentences[0]
+    assert result.describe(0).splitlines()[2].endswith(short)
 
 
 @given(end=st.floats(-1e12, 1e12), other=st.floats(-1e12, 1e12))

@@ -78,7 +78,7 @@ def test_features_that_nobody_has_reviewed_are_named(tmp_path: Path) -> None:
     known.report(tmp_path / "r.html")
     report = (tmp_path / "r.html").read_text(encoding="utf-8")
     for text in (known.sentences[0], known.describe(0), report):
-        assert "Not reviewed: delay in July, limit." in text
+        assert "Not reviewed: delay in July and limit." in text
     assert known.describe(0).count("Not reviewed") == 1
     assert "not reviewed, with how many answers change it: PAY_2 (1), limit (1)" in str(known)
     assert "`attain review`" in str(known)

@@ -331,8 +331,20 @@ class Counterfactuals:
     @cached_property
     def months(self) -> np.ndarray:
         """How long each option takes (m,), by the clocks and paces of the schema."""
+        return self._months(self.rows)
+
+    @cached_property
+    def months_needed(self) -> np.ndarray:
+        """The same without the changes that only keep the record typical, where `importance` was asked for (m,)."""
+        rows, known = self.rows.copy(), self.importances
+        if known is not None:
+            options, columns = (part[known.only_typical == 1] for part in (known.option, known.column))
+            rows[options, columns] = self.table.values[self.owners[options], columns]
+        return self._months(rows)
+
+    def _months(self, rows: np.ndarray) -> np.ndarray:
         timing, before = self._book.timing, self.table.values[self.owners]
-        return np.zeros(len(before)) if timing is None else timing.months(self.rows, before)
+        return np.zeros(len(before)) if timing is None else timing.months(rows, before)
 
     @cached_property
     def waits(self) -> np.ndarray:

@@ -101,8 +101,9 @@ class Option:
         The names of the features that it changes and nobody has reviewed.
     outlier, connected, total_shift, max_shift, score
         None where the method has no such figure. Shifts are percentile points.
-    months, waits
-        How long the option takes, and whether that is longer than its changes need.
+    months, months_needed, waits
+        How long the option takes, the same without changes that only keep the record typical, and whether it takes
+        longer than its changes need.
     contradiction
         What contradicts itself in the new record, in words; otherwise empty.
     """
@@ -122,6 +123,7 @@ class Option:
     max_shift: float | None
     score: float | None
     months: float
+    months_needed: float
     waits: bool
     contradiction: str
 
@@ -162,6 +164,7 @@ def option_at(result: Counterfactuals, place: int) -> Option:
         max_shift=points(figures.get("max_shift")),
         score=_known(figures.get("score_after")),
         months=float(result.months[place]),
+        months_needed=float(result.months_needed[place]),
         waits=bool(result.waits[place]),
         contradiction="" if result.related is None else result.related.contradictions[place],
     )

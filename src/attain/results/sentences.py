@@ -28,11 +28,11 @@ _VERDICTS: Final = {
 
 _PURPOSES: Final = {
     "smallest": "This is the smallest change that is enough.",
-    "typical": "It asks for more than the smallest change, so that the record is more like those of people with this "
-    "decision.",
+    "typical": "This asks for more than the smallest change that is enough, so that the record is more like those of "
+    "people with this decision.",
 }
 _SAID: Final = 5
-"""How many changes a sentence names."""
+"""How many changes a sentence names; the others are in the tables."""
 
 
 def person_sentences(result: Counterfactuals) -> list[str]:
@@ -79,22 +79,25 @@ def option_sentence(option: Option) -> str:
     leading = [change for change in chosen if not change.only_typical]
     if not leading and not option.waits:  # nothing is left for them to follow
         leading, followers = followers, []
-    leading, unsaid = _few(leading)
-    derived, unsaid_derived = _few(derived)
-    needed = actions(leading) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
-    also = actions(change for change in chosen if change.only_typical)
-    names = [plain(change.feature.title) for change in followers]
-    going = f"; {joined(names)} {'goes' if len(names) == 1 else 'go'} with {'it' if len(chosen) == 1 else 'these'}"
+    named, unsaid = _few(leading)
+    brought, others = _few(derived)
+    also, also_unsaid = _few([change for change in chosen if change.only_typical])
+    needed = actions(named) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
+    going = _names(followers)
     aim = "stay typical" if option.verdict is Verdict.TYPICAL else "be less unusual"
+    longer = f", which takes about {ENGLISH.duration(option.months)}" if option.months > option.months_needed else ""
+    more = f", with {_more(also_unsaid).lower()}" if also_unsaid else ""
     parts = [
-        f"For {option.request}, {joined(needed, ', and ')}{going if names else ''}." if needed else "",
-        f"To {aim}, also {joined(also, ', and ')}." if also else "",
-        f"This takes about {ENGLISH.duration(option.months)}." if option.months and not option.waits else "",
+        f"For {option.request}, {joined(needed, ', and ')}{_going(going, len(chosen))}." if needed else "",
         f"{_more(unsaid)} {'is' if unsaid == 1 else 'are'} needed, too." if unsaid else "",
-        f"This brings {joined([*map(_change, derived), *([_more(unsaid_derived).lower()] if unsaid_derived else [])])}."
-        if derived
+        f"This takes about {ENGLISH.duration(option.months_needed)}."
+        if option.months_needed and not option.waits
         else "",
-        *leeway(option),
+        f"To {aim}, also {joined(actions(also), ', and ')}{more}{longer}." if also else "",
+        f"This brings {joined([*map(_change, brought), *([_more(others).lower()] if others else [])])}."
+        if brought
+        else "",
+        *leeway(option, named),
         "" if option.verdict is None else f"The new record {_VERDICTS[option.verdict].format(option.contradiction)}.",
         *what_for(option),
         *not_reviewed(option),
@@ -110,6 +113,18 @@ def _few(changes: list[Change]) -> tuple[list[Change], int]:
 
 def _more(count: int) -> str:
     return "One more change" if count == 1 else f"{count} more changes"
+
+
+def _names(changes: Sequence[Change]) -> list[str]:
+    """The titles of as many features as a sentence names, and how many others there are."""
+    names = [plain(change.feature.title) for change in changes]
+    return names if len(names) <= _SAID else [*names[: _SAID - 1], f"{len(names) - _SAID + 1} more"]
+
+
+def _going(names: Sequence[str], chosen: int) -> str:
+    """`; mean area goes with it`: what follows from changes by a relation; empty where nothing does."""
+    goes = f"{joined(names)} {'goes' if len(names) == 1 else 'go'}"
+    return f"; {goes} with {'it' if chosen == 1 else 'these'}" if names else ""
 
 
 def what_for(option: Option) -> list[str]:
@@ -131,28 +146,33 @@ def only_typical(option: Option) -> list[str]:
 
 def not_reviewed(option: Option) -> list[str]:
     """Which of the changed features nobody has reviewed; nothing where somebody has reviewed all of them."""
-    names = [plain(change.feature.title) for change in option.changes if not change.reviewed]
-    return [f"Not reviewed: {', '.join(names)}."] if names else []
+    names = _names([change for change in option.changes if not change.reviewed])
+    return [f"Not reviewed: {joined(names)}."] if names else []
 
 
 def how_long(option: Option) -> list[str]:
     """`wait 6 months`, or `takes 6 months` where that is what the changes need; nothing where there is no time."""
+    if option.months > option.months_needed:
+        parts = ("takes", option.months_needed), ("to stay typical", option.months)
+        return [f"{name} {ENGLISH.duration(months)}" for name, months in parts if months]
     return [f"{'wait' if option.waits else 'takes'} {ENGLISH.duration(option.months)}"] if option.months else []
 
 
-def leeway(option: Option) -> list[str]:
-    """Which other values of each feature do as well, the others as suggested, where `ranges` were asked for.
+def leeway(option: Option, changes: Iterable[Change]) -> list[str]:
+    """Which other values of changed features do as well, the others as suggested, where `ranges` were asked for.
 
-    Columns that follow are not said, nor those whose range has the person's own value in it: the change is not needed.
+    Columns that follow are not said, nor those of which the person's own value would do: the change is not needed.
     """
-    ranged = [change for change in option.changes if change.checked is not None and change.follows in ("", "relation")]
+    ranged = [change for change in changes if change.checked is not None and change.follows in ("", "relation")]
     free = [
         f"any {plain(change.feature.title)}{interval(change)}"
         for change in ranged
         if has_room(change)
         and not _cell(change, change.low) <= _cell(change, change.current) <= _cell(change, change.high)
     ]
-    alone = f",{' each' if len(free) > 1 else ''} with the other changes as suggested" if len(ranged) > 1 else ""
+    alone = (
+        f",{' each' if len(free) > 1 else ''} with the other changes as suggested" if len(option.changes) > 1 else ""
+    )
     return [
         *(
             [f"By the values checked, {joined(free, ' or ')} will do{alone}; other values may do with other changes."]
@@ -162,7 +182,7 @@ def leeway(option: Option) -> list[str]:
         *(
             f"For {plain(change.feature.title)}, {joined([*map(_quoted, change.levels)], ' or ')} will do as well."
             for change in ranged
-            if change.levels
+            if change.levels and change.current not in change.levels
         ),
     ]
 

@@ -166,7 +166,10 @@ def description(result: Counterfactuals, position: int, width: int | None = None
         facts = [name, option.verdict or "", f"total shift {points(option.total_shift)}", *how_long(option)]
         head = f"Option {option.number}: {', '.join(filter(None, facts))}"
         body = table(_CHANGE_HEADER, [_cells(change) for change in option.ordered], width=width, right=(3, 4))
-        more = [folded(text, width) for text in (*leeway(option), *only_typical(option), *not_reviewed(option))]
+        more = [
+            folded(text, width)
+            for text in (*leeway(option, option.changes), *only_typical(option), *not_reviewed(option))
+        ]
         blocks.append("\n".join([folded(head, width), body, *more]))
     return "\n\n".join(blocks)
 
