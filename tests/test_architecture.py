@@ -28,17 +28,17 @@ BORROWED = {("guarded", "recourse")}
 """(method, other method): the only methods that may use a part of another one."""
 
 BUDGETS = {
-    "": 64,
+    "": 67,
     "core": 1_626,
     "engine": 2_663,
-    "schema": 3_530,
+    "schema": 3_549,
     "tables": 1_339,
     "models": 2_327,
     "population": 1_139,
     "density": 2_312,
     "results": 2_206,
     "methods": 6_281,
-    "metrics": 1_420,
+    "metrics": 1_625,
     "letters": 829,
     "audit": 405,
     "scale": 537,

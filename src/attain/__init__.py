@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from attain.core.errors import AttainError
     from attain.methods import CCHVAE, GrowingSpheres, Guarded
     from attain.methods.persistence import load
+    from attain.metrics.review import Review
     from attain.models import Model
     from attain.results.counterfactuals import Counterfactuals
     from attain.results.status import Status
@@ -35,6 +36,7 @@ __all__ = [
     "GrowingSpheres",
     "Guarded",
     "Model",
+    "Review",
     "Schema",
     "Status",
     "audit",
@@ -62,6 +64,7 @@ _HOMES = {
     "GrowingSpheres": "methods",
     "Guarded": "methods",
     "Model": "models",
+    "Review": "metrics.review",
     "Schema": "schema",
     "Status": "results.status",
     "load": "methods.persistence",

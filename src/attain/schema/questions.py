@@ -10,13 +10,13 @@ only those that are certain are looked at, such as age and sex, and they merely 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from attain.core.errors import DataError, SchemaError
+from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Frame
 from attain.core.text import is_grouped, number
 from attain.schema.computed import computed_columns
@@ -116,13 +116,25 @@ class Question:
         """A name by which the question is known again when the schema has changed: `code: education`."""
         return f"{self.topic}: {', '.join(self.columns)}"
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Those of the choices."""
+        return tuple(choice.key for choice in self.choices)
+
     def __getitem__(self, key: str) -> Choice:
         """The choice with this key."""
         for choice in self.choices:
             if choice.key == key:
                 return choice
-        keys = ", ".join(choice.key for choice in self.choices)
-        raise SchemaError(f"the question about {', '.join(self.columns)} has no choice {key!r}; it has {keys}")
+        asked = f"the question about {', '.join(self.columns)}"
+        raise SchemaError(f"{asked} has no choice {key!r}; it has {', '.join(self.keys)}")
+
+    def about(self, columns: Iterable[str]) -> Question:
+        """The same question about some of its columns."""
+        names = set(columns)
+        if not names or names.difference(self.columns):
+            raise SchemaError(f"columns must be some of {', '.join(self.columns)}, got {listed(sorted(names))}")
+        return family([part for part in self.parts or (self,) if part.columns[0] in names], self.evidence, self.keys)
 
     def apply(self, schema: Schema, choice: Choice, by: str) -> Schema:
         """The schema after a choice; `by` says who decided and when: `"Ada, 2026-11-19"`.
@@ -133,6 +145,8 @@ class Question:
         if choice.asks == "months":
             raise SchemaError(f"“{choice.text}” needs the months that a change takes: choice.after(months)")
         for name, changes in choice.changes.items():
+            if changes.get("kind", schema[name].kind) != schema[name].kind:
+                schema = schema.without_laws_of((name,))
             schema = schema.change(name, **changes)
         if choice.asks is None:
             left = [name for name in self.columns if name not in choice.drop]
@@ -172,9 +186,15 @@ class _Asked:
         self.age = next((feature.name for feature in schema if feature.numeric and is_age(feature.name)), None)
 
     def about(self, feature: Feature) -> Iterator[Question]:
-        """The questions about a column: first what it holds, then what may happen to it."""
+        """The questions about a column: first what it holds, unless it stays as it is, then what may happen to it."""
+        stays = Choice("n", "it stays as it is, whatever it means", {feature.name: {"immutable": True}})
+        for question in self._what_it_holds(feature):
+            yield question if "n" in question.keys else replace(question, choices=(*question.choices, stays))
+        yield self._what_may_happen(feature)
+
+    def _what_it_holds(self, feature: Feature) -> Iterator[Question]:
         name, cells = feature.name, self.cells[feature.name]
-        known = cells[~np.isnan(cells) & ~np.isin(cells, list(feature.special))]
+        known = _known(feature, cells)
         if name in self.outcomes:
             yield _tells_outcome(name, self.outcomes[name])
         if name in self.copies:
@@ -186,7 +206,6 @@ class _Asked:
             yield _identifies_people(name, by_name)
         yield from _about_numbers(feature, known) if feature.numeric else _about_levels(feature, known)
         yield from self._is_code(feature, known)
-        yield self._what_may_happen(feature, known)
 
     def _is_code(self, feature: Feature, known: np.ndarray) -> Iterator[Question]:
         """Whether small integers are codes, because their effect goes up and down, or because of gaps."""
@@ -211,9 +230,10 @@ class _Asked:
             feature.name, "code", evidence, ("c", "each is the code of something", changes), ("k", "it is a number", {})
         )
 
-    def _what_may_happen(self, feature: Feature, known: np.ndarray) -> Question:
+    def _what_may_happen(self, feature: Feature) -> Question:
         """The question that is asked about every column; the likely choice first, where the data or its name say so."""
-        name, evidence, first = feature.name, _held(feature, known), ""
+        name, known = feature.name, _known(feature, self.cells[feature.name])
+        evidence, first = _held(feature, known), ""
         choices: list[_Answer] = [("c", "people can change it", {})]
         if feature.ordered:
             choices.append(("u", "only up", {"direction": "increase"}))
@@ -242,6 +262,11 @@ class _Asked:
         )
         gone = Choice("o", "this column tells the outcome", drop=(name,))
         return replace(question, choices=(*question.choices, months, gone))
+
+
+def _known(feature: Feature, cells: np.ndarray) -> np.ndarray:
+    """The cells that are neither missing nor special codes."""
+    return cells[~np.isnan(cells) & ~np.isin(cells, list(feature.special))]
 
 
 def _question(name: str, topic: Topic, evidence: str, *choices: _Answer) -> Question:
@@ -385,7 +410,7 @@ def _families(found: Iterable[Question], cells: Mapping[str, np.ndarray]) -> lis
     for together in members.values():
         related = [one for one in together if _is_related(one, together, cells)]
         families += [one for one in together if one not in related]
-        families += [_family(related)] if related else []
+        families += [family(related)] if related else []
     order = {name: position for position, name in enumerate(cells)}
     return sorted(families, key=lambda question: (order[question.columns[0]], question.topic == "change"))
 
@@ -396,18 +421,24 @@ def _is_related(question: Question, together: Iterable[Question], cells: Mapping
     return any(goes_with(own, other) >= _ALIKE for other in others)
 
 
-def _family(parts: list[Question]) -> Question:
-    columns = tuple(part.columns[0] for part in parts)
+def family(parts: Sequence[Question], evidence: str = "", keys: Iterable[str] = ()) -> Question:
+    """The same question about several columns as one, with the choices that all of them have, or those of them named.
+
+    A question about a single column stays as it is.
+    """
     if len(parts) == 1:
         return parts[0]
+    shared = [choice for choice in parts[0].choices if all(choice.key in part.keys for part in parts)]
     choices = [
         replace(
             choice,
             changes={name: given for part in parts for name, given in part[choice.key].changes.items()},
             drop=tuple(name for part in parts for name in part[choice.key].drop),
         )
-        for choice in parts[0].choices
+        for choice in shared
+        if not keys or choice.key in keys
     ]
     choices.append(Choice("e", "they are different things: ask about each", asks="parts"))
-    evidence = f"They look like one thing several times. {parts[0].evidence}"
+    columns = tuple(part.columns[0] for part in parts)
+    evidence = evidence or f"They look like one thing several times. {parts[0].evidence}"
     return Question(columns, parts[0].topic, evidence, tuple(choices), tuple(parts))

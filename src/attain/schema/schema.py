@@ -382,10 +382,14 @@ class Schema:
         for name in gone:
             self.position(name)
         rules = tuple(rule.text for rule in self.parsed_rules if not gone.intersection(rule.names))
-        kept = zip(self.laws or (), self.parsed_laws, strict=True)
-        laws = tuple(law for law, rule in kept if not gone.intersection(rule.names))
         features = tuple(feature for feature in self.features if feature.name not in gone)
-        return replace(self, features=features, rules=rules, laws=None if self.laws is None else laws)
+        return replace(self.without_laws_of(gone), features=features, rules=rules)
+
+    def without_laws_of(self, names: Iterable[str]) -> Schema:
+        """A copy without the laws that name one of these features."""
+        known = zip(self.laws or (), self.parsed_laws, strict=True)
+        kept = tuple(law for law, rule in known if not set(names).intersection(rule.names))
+        return self if self.laws is None else replace(self, laws=kept)
 
     def with_rules(self, *rules: str) -> Schema:
         """A copy with additional rules between features."""

@@ -1,0 +1,328 @@
+"""The questions of a schema, in the order of how many answers hang on them, until every answer rests on decisions.
+
+review = attain.Review(attain.Guarded(schema), model, refused, target="good", train=train, y=labels)
+while not review.done:
+    asked = review.questions()[0]
+    review.decide(asked.question.id, "n", by="Ada")
+review.schema.to_toml("schema.toml")
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from attain.core.checks import check_number
+from attain.core.errors import AttainError, DataError, SchemaError
+from attain.core.frames import Frame, open_frame
+from attain.methods.base import Explainer
+from attain.results.counterfactuals import Counterfactuals
+from attain.schema import Schema
+from attain.schema.questions import Choice, Question, family
+from attain.schema.words import conversion
+from attain.tables import unchanged
+
+_MOST_ROWS: Final = 20_000
+_PEOPLE: Final = 40
+_FEW: Final = 0.25
+"""Columns that a smaller share of the answers hangs on are asked about together."""
+_LEAVE, _CONVERT = "; it must leave the table", "; it must be converted"
+"""What `reviewed` says of a column that is held as it is until the table has changed."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An open question.
+
+    Attributes
+    ----------
+    question
+        The question, with its evidence and its choices.
+    answers
+        How many answers change one of its columns.
+    example
+        The sentence of one of these, that with the fewest changes; empty where there is none.
+    """
+
+    question: Question
+    answers: int
+    example: str
+
+
+class Review:
+    """Decisions of a person about the columns of a table, asked in the order of how many answers hang on them.
+
+    After each decision the explainer is fitted again with the new schema, and the answers are found again. A column
+    that must leave the table, or be converted, is held as it is until then, because the model may need it: see `to_do`.
+
+    Parameters
+    ----------
+    explainer
+        A method, fitted or not; it stays as it is. The review starts with its schema, or else with an inferred one.
+    model, target, probability
+        As in `Explainer.explain`.
+    people
+        Those whose answers are looked at; by default up to 40 training rows that the model decides against.
+    train, y
+        Training rows and their labels, of which at most 20,000 are used; by default those that the explainer was
+        fitted on.
+
+    Attributes
+    ----------
+    schema
+        The schema with all decisions; to go on another day, save it, and start with it.
+    result
+        The present answers.
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        model: Any,
+        people: Frame | None = None,
+        *,
+        target: Any,
+        probability: float | None = None,
+        train: Frame | None = None,
+        y: Any = None,
+    ) -> None:
+        self._explainer, self._model = explainer, model
+        self._wanted: dict[str, Any] = {"target": target, "probability": probability}
+        self._train, self._labels = _training(explainer, train, y)
+        self.schema = Schema.infer(self._train) if explainer.schema is None else explainer.schema
+        self._people = self._refused() if people is None else people
+        self._decisions: list[dict[str, Any]] = []
+        self._kept: set[tuple[str, str]] = set()
+        self._separate: set[str] = set()
+        self._remember(self.schema)
+
+    @property
+    def share_unreviewed(self) -> float:
+        """The share of the answers that change a feature nobody has reviewed; 0 where there are no answers."""
+        changed = self._changes(self.schema.unreviewed)
+        return float(changed.any(axis=1).mean()) if len(changed) else 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether every answer rests on features that somebody has decided on."""
+        return not self.questions()
+
+    @property
+    def to_do(self) -> tuple[str, ...]:
+        """What must be done to the table, a sentence for each column; the model is then trained again."""
+        return tuple(_to_do(self.schema))
+
+    def questions(self) -> list[Asked]:
+        """The questions to be answered before every answer rests on decisions, the next one first.
+
+        What a column holds is asked before what may happen to it, and columns of one family once. Columns that less
+        than a quarter of the answers hangs on come last, together, unless somebody wants to be asked about each.
+        """
+        found = [self._asked(question) for question in self._open()]
+        wanted = [asked for asked in found if asked.answers or self._separate.intersection(asked.question.columns)]
+        wanted.sort(key=lambda asked: -asked.answers)
+        answers = int(self.result.found.sum())
+        few = [
+            asked
+            for asked in wanted
+            if asked.answers < _FEW * answers and not self._separate.intersection(asked.question.columns)
+        ]
+        if len(few) < 2:
+            return wanted
+        names = {name for asked in wanted if asked not in few for name in asked.question.columns}
+        rest = self._rest([name for name in self.schema.unreviewed if name not in names | self._separate])
+        return [*(asked for asked in wanted if asked not in few), self._asked(rest)]
+
+    def outlook(
+        self, id: str, key: str, *, months: float | None = None, columns: Sequence[str] | None = None
+    ) -> Counterfactuals:
+        """The answers that a choice would lead to, while nothing is decided; parameters as in `decide`."""
+        question, choice = self._chosen(id, key, months, columns)
+        return self._answers(_applied(question, self.schema, choice, "somebody"))
+
+    def decide(
+        self,
+        id: str,
+        key: str,
+        by: str,
+        *,
+        months: float | None = None,
+        columns: Sequence[str] | None = None,
+        when: date | None = None,
+    ) -> None:
+        """Takes a decision, and finds the answers again.
+
+        Parameters
+        ----------
+        id
+            The question: `asked.question.id`.
+        key
+            That of the choice.
+        by
+            Who decides.
+        months
+            For a choice that asks for months: how long a change takes.
+        columns
+            Decide on these columns of the question only; the others are asked about again.
+        when
+            The day; by default today.
+        """
+        if not by.strip():
+            raise SchemaError("by must be the name of the person who decides, got nothing")
+        question, choice = self._chosen(id, key, months, columns)
+        asked = self._asked(question)
+        if choice.asks == "parts":
+            self._separate.update(question.columns if columns else self._changed(question))
+        else:
+            self._remember(_applied(question, self.schema, choice, f"{by.strip()}, {when or date.today()}"))
+            self._kept.update((question.topic, name) for name in question.columns)
+        shown = {"choice": key, "text": choice.text, "by": by.strip(), "found": int(self.result.found.sum())}
+        self._decisions.append({**_row(asked), **shown, "unreviewed": self.share_unreviewed})
+
+    def frame(self) -> pd.DataFrame:
+        """The decisions of this review in their order, then the open questions, one a row.
+
+        Columns: `question`, its id; `columns`, `topic`, `evidence`; `answers`, how many hang on it, with an `example`;
+        `choice` and its `text`, and `by` whom it was taken; then how many people have an answer (`found`) and which
+        share of these rests on features that nobody has reviewed (`unreviewed`), after it.
+        """
+        names = ("question", "columns", "topic", "evidence", "answers", "example")
+        decided = ("choice", "text", "by", "found", "unreviewed")
+        return pd.DataFrame([*self._decisions, *map(_row, self.questions())], columns=[*names, *decided])
+
+    def _refused(self) -> Frame:
+        """Training rows that the model decides against."""
+        met = self._fitted(self.schema).session(self._model, **self._wanted).met
+        if met.all():
+            raise DataError("the model has the desired decision for all training rows; give the people to be explained")
+        return _some(self._train, np.flatnonzero(~met), _PEOPLE)
+
+    def _fitted(self, schema: Schema) -> Explainer:
+        explainer: Explainer = clone(self._explainer)
+        parameters = explainer.get_params()
+        inner = {name for name in parameters if name.endswith("__schema") and parameters[name] is not None}
+        explainer.set_params(**dict.fromkeys(("schema", *inner), schema))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what fitting warns of is asked here
+            return explainer.fit(self._train, self._labels)
+
+    def _answers(self, schema: Schema) -> Counterfactuals:
+        return self._fitted(schema).explain(self._model, self._people, **self._wanted)
+
+    def _remember(self, schema: Schema) -> None:
+        """Takes a schema, with the answers and the questions that follow from it."""
+        found, asked = self._answers(schema), schema.questions(self._train, self._labels)
+        self.schema, self.result = schema, found
+        self._parts = [part for question in asked for part in question.parts or (question,)]
+        self._families = [[part.id for part in question.parts or (question,)] for question in asked]
+
+    def _open(self) -> Iterator[Question]:
+        """The questions that are not decided, those about what a column holds instead of what may happen to it."""
+        left = {part.id: part for part in self._parts if (part.topic, part.columns[0]) not in self._kept}
+        waiting = {part.columns[0] for part in left.values() if part.topic != "change"}
+        ready = {id: one for id, one in left.items() if one.topic != "change" or one.columns[0] not in waiting}
+        for ids in self._families:
+            separate = [id for id in ids if id in ready and ready[id].columns[0] in self._separate]
+            together = [ready[id] for id in ids if id in ready and id not in separate]
+            yield from (ready[id] for id in separate)
+            if together:
+                yield family(together)
+
+    def _rest(self, names: Sequence[str]) -> Question:
+        """What may happen to columns that few answers hang on, asked at once."""
+        parts = [part for part in self._parts if part.topic == "change" and part.columns[0] in names]
+        evidence = f"Nobody has decided on these {len(names)} columns, and few answers change each of them."
+        return family(parts, evidence, ("n",))
+
+    def _changed(self, question: Question) -> list[str]:
+        """The columns of a question that an answer changes."""
+        return [
+            name for name, cells in zip(question.columns, self._changes(question.columns).T, strict=True) if cells.any()
+        ]
+
+    def _changes(self, names: Sequence[str]) -> np.ndarray:
+        """Which of some columns each answer changes, (b, k)."""
+        result, columns = self.result, [self.schema.position(name) for name in names]
+        changed = ~unchanged(result.table.values[result.owners[result.best]], result.rows[result.best])
+        return np.asarray(changed[:, columns])
+
+    def _asked(self, question: Question) -> Asked:
+        using = np.flatnonzero(self._changes(question.columns).any(axis=1))
+        if not len(using):
+            return Asked(question, 0, "")
+        places = np.flatnonzero(self.result.best)[using]
+        shortest = places[np.argmin(self.result.option_figures["features_changed"][places])]
+        return Asked(question, len(using), self.result.option(int(shortest)).sentence)
+
+    def _chosen(
+        self, id: str, key: str, months: float | None, columns: Sequence[str] | None
+    ) -> tuple[Question, Choice]:
+        known = {asked.question.id: asked.question for asked in self.questions()}
+        if id not in known:
+            raise SchemaError(f"no open question is called {id!r}; open are {', '.join(map(repr, known)) or 'none'}")
+        question = known[id]
+        choice = question[key]
+        if columns is not None:
+            question = question.about(columns)
+            choice = question[key] if choice.asks != "parts" else choice
+        if choice.asks == "months" and months is not None:
+            check_number("months", months, above=0)
+            choice = choice.after(months)
+        return question, choice
+
+
+def _training(explainer: Explainer, train: Frame | None, y: Any) -> tuple[Frame, np.ndarray | None]:
+    """The rows and labels to fit on."""
+    if train is None:
+        if not getattr(explainer, "has_rows_", False):
+            raise AttainError("train is missing: this explainer holds no training rows; give those and their labels y")
+        train, y = explainer.layout_.frame(explainer.table_.values), explainer.labels_
+    train, library, _ = open_frame(train, "train")
+    labels = None if y is None else np.asarray(y)
+    rows = len(library.read(train))
+    if labels is not None and len(labels) != rows:
+        raise DataError(f"y has {len(labels)} labels, but train has {rows} rows")
+    chosen = np.arange(rows)
+    return _some(train, chosen, _MOST_ROWS), None if labels is None else labels[_spread(chosen, _MOST_ROWS)]
+
+
+def _some(frame: Frame, positions: np.ndarray, most: int) -> Frame:
+    """At most so many of the rows at some positions, evenly spread."""
+    frame, library, _ = open_frame(frame, "train")
+    return library.take(frame, _spread(positions, most))
+
+
+def _spread(positions: np.ndarray, most: int) -> np.ndarray:
+    count = min(len(positions), most)
+    return positions[np.linspace(0, len(positions) - 1, count).astype(np.intp)]
+
+
+def _applied(question: Question, schema: Schema, choice: Choice, by: str) -> Schema:
+    """The schema after a choice; a column that must leave the table, or be converted, is held as it is."""
+    if choice.drop or choice.convert:
+        by += _LEAVE if choice.drop else _CONVERT
+        held = {name: {"immutable": True} for name in question.columns}
+        equal = next((other.changes for other in question.choices if question.topic == "copy" and other.changes), held)
+        choice = replace(choice, changes=equal, drop=(), convert="")
+    return question.apply(schema, choice, by)
+
+
+def _to_do(schema: Schema) -> Iterator[str]:
+    for feature in schema:
+        if feature.reviewed.endswith(_LEAVE):
+            yield f"Leave {feature.name} out of the table and the schema."
+        elif feature.reviewed.endswith(_CONVERT):
+            yield f"Convert {feature.name}, and infer it anew: {conversion(feature.name, feature.levels)}"
+
+
+def _row(asked: Asked) -> dict[str, Any]:
+    question = asked.question
+    facts = {"question": question.id, "columns": question.columns, "topic": question.topic}
+    return {**facts, "evidence": question.evidence, "answers": asked.answers, "example": asked.example}
