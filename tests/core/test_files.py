@@ -114,10 +114,13 @@ def test_a_limit_on_the_size_of_files_can_be_raised(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("part", ["a", "a-1", "'a b'", '"a.b"'])
-def test_a_key_of_toml_has_at_most_eight_parts(part: str) -> None:
+def test_toml_is_not_deep_and_its_keys_have_at_most_eight_parts(part: str) -> None:
     assert len(parse_toml(" . ".join([part] * 8) + " = 1")) == 1
     with pytest.raises(ValueError, match="more than 8 parts"):
         parse_toml("[x]\ny = {" + ".".join([part] * 9) + " = 1}")
+    for deep in ("[" * 5000 + "]" * 5000, "{a = " * 5000 + "1" + "}" * 5000):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            parse_toml(f"x = {deep}")
     sentence = "1.2.3.4 … www.a.b.c.de. And so on......... e.g. this. " * 9
     assert parse_toml(f'# {sentence}\na = "{sentence}"') == {"a": sentence}
 

@@ -109,6 +109,10 @@ def held(values: object, y: object = None, name: str = "x") -> list[str]:
         pytest.param(["Low", "High", "Medium"] * 20, None, ["order"], id="low to high"),
         pytest.param(["25 - 45", "Less than 25", "Greater than 45"] * 20, None, ["order"], id="ranges"),
         pytest.param(["1 to 4 years", "under 1 year", "over 4 years"] * 20, None, ["order"], id="lengths of time"),
+        pytest.param(["over 1 year", "1-3 months", "4-11 months"] * 20, None, ["order"], id="months and years"),
+        pytest.param(["1 year", "< 1 year", "2 years", "10+ years"] * 20, None, ["order"], id="single years"),
+        pytest.param(["1 day", "2 weeks", "3 months"] * 20, None, ["order"], id="numbers of different things"),
+        pytest.param(["7 €", "7 $", "8 $"] * 20, None, [], id="two currencies"),
         pytest.param(["high", "cook", "low", "nurse"] * 20, None, [], id="some words of a scale"),
         pytest.param(["male", "female"] * 20, None, [], id="words without an order"),
         pytest.param(np.arange(500) + 7000, None, ["identifier"], id="numbers of rows"),
@@ -203,6 +207,15 @@ def test_choices_set_what_they_say() -> None:
     assert schema.unreviewed == ("code", "insulin", "late", "job", "limit")
     open_ids = {question.id for question in schema.questions(frame, UNEVEN)}
     assert open_ids == {f"change: {name}" for name in schema.unreviewed}
+
+
+def test_lengths_of_time_are_ordered_and_advance_by_the_months_between_them() -> None:
+    frame = pd.DataFrame({"since": ["over 1 year", "1-3 months", "4-6 months", "7-12 months"] * 20})
+    question = asked(frame)["order: since"]
+    ordered = "1-3 months, 4-6 months, 7-12 months, over 1 year"
+    assert question.evidence == f"Its levels look ordered, from the lowest to the highest: {ordered}."
+    changes = {"kind": "ordinal", "levels": tuple(ordered.split(", ")), "clock": pytest.approx(1 / 5)}
+    assert question.choices[0].changes == {"since": changes}
 
 
 def test_numbers_in_texts_are_converted_by_the_line_that_the_choice_has() -> None:

@@ -361,7 +361,7 @@ def _about_levels(feature: Feature, known: np.ndarray) -> Iterator[Question]:
             passing = {"clock": 1 / months} if all_lengths else {"direction": "increase", "pace": 1 / months}
             text = f"they are, and time leads from one to the next in {number(months)} months"
             choices.insert(0, ("y", text, {**ordinal, **passing}))
-        evidence = f"Its levels look ordered: {' < '.join(map(str, ordered))}."
+        evidence = f"Its levels look ordered, from the lowest to the highest: {', '.join(map(str, ordered))}."
         yield _question(feature.name, "order", evidence, *choices)
 
 
@@ -375,7 +375,8 @@ def _held(feature: Feature, known: np.ndarray) -> str:
         return f"It holds numbers from {least} to {most}, {middle}."
     counts = np.bincount(known.astype(np.intp), minlength=len(feature.levels))
     often = np.argsort(-counts, kind="stable")
-    shown = [f"{feature.levels[k]} ({_percent(counts[k] / len(known))})" for k in often[:_SHOWN]]
+    named = [str(level) if str(level).strip() else f"“{level}”" for level in feature.levels]
+    shown = [f"{named[k]} ({_percent(counts[k] / len(known))})" for k in often[:_SHOWN]]
     return f"It holds {_listed(shown if len(often) <= _SHOWN else [*shown, f'{len(often) - _SHOWN} more'])}."
 
 

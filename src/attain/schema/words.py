@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from attain.schema.feature import Level
@@ -55,14 +56,15 @@ _RANGE: Final = re.compile(
 )
 _MONTHS: Final = {"d": 12 / 365, "w": 12 / 52, "m": 1.0, "y": 12.0, "t": 12 / 365, "j": 12.0}
 _TIME: Final = re.compile(r"(days?|weeks?|months?|years?|yrs?|tage?n?|wochen?|monate?n?|jahre?n?)")
-_FRONT, _BEHIND = r"(?:[^\w.,+-]*|(?:eur|usd|gbp|chf) )[+-]?", r"\s?[^\w\s.,+-]*(?: [^\W\d_]+)?"
+_FRONT, _BEHIND = r"(?:[^\w.,+<>≤≥-]*|(?:eur|usd|gbp|chf) )[+-]?", r"\s?[^\w\s.,+-]*(?: [^\W\d_]+)?"
 _ENGLISH: Final = re.compile(rf"{_FRONT}(\d{{1,3}}(,\d{{3}})+(\.\d+)?|\d*\.?\d+\.?){_BEHIND}")
 _GERMAN: Final = re.compile(rf"{_FRONT}(\d{{1,3}}(\.\d{{3}})+|\d+),\d+{_BEHIND}")
+_AMOUNT: Final = re.compile(r"[\s\d.,+-]+")
 _LEAST: Final = 0.9
 """The share of levels that must be numbers for a column of texts to hold numbers."""
 
-Span: TypeAlias = tuple[float, float, str]
-"""The lower and the upper end of a range, infinite where it is open, and the word behind it."""
+Span: TypeAlias = tuple[float, float, bool]
+"""The lower and the upper end of a range, infinite where it is open, and whether it is of months."""
 
 
 def words_of(name: str) -> str:
@@ -96,6 +98,8 @@ def conversion(name: str, levels: Iterable[Level]) -> str:
     texts = [level.strip().lower() for level in levels if isinstance(level, str)]
     texts = [text for text in texts if not _UNKNOWN.fullmatch(text)]
     column = f"frame[{name!r}]"
+    if len({unit[0] for text in texts if (unit := _AMOUNT.sub("", text))}) > 1:
+        return ""  # days and months, or two currencies
     for form, kept, comma in ((_ENGLISH, r"[^\d.+-]", ""), (_GERMAN, r"[^\d,+-]", '.str.replace(",", ".")')):
         if len(texts) > 1 and sum(form.fullmatch(text) is not None for text in texts) >= _LEAST * len(texts):
             plain = f'{column}.str.replace(r"{kept}", "", regex=True){comma}'
@@ -104,15 +108,15 @@ def conversion(name: str, levels: Iterable[Level]) -> str:
 
 
 def in_order(levels: Sequence[Level]) -> tuple[Level, ...]:
-    """The levels from the lowest to the highest, if they are words of one scale, or ranges; empty otherwise.
+    """The levels from the lowest to the highest, if they are words of one scale, ranges or lengths of time; else empty.
 
     One level of three or more may be something else, such as `unemployed`: it is the lowest.
     """
     plain = [re.sub(r"[\s_-]+", " ", str(level)).strip().lower() for level in levels]
     spans = [_span(level) for level in levels]
-    ranges = sum(span is not None and span[0] != span[1] for span in spans)
+    telling = sum(span is not None and (span[0] != span[1] or span[2]) for span in spans)
     orders: list[list[Any]] = [[ranks.get(word) for word in plain] for ranks in _RANKS]
-    orders += [[None if span is None else span[:2] for span in spans]] if ranges >= len(levels) / 2 else []
+    orders += [[None if span is None else span[:2] for span in spans]] if telling >= len(levels) / 2 else []
     for places in orders:
         known = [place for place in places if place is not None]
         others = len(places) - len(known)
@@ -124,30 +128,31 @@ def in_order(levels: Sequence[Level]) -> tuple[Level, ...]:
 
 
 def lengths_of_time(levels: Sequence[Level]) -> tuple[float, bool] | None:
-    """The months of the longest level of a column of lengths of time, and whether all of its levels are such lengths.
+    """The most months from one length of time to the next, and whether all levels are such lengths.
 
-    `under 1 year`, `1 to 4 years` are (36, True). None where most levels are something else.
+    `under 1 year`, `1 to 4 years`, `over 4 years` are (36, True). None where most levels are something else.
     """
     spans = [span for span in map(_span, levels) if span is not None]
-    units = [span[2] for span in spans if _TIME.fullmatch(span[2])]
-    finite = [high - max(low, 0.0) for low, high, _ in spans if high < math.inf]
-    if not in_order(levels) or len(units) < len(levels) / 2 or len({unit[0] for unit in units}) > 1 or max(finite) == 0:
+    if not in_order(levels) or len(spans) < 2 or not all(is_time for _, _, is_time in spans):
         return None
-    return max(finite) * _MONTHS[units[0][0]], len(spans) == len(levels)
+    starts = sorted(max(low, 0.0) for low, _, _ in spans)
+    return max(later - start for start, later in pairwise(starts)), len(spans) == len(levels)
 
 
 def _span(level: Level) -> Span | None:
-    """The range that a level is: `25 - 45`, `under 1 year`, `7 years or more`, `90+`."""
+    """The range that a level is: `25 - 45`, `under 1 year`, `7 years or more`, `90+`; times in months."""
     found = _RANGE.fullmatch(str(level).strip().lower())
     if found is None:
         return None
+    is_time = _TIME.fullmatch(found["unit"]) is not None
+    months = _MONTHS[found["unit"][0]] if is_time else 1.0
     try:
-        low = float(found["first"].replace(",", ""))
-        high = low if found["second"] is None else float(found["second"].replace(",", ""))
+        low = months * float(found["first"].replace(",", ""))
+        high = low if found["second"] is None else months * float(found["second"].replace(",", ""))
     except ValueError:
         return None
     if found["below"]:
         low = -math.inf
     elif found["above"] or found["plus"] or found["more"]:
         high = math.inf
-    return low, high, found["unit"]
+    return low, high, is_time
