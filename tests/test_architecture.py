@@ -31,7 +31,7 @@ BUDGETS = {
     "": 67,
     "core": 1_626,
     "engine": 2_663,
-    "schema": 3_549,
+    "schema": 3_540,
     "tables": 1_339,
     "models": 2_327,
     "population": 1_139,

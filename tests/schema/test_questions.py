@@ -81,6 +81,8 @@ def held(values: object, y: object = None, name: str = "x") -> list[str]:
     ("values", "y", "topics"),
     [
         pytest.param(np.where(EVEN == 1, "yes", "no"), EVEN, ["outcome"], id="alive beside survived"),
+        pytest.param(np.where(EVEN == 1, "yes", "no"), [None, *EVEN[1:]], ["outcome"], id="a label is missing"),
+        pytest.param(CODE, [*UNEVEN[:-1], np.nan], ["code"], id="the effect of codes, and a label is missing"),
         pytest.param(CODE * 10 + EVEN, EVEN, ["outcome", "code"], id="the outcome in the last digit"),
         pytest.param(np.where(RANDOM.random(1000) < 0.2, EVEN, 1 - EVEN), EVEN, [], id="tells 80 % of the outcomes"),
         pytest.param(CODE, UNEVEN, ["code"], id="codes whose effect goes up and down"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from attain.schema.feature import Feature
 
@@ -112,6 +113,7 @@ def uneven_shares(values: np.ndarray, labels: np.ndarray) -> tuple[Any, dict[flo
     from scipy.stats import chi2
     from sklearn.isotonic import isotonic_regression
 
+    values, labels = _labelled(values, labels)
     distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     if not 3 <= len(distinct) <= _FEW:
         return None
@@ -125,6 +127,11 @@ def uneven_shares(values: np.ndarray, labels: np.ndarray) -> tuple[Any, dict[flo
         if certain and left >= _UNEVEN * effect:
             return label, dict(zip(distinct.tolist(), shares.tolist(), strict=True))
     return None
+
+
+def _labelled(values: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    known = ~pd.isna(labels)
+    return values[known], labels[known]
 
 
 def has_gaps(values: np.ndarray) -> bool:
@@ -160,6 +167,7 @@ def tells(cells: np.ndarray, labels: np.ndarray) -> float | None:
 
 def outcomes(features: Sequence[Feature], values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """The columns of a matrix (n, d) that tell the labels, and nobody has decided on; with the share of rows told."""
+    values, labels = _labelled(values, labels)
     undecided = [(f, cells) for f, cells in zip(features, values.T, strict=True) if f.searched and not f.is_reviewed]
     told = ((feature.name, tells(cells, labels)) for feature, cells in undecided)
     return {name: share for name, share in told if share is not None}

@@ -120,15 +120,16 @@ def _is_new_level(feature: Feature, value: object) -> bool:
 def _read_column(series: nw.Series[Any], feature: Feature, library: Library) -> Column:
     """One column as floats; raises a `DataError` where its dtype holds nothing that the feature takes."""
     values, refused = _numbers(series, feature, library) if feature.numeric else _codes(series, feature)
-    if not refused:
-        return values, refused
     dtype = series.dtype
-    plain = dtype.is_numeric() or isinstance(dtype, nw.String | nw.Object | nw.Boolean | nw.Categorical | nw.Enum)
-    if not plain and np.isnan(values).all():
+    levels = isinstance(dtype, nw.Boolean | nw.Categorical | nw.Enum)
+    plain = levels or dtype.is_numeric() or isinstance(dtype, nw.String | nw.Object)
+    if dtype.is_temporal() or (levels and feature.numeric) or (refused and not plain and np.isnan(values).all()):
         name = str(getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype).lower()
+        wanted = "numbers" if feature.numeric else "strings or numbers"
+        remedy = ", or make it kind='categorical'" if levels else ""
         raise DataError(
             f"column {feature.name!r} holds {name} values, but the schema says {feature.kind}; convert them to "
-            f"{'numbers' if feature.numeric else 'strings or numbers'} first"
+            f"{wanted} first{remedy}"
         )
     return values, refused
 
@@ -137,30 +138,10 @@ def _numbers(series: nw.Series[Any], feature: Feature, library: Library) -> Colu
     refused: dict[int, Refused] = {}
     values = library.floats(series)
     if values is None:
-        _check_dtype(series.dtype, feature)
         values, refused = _numbers_one_by_one(series, feature)
     refused |= _refused_numbers(values, feature)
     values[list(refused)] = math.nan
     return values, refused
-
-
-def _check_dtype(dtype: Any, feature: Feature) -> None:
-    """Refuses columns of dates, booleans and categories where numbers are expected."""
-    if dtype.is_temporal():
-        raise DataError(
-            f"column {feature.name!r} holds {str(dtype).lower()} values; convert them to numbers first, such as days "
-            "or years until today"
-        )
-    if dtype == nw.Boolean:
-        raise DataError(
-            f"column {feature.name!r} holds booleans, but the schema says {feature.kind}; make it "
-            "kind='categorical' with levels (False, True), or convert the column to numbers"
-        )
-    if isinstance(dtype, nw.Categorical | nw.Enum):
-        raise DataError(
-            f"column {feature.name!r} has a categorical dtype, but the schema says {feature.kind}; make it "
-            "kind='ordinal' or 'categorical', or convert the column to numbers"
-        )
 
 
 def _numbers_one_by_one(series: nw.Series[Any], feature: Feature) -> Column:
@@ -221,11 +202,6 @@ def _codes(series: nw.Series[Any], feature: Feature) -> Column:
             values[i] = code
         elif not is_missing(value):
             refused[i] = Refused(value, _level_remedy(feature, value))
-    if np.isnan(values).any() and series.dtype.is_temporal():
-        raise DataError(
-            f"column {feature.name!r} holds {str(series.dtype).lower()} values, but the schema says {feature.kind}; "
-            "convert them to strings or numbers first"
-        )
     return values, refused
 
 
