@@ -17,7 +17,7 @@ import pytest
 from attain.core.errors import AttainError, FileError
 from attain.datasets import make_moons
 from attain.tables import Table
-from experiments.data import MissingDataSetError, gmsc_schema
+from experiments.data import gmsc_schema
 from experiments.paper import FULL, QUICK, run, synthetic
 from experiments.paper.classifiers import above, linear_above
 from experiments.paper.credit import BEFORE, COMMON, Credit, as_read
@@ -134,24 +134,6 @@ def stop(self, judge, answers):
     raise Stopped
 
 
-@pytest.mark.slow
-def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_bytes(whole, tmp_path, monkeypatch):
-    folder, _ = whole
-    parts = sorted((folder / "parts").glob("*.part"), key=lambda path: path.stat().st_mtime_ns)
-    (tmp_path / "parts").mkdir()
-    for path in (folder / "parts" / "settings.json", *parts[: len(parts) // 2]):
-        (tmp_path / "parts" / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "parts" / ".half.xyz.part").write_bytes(b"half a file")
-    (tmp_path / "claims.csv").write_bytes(b"an old one")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Credit, "_measured", stop)
-        with pytest.raises(Stopped):
-            run(tmp_path, settings=TINY)
-    run(tmp_path, settings=TINY)
-    assert bytes_of(tmp_path) == bytes_of(folder)
-
-
 def test_a_folder_of_another_run_is_refused(tmp_path):
     Store(tmp_path / "parts", {"quick": False})
     with pytest.raises(AttainError, match="other settings"):
@@ -257,12 +239,6 @@ def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(FileError, match="taken"):
         run(tmp_path / "taken", settings=TINY)
-
-
-def test_missing_data_are_told_with_the_file_and_the_way_out(tmp_path):
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(MissingDataSetError, match=r"cs-training\.csv.*--quick"):
-        run(tmp_path / "out", settings=FULL, data=tmp_path / "empty")
 
 
 def test_the_printed_directions_differ_from_the_corrected_ones_where_the_table_errs():

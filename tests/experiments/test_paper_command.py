@@ -71,8 +71,3 @@ def test_missing_data_are_told_in_words(tmp_path, capsys):
     told = capsys.readouterr().err
     assert "cs-training.csv" in told
     assert "--quick" in told
-
-
-def test_the_help_has_an_example(capsys):
-    assert main(["paper", "--help"]) == 0
-    assert "experiments paper --quick" in capsys.readouterr().out
