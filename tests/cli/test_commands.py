@@ -423,18 +423,6 @@ def test_an_interrupted_run_writes_what_is_done_and_ends_with_130(files: Path) -
     assert set(pd.read_csv("o.csv")["status"]) == {"INTERRUPTED"}
 
 
-def test_guarded_is_the_default_and_its_parameters_can_be_set(files: Path, capsys: Any) -> None:
-    command = ["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--out", "c.attain"]
-    command += ["--set", "rate=0.2", "--set", "effort=2"]
-    assert main(command) == 0
-    loaded: Any = attain.load("c.attain")
-    assert type(loaded) is attain.Guarded
-    assert (loaded.rate, loaded.effort) == (0.2, 2)
-    assert main(["explain", "c.attain", *EXPLAIN[2:], "--out", "o.csv"]) in (0, 3)
-    assert main(["inspect", "c.attain"]) == 0
-    assert "effort" in capsys.readouterr().out
-
-
 def test_values_of_set_are_json_or_strings() -> None:
     settings = ["month_weight=none", "guard=typical", "rate=0.2", "easiest=false"]
     made: Any = make_explainer("guarded", people.schema(), 3, settings)

@@ -11,7 +11,6 @@ import pytest
 import attain
 from attain import metrics
 from attain.cli import main
-from attain.cli.evaluate import _say_groups, _say_pairs
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import heading
 from attain.schema.laws import Law
@@ -174,49 +173,6 @@ def test_everything_fits_the_terminal(
     assert "5 of 6 people who" in out
     assert main(["evaluate", "--help"]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
-
-
-def paired(second: str, difference: float, p_value: float) -> dict[str, Any]:
-    """A row of `metrics.compare`, made up."""
-    shares = {"first_mean": 1.0, "second_mean": 1.0 - difference, "better": 0.5, "worse": 0.25}
-    interval = {"difference": difference, "low": difference - 0.123, "high": difference + 0.123}
-    return {"measure": "total_shift", "first": "NearestUnlike", "second": second, **shares, **interval} | {
-        "p_holm": p_value
-    }
-
-
-@pytest.mark.parametrize("columns", [100, 60, 45])
-def test_every_pair_of_results_has_a_block_of_its_own(
-    columns: int, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    names = ["a folder with a rather long name/and a file in it.json", "GrowingSpheres", "FACE"]
-    rows = [paired(*row) for row in zip(names, (-0.5, 0.5, 0.0), (0.007, 1.0, 1.0), strict=True)]
-    _say_pairs(pd.DataFrame(rows))
-    report = capsys.readouterr().out
-    assert max(map(len, report.splitlines())) <= columns
-    *blocks, _ = [" ".join(block.split()) for block in report.strip().split("\n\n")]
-    for name, block in zip(names, blocks, strict=True):
-        assert block.startswith(f"NearestUnlike − {name} ")
-    for block, p_value, verdict in zip(
-        blocks, ("0.007", "1.000", "1.000"), ("better", "unclear", "equal"), strict=True
-    ):
-        assert {p_value, verdict} <= set(block.replace(";", "").split())
-
-
-@pytest.mark.parametrize("columns", [100, 60, 40])
-def test_groups_are_told_whole(columns: int, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    groups = ["divorced, separated or married"] * 2 + ["single, and living with parents"] * 6
-    gap = metrics.recourse_gap({"total_shift": [5.25, 5.5, *np.linspace(1.25, 3.5, 6)], "found": [1.0] * 8}, groups)
-    _say_groups(gap)
-    report = capsys.readouterr().out
-    assert max(map(len, report.splitlines())) <= columns
-    means, gaps = report.strip().split("\n\n")
-    assert means.count("divorced,") == means.count("separated") == 2
-    assert means.count("[") == means.count("]") == 4
-    assert -1 < gaps.find("divorced,") < gaps.find("single,")
-    assert gaps.count("divorced,") == gaps.count("single,") == 1
 
 
 def test_nobody_with_an_answer_is_exit_code_3(answers: Path, capsys: Any) -> None:

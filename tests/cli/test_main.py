@@ -25,21 +25,6 @@ def test_the_demo_shows_three_people_and_an_overview(capsys, monkeypatch, tmp_pa
     assert "total shift" in out
 
 
-@pytest.mark.slow
-def test_the_demo_fits_a_narrow_terminal(capsys, monkeypatch, tmp_path) -> None:
-    monkeypatch.setenv("COLUMNS", "50")
-    monkeypatch.chdir(tmp_path)
-    assert main(["demo", "--people", "2", "--out", "answers.csv"]) == 0
-    out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= 50
-    assert out.count("Person ") == 2
-
-
-def test_every_command_has_help_with_an_example(capsys) -> None:
-    assert main(["demo", "--help"]) == 0
-    assert "Example:" in capsys.readouterr().out
-
-
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import sys, attain; print(sorted({'jax', 'sklearn', 'pandas'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

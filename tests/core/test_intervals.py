@@ -51,15 +51,6 @@ def test_blocks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None
     np.testing.assert_allclose((mean_interval(SKEWED), mean_intervals(SKEWED[:, None])[0]), whole, rtol=1e-12)
 
 
-def test_the_mean_is_covered_as_often_as_promised() -> None:
-    rng = np.random.default_rng(7)
-    covered = 0
-    for repetition in range(400):
-        low, high = mean_intervals(rng.normal(3.0, 1.0, (60, 1)), resamples=300, random_state=repetition)[0]
-        covered += low <= 3.0 <= high
-    assert stats.binomtest(covered, 400, 0.94).pvalue > 0.01
-
-
 def test_nothing_is_said_of_fewer_than_two_people() -> None:
     for values in ([], [1.0], [1.0, NAN]):
         assert np.isnan(mean_interval(values)).all()

@@ -149,11 +149,6 @@ def test_formulas_say_what_three_valued_logic_says(formula: tuple[str, Plain], r
     assert judged(text, rows) == [plain(cells) for cells in cells_of(rows)], text
 
 
-@pytest.mark.parametrize(("text", "plain"), LEVEL_TESTS, ids=[text for text, _ in LEVEL_TESTS])
-def test_levels_and_states_are_tested_cell_by_cell(text: str, plain: Plain) -> None:
-    assert judged(text) == [plain(cells) for cells in cells_of(ROWS)]
-
-
 @given(FORMULAS)
 def test_a_formula_prints_as_a_rule_that_parses_to_itself(formula: tuple[str, Plain]) -> None:
     parsed = parse_rule(formula[0], COLUMNS)

@@ -201,6 +201,7 @@ MESSAGES = [
     ("income = table(job, {clerk: low})", "expected a number; the values of a table are levels only where"),
     ("education = table(age, {13: Bachelor})", "did you mean `Bachelors`?"),
     ("education = table(age, {x: Bachelors})", "`age` is a column of numbers"),
+    ("if (debt > 3 then income > 1", "expected `)` for the `(` at character 4"),
     ("(income <= 1", "at the end: expected `)` for the `(` at character 1"),
     ("2 * (debt <= 1", "at the end: expected `)` for the `(` at character 5"),
     ("sum(debt, income <= 3", "at “<=” (character 18): expected `,` or `)` for the `(` at character 4"),
@@ -281,22 +282,7 @@ def test_a_table_of_a_thousand_levels_takes_milliseconds() -> None:
 
 PIECES = ["if", "then", "and", "or", "not", "in", "is", "missing", "debt", "`days past due`", "owner", "yes", "job"]
 PIECES += ["'", '"', "`", "'then'", "''", "=", "<=", "≠", "=>", "(", ")", "[", "]", "{", "}", ":", ",", "+", "-", "**"]
-PIECES += [
-    "1",
-    "1e999",
-    " ",
-    "\n",
-    "\\",
-    "#",
-    "lambda",
-    "min",
-    "sum(",
-    "table(",
-    "table(job, {clerk: 1})",
-    "\0",
-    "é",
-    "²",
-]
+PIECES += ["1", "1e999", " ", "\n", "\\", "#", "lambda", "min", "sum(", "table(", "table(job, {clerk: 1})", "\0", "²"]
 
 
 @given(st.one_of(st.text(max_size=80), st.lists(st.sampled_from(PIECES), max_size=60).map(" ".join)))
@@ -308,8 +294,3 @@ def test_any_text_is_a_rule_or_a_schema_error(text: str) -> None:
     assert parsed(formula.text) == formula
     true, false = formula.judge(View(FEATURES, np.zeros((2, len(FEATURES)))))
     assert true.shape == false.shape == (2,)
-
-
-def test_an_if_that_is_there_is_not_asked_for() -> None:
-    with pytest.raises(SchemaError, match=r"expected `\)` for the `\(` at character 4$"):
-        parse_rule("if (debt > 3 then income > 1", COLUMNS)

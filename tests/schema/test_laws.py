@@ -15,68 +15,23 @@ from scipy import stats
 import attain
 from attain import Feature, Schema
 from attain.core.errors import AttainError, DataError
-from attain.schema.formulas import All, Among, Any, Comparison, Formula, Implication, Missing, Not
+from attain.schema.formulas import Implication, View
 from attain.schema.language import parse_rule
 from attain.schema.law_candidates import Counts, Test, chance, edge, rate
 from attain.schema.law_states import SMALLEST, shuffled
 from attain.schema.laws import Law, find_laws
 
 N = 4000
-Truth = bool | None
-
-
-def _judged(formula: Formula, row: dict[str, float], features: dict[str, Feature]) -> Truth:
-    """A formula in one row, in three-valued logic: True, False, or None where it is unknown."""
-    if isinstance(formula, Missing):
-        return math.isnan(row[formula.name])
-    if isinstance(formula, Among):
-        cell = row[formula.name]
-        return None if math.isnan(cell) else any(math.isclose(cell, value, abs_tol=1e-12) for value in formula.values)
-    if isinstance(formula, Not):
-        inner = _judged(formula.part, row, features)
-        return None if inner is None else not inner
-    if isinstance(formula, All | Any):
-        decisive = isinstance(formula, Any)
-        parts = [_judged(part, row, features) for part in formula.parts]
-        return decisive if decisive in parts else None if None in parts else not decisive
-    if isinstance(formula, Implication):
-        return _judged(Any((Not(formula.condition), formula.consequence)), row, features)
-    assert isinstance(formula, Comparison)
-    states = formula.tests_a_state
-    for name in formula.names:
-        if math.isnan(row[name]) or (not states and row[name] in features[name].special):
-            return None
-    cells = {name: np.array([cell]) for name, cell in row.items()}
-    left, right = float(np.ravel(formula.left(cells))[0]), float(np.ravel(formula.right(cells))[0])
-    if math.isnan(left) or math.isnan(right):
-        return None
-    near = abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right))
-    return {
-        "<=": left < right or near,
-        ">=": left > right or near,
-        "<": left < right and not near,
-        ">": left > right and not near,
-        "=": near,
-        "≠": not near,
-    }[formula.operator]
 
 
 def _counted(law: Law, features: list[Feature], values: np.ndarray) -> tuple[int, int]:
-    """The rows that a law applies to and those that break it, one by one."""
-    named = {feature.name: feature for feature in features}
-    formula = parse_rule(law.text, named)
-    applies = broken = 0
-    for cells in values:
-        row = dict(zip(named, map(float, cells), strict=True))
-        if isinstance(formula, Implication):
-            if _judged(formula.condition, row, named) is not True:
-                continue
-            verdict = _judged(formula.consequence, row, named)
-        else:
-            verdict = _judged(formula, row, named)
-        applies += verdict is not None
-        broken += verdict is False
-    return applies, broken
+    """The rows that a law applies to and those that break it."""
+    formula, view = parse_rule(law.text, {feature.name: feature for feature in features}), View(features, values)
+    true, false = formula.judge(view)
+    applies = true | false
+    if isinstance(formula, Implication):
+        applies = formula.condition.judge(view)[0] & np.logical_or(*formula.consequence.judge(view))
+    return int(applies.sum()), int(false.sum())
 
 
 def _levels(name: str, count: int) -> Feature:
@@ -212,17 +167,15 @@ def test_exceptions_are_counted_and_tolerated_as_far_as_told(planted) -> None:
     features, values, texts = _with_noise(planted, 4)
     values = np.concatenate([values] * 3)
     law = next(law for law in find_laws(features, values) if law.text in texts)
-    named = {feature.name: feature for feature in features}
-    formula, left = parse_rule(law.text, named), 2
+    others = np.unique(values[:, 0])
+    broken = 0
     for row in values:
-        own, others = row[0], np.unique(values[:, 0])
-        for row[0] in others:  # another value in the first column, such that the law is broken
-            if left and _judged(formula, dict(zip(named, row, strict=True)), named) is False:
-                left -= 1
-                break
-        else:
-            row[0] = own
-        if not left:
+        tried = np.tile(row, (len(others), 1))  # another value in the first column, such that the law is broken
+        tried[:, 0] = others
+        for changed in (one for one in tried if _counted(law, features, one[None])[1]):
+            row[:], broken = changed, broken + 1
+            break
+        if broken == 2:
             break
     found = {law.text: law for law in find_laws(features, values)}
     assert found[law.text].broken == 2
@@ -412,45 +365,6 @@ def test_wrong_arguments_are_named() -> None:
         attain.laws.find(frame, Schema((Feature("c", "real"),)))
     with pytest.raises(AttainError, match="exceptions must be a number"):
         attain.laws.find(frame, exceptions=0.5)
-
-
-@st.composite
-def _tables(draw) -> tuple[list[Feature], np.ndarray]:
-    """Mixed columns, some of them made from others."""
-    random = np.random.default_rng(draw(st.integers(0, 10**6)))
-    n = draw(st.integers(SMALLEST, 900))
-    kinds = draw(st.lists(st.sampled_from(["real", "count", "coded", "levels", "holes"]), min_size=2, max_size=5))
-    features: list[Feature] = []
-    columns: list[np.ndarray] = []
-    hidden = random.integers(4, size=n)
-    for k, kind in enumerate(kinds):
-        follows = draw(st.booleans())
-        base = hidden * 1.0 if follows else random.integers(4, size=n) * 1.0
-        if kind == "levels":
-            features.append(_levels(f"c{k}", 4))
-        else:
-            special = {-9: "none"} if kind == "coded" else {}
-            features.append(Feature(f"c{k}", "real", special=special))
-            base = base * (k + 1) if kind == "real" else base
-            base = np.where(hidden == 3, -9.0 if kind == "coded" else np.nan, base) if kind != "real" else base
-        if kind == "count":
-            base = np.nan_to_num(base, nan=0.0)
-        if draw(st.booleans()):
-            base = np.where(random.random(n) < 0.3, np.nan, base)
-        broken = random.random(n) < draw(st.sampled_from([0.0, 0.002, 0.02]))
-        columns.append(np.where(broken, np.nan_to_num(base[::-1], nan=0.0), base))
-    return features, np.stack(columns, axis=1)
-
-
-@given(_tables())
-@settings(max_examples=25, deadline=None)
-def test_every_law_holds_but_for_the_rows_it_counts(table) -> None:
-    features, values = table
-    for law in find_laws(features, values, exceptions=0.005):
-        applies, broken = _counted(law, features, values)
-        assert (law.applies, law.broken) == (applies, broken)
-        assert broken <= 0.01 * applies
-        assert law.rate <= 0.0101
 
 
 def test_counts_pass_where_the_tolerated_share_allows_by_chance() -> None:
