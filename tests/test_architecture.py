@@ -39,7 +39,7 @@ BUDGETS = {
     "results": 2_206,
     "methods": 6_281,
     "metrics": 1_625,
-    "letters": 829,
+    "letters": 843,
     "audit": 405,
     "scale": 537,
     "service": 1_556,

@@ -62,10 +62,10 @@ def _hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main(["schema", "infer", "train.parquet", "--drop", "decision", "--out", f"{FILE}.toml"]) == 0
         fitted = ["fit", f"{FILE}.csv", "--schema", f"{FILE}.toml", "--index", "who", "--label", "decision"]
         assert main([*fitted, "--out", f"{FILE}.attain", "--method", "nearest-unlike"]) == 0
-        assert main([*EXPLAIN, "--out", "r.json", "--contributions"]) == 0
+        assert main([*EXPLAIN, "--out", "r.json", "--contributions", "--allow-unreviewed"]) == 0
         assert main(["letter", "r.json", "--texts-template", "texts.toml"]) == 0
         text = Path("texts.toml").read_text(encoding="utf-8")
-        Path("texts.toml").write_text(text.replace('text = ""', f"text = {json.dumps(MARKUP)}"), encoding="utf-8")
+        Path("texts.toml").write_text(text.replace(' = ""', f" = {json.dumps(MARKUP)}"), encoding="utf-8")
         assert main(["audit", "key", "audit.key"]) == 0
         assert main([*EXPLAIN, "--out", "o.csv", "--audit", "log.jsonl", "--audit-key", "audit.key"]) == 0
     return folder

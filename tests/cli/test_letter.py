@@ -1,6 +1,7 @@
 """`attain letter`, run as people run it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,9 @@ def test_from_a_table_to_fill_in_to_letters(answered: Path, result: str, capsys:
     assert main(["letter", "r.json", "--texts-template", "texts.toml"]) == 1
     assert "exists already" in capsys.readouterr().err
     table = (answered / "texts.toml").read_text(encoding="utf-8")
-    (answered / "texts.toml").write_text(table.replace('text = ""', 'text = "This counted."'), encoding="utf-8")
+    (answered / "texts.toml").write_text(
+        re.sub(r'^(?!#)(.*) = ""', r'\1 = "This counted."', table, flags=re.M), encoding="utf-8"
+    )
     flags = ["--language", "de", "--sender", "Bank", "--sender", "Straße 1", "--date", "1. März"]
     assert main([*LETTER, *flags, "--out", "letters.html", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -73,7 +76,9 @@ def test_templates_for_editing_are_used(answered: Path, result: str, capsys: Any
     (answered / "templates" / "letter.en.txt").write_text("# {{ person }}", encoding="utf-8")
     main(["letter", "r.json", "--texts-template", "empty.toml"])
     table = (answered / "empty.toml").read_text(encoding="utf-8")
-    (answered / "texts.toml").write_text(table.replace('text = ""', 'text = "This counted."'), encoding="utf-8")
+    (answered / "texts.toml").write_text(
+        re.sub(r'^(?!#)(.*) = ""', r'\1 = "This counted."', table, flags=re.M), encoding="utf-8"
+    )
     assert main([*LETTER, "--template", "templates/letter.en.txt", "--out", "letters.txt"]) == 0
     first = attain.Counterfactuals.from_json(result).table.labels[0]
     assert (answered / "letters.txt").read_text(encoding="utf-8").startswith(f"{first}\n")

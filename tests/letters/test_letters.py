@@ -65,7 +65,7 @@ def test_a_letter_says_what_was_decided_why_and_what_would_change_it() -> None:
         "Bank Street 1",
         "1 March Reference: L-p0",
         "Your loan",
-        "cannot approve it",
+        "the decision is not the one that you hoped for",
         "- €5,000 is a lot of money. - Your age is 30 years. - You live in a rented home.",
         "You may not be able to change all of these points.",
         "Option 1 - Amount of the loan: €4,000 (now: €5,000).",
@@ -174,6 +174,41 @@ def test_a_missing_text_is_an_error_that_names_the_inputs() -> None:
         write(RESULT, EXPLAINER, MODEL, empty)
 
 
+@pytest.mark.parametrize(
+    ("left_out", "lacking"),
+    [
+        ({"amount": "label"}, "'amount (label)'"),
+        ({"home": "levels"}, "'home (level owned)', 'home (level rented)'"),
+        ({"age": "unit"}, "'age (unit)'"),
+    ],
+)
+def test_names_are_in_the_language_of_the_letter(left_out: dict[str, str], lacking: str) -> None:
+    inputs = {name: dict(words["de"]) for name, words in world.TEXTS["inputs"].items()}
+    for name, key in left_out.items():
+        del inputs[name][key]
+    with pytest.raises(AttainError, match=re.escape(f"no name in 'de' for {lacking};")):
+        write(
+            RESULT, EXPLAINER, MODEL, {"inputs": {name: {"de": words} for name, words in inputs.items()}}, language="de"
+        )
+    schema = world.SCHEMA.change("amount", label=None)
+    made = world.result(world.people({}), {0: [{"amount": 4000.0}]}, [WHY], schema=schema)
+    with pytest.raises(AttainError, match=re.escape("no name in 'en' for 'amount (label)'")):
+        write(made, world.explainer(features=schema.features), MODEL, world.TEXTS)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_letters_without_words_of_their_own_are_about_any_decision(language: str) -> None:
+    sent = write(RESULT, EXPLAINER, MODEL, {"inputs": world.TEXTS["inputs"]}, language=language)
+    for text in map(words, sent):
+        for word in ("appl", "customer", "approve", "reject", "Antrag", "Kunde", "annehmen"):
+            assert word.lower() not in text.lower()
+    said = {key: f"{key} – in words" for key in ("refused", "approved", "unreadable", "greeting", "closing")}
+    texts = {"inputs": world.TEXTS["inputs"], "letter": {language: said}}
+    found = [words(letter) for letter in write(RESULT, EXPLAINER, MODEL, texts, language=language)]
+    for i, key in ((0, "refused"), (3, "approved"), (5, "unreadable"), (0, "greeting"), (0, "closing")):
+        assert said[key] in found[i]
+
+
 def test_a_special_code_needs_a_text_of_its_own() -> None:
     made = world.result(world.people({"months": 0}), {}, [{"months": -1}])
     [letter] = write(made, EXPLAINER, MODEL, world.TEXTS)
@@ -231,7 +266,7 @@ def test_the_template_of_texts_has_every_input_and_can_be_filled_in(tmp_path: Pa
     text = path.read_text(encoding="utf-8")
     assert 'levels.rented = "rented"' in text
     assert 'level_texts.0 = ""' in text
-    filled = re.sub(r'^(#? ?)(.*) = ""$', r'\2 = "A reason."', text, flags=re.MULTILINE)
+    filled = re.sub(r'^(#? ?)(.*) = ""( +#.*)?$', r'\2 = "A text."', text, flags=re.MULTILINE)
     path.write_text(re.sub(r"^# (label|unit|levels\.)", r"\1", filled, flags=re.MULTILINE), encoding="utf-8")
     for language in ("en", "de"):
         assert len(write(RESULT, EXPLAINER, MODEL, path, language=language)) == len(RESULT)
@@ -354,6 +389,7 @@ def test_no_line_ends_between_a_number_and_its_unit() -> None:
 
 def test_a_table_to_fill_in_has_a_line_for_missing_cells() -> None:
     lines = texts_template(Schema((Feature("months", "count"),)), ["de"]).splitlines()
+    assert 'label = ""  # months' in lines
     assert '# levels.missing = "keine Angabe"' in lines
     assert '# level_texts.missing = ""' in lines
 

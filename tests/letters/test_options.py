@@ -306,6 +306,8 @@ def test_other_levels_are_checked_with_the_printed_values() -> None:
         lambda f: ((f["amount"] < 4900) & (f["home"] == "owned")) | ((f["amount"] == 4523.72) & (f["home"] == "free"))
     )
     assert only(write(made, EXPLAINER, exact, world.TEXTS)[0]).changes[1].levels == ()
+    made = replace(made, intervals=ranges_of([np.nan] * 2, [np.nan] * 2, [0, 2], ((), (0, 2))))
+    assert only(write(made, EXPLAINER, both, world.TEXTS)[0]).changes[1].levels == (), "the person's own would do"
 
 
 def test_the_model_must_decide_as_it_did() -> None:
@@ -368,12 +370,36 @@ def test_what_is_printed_and_said_about_time_gives_the_record_that_was_checked(
     months = re.search(r"(?:about|etwa) (\d+) (?:months|Monate)", text)
     assert months is not None
     named = re.search(r"(?:will be then|sein (?:wird|werden)): (.*?)\.", text)
-    labels = {"term": "months", "Laufzeit": "months", "age": "age"}
+    labels = {"term": "months", "Laufzeit": "months", "age": "age", "Alter": "age"}
     for label in named[1].split("; ") if named else ():
         name = labels[label]
         record[name] += int(int(months[1]) * (schema[name].clock or 0))
     assert accepts(record).all()
     assert any(word in text for word in ("apart from those that grow with time", "Nur einige wachsen mit der Zeit"))
+
+
+@pytest.mark.parametrize(
+    ("purpose", "words"),
+    [(0, ""), (1, ""), (2, "This is the smallest change that we found")],
+)
+def test_a_letter_says_what_an_option_is_for_and_counts_the_months_that_the_decision_needs(
+    purpose: int, words: str
+) -> None:
+    schema = world.SCHEMA.change("rating", pace=0.1).change("home", pace=0.5)
+    found = letter(
+        lambda frame: (frame["amount"] <= 4000) & (frame["home"] == "owned"),
+        {"amount": 4000.0, "home": "owned", "rating": "middle"},
+        schema=schema,
+        explainer=world.explainer(features=schema.features),
+        purpose=[purpose],
+    )
+    assert (only(found).takes, only(found).longer) == ("2 months", "10 months")
+    text = " ".join(found.text.split())
+    assert "This will take you about 2 months. With all points, this takes about 10 months." in text
+    assert words in text
+    single = letter(lambda frame: frame["amount"] <= 4000, {"amount": 4000.0}, purpose=[1])
+    assert "This way asks for more than the smallest change that is enough." in " ".join(single.text.split())
+    assert ("smallest change" in text) == bool(words)
 
 
 def test_waiting_is_a_point_of_its_own() -> None:
@@ -387,7 +413,7 @@ def test_waiting_is_a_point_of_its_own() -> None:
         schema=schema,
     )
     assert (only(found).wait, only(found).takes, only(found).changes) == ("6 months", "", ())
-    assert "- Wait about 6 months and then apply again." in found.text
+    assert "- Wait about 6 months and then ask us again." in found.text
     assert "We counted this detail as it will be then: term." in found.text.replace("\n", " ")
 
 

@@ -17,10 +17,10 @@ SCHEMA = reviewed(
     (
         Feature("amount", "positive", bounds=(0, 1e7), label="amount of the loan", unit="€"),
         Feature("months", "count", bounds=(1, 120), label="term", unit="months", special={0: "open end"}),
-        Feature("home", "categorical", levels=("rented", "owned", "free")),
-        Feature("rating", "ordinal", levels=("low", "middle", "high")),
-        Feature("age", "count", immutable=True, unit="years"),
-        Feature("ratio", "real", derived="amount / months"),
+        Feature("home", "categorical", levels=("rented", "owned", "free"), label="home"),
+        Feature("rating", "ordinal", levels=("low", "middle", "high"), label="rating"),
+        Feature("age", "count", immutable=True, unit="years", label="age"),
+        Feature("ratio", "real", derived="amount / months", label="ratio"),
     ),
     laws=(),
 )
@@ -33,15 +33,35 @@ TEXTS: dict[str, Any] = {
         },
         "months": {
             "en": {"text": "The term is {value}.", "level_texts": {"0": "The term has no end."}},
-            "de": {"label": "Laufzeit", "unit": "Monate", "unit_one": "Monat", "text": "Die Laufzeit ist {value}."},
+            "de": {
+                "label": "Laufzeit",
+                "unit": "Monate",
+                "unit_one": "Monat",
+                "text": "Die Laufzeit ist {value}.",
+                "levels": {"0": "ohne Ende"},
+            },
         },
         "home": {
             "en": {"text": "Your home is {value}.", "level_texts": {"rented": "You live in a rented home."}},
-            "de": {"label": "Wohnung", "text": "Ihre Wohnung: {value}.", "levels": {"rented": "zur Miete"}},
+            "de": {
+                "label": "Wohnung",
+                "text": "Ihre Wohnung: {value}.",
+                "levels": {"rented": "zur Miete", "owned": "Eigentum", "free": "frei"},
+            },
         },
-        "rating": {"en": "Your rating is {value}.", "de": "Ihre Note ist {value}."},
-        "age": {"en": "Your age is {value}.", "de": "Ihr Alter ist {value}."},
-        "ratio": {"en": "The rate is {value}.", "de": "Die Rate ist {value}."},
+        "rating": {
+            "en": "Your rating is {value}.",
+            "de": {
+                "text": "Ihre Note ist {value}.",
+                "label": "Note",
+                "levels": {"low": "niedrig", "middle": "mittel", "high": "hoch"},
+            },
+        },
+        "age": {
+            "en": "Your age is {value}.",
+            "de": {"text": "Ihr Alter ist {value}.", "label": "Alter", "unit": "Jahre"},
+        },
+        "ratio": {"en": "The rate is {value}.", "de": {"text": "Die Rate ist {value}.", "label": "Rate"}},
     },
 }
 ALLOWED = ["amount", "months", "home", "rating", "age", "ratio"]

@@ -70,20 +70,25 @@ class Option:
         What to change; first what the decision needs.
     follows
         What changes along with it.
-    wait, takes
-        How long to wait, or how long the changes take, such as `6 months`; empty where no time is known.
+    wait, takes, longer
+        How long to wait, or how long the changes that the decision needs take, such as `6 months`; how long all take,
+        if that is longer; empty where no time is known.
     grows
         The names of details that advance with time, and are counted as they will be then.
     verdict
         What the new record is like; None where that is not known.
+    purpose
+        "smallest" where it is the smallest change that is enough, "typical" where it asks for more; otherwise empty.
     """
 
     changes: tuple[Change, ...]
     follows: tuple[Change, ...]
     wait: str
     takes: str
+    longer: str
     grows: tuple[str, ...]
     verdict: Verdict | None
+    purpose: str
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,12 @@ def contents(
                 tuple(texts.label(feature) for feature in held if not printer.follows(feature)),
             )
         )
+    if texts.lacking:
+        raise AttainError(
+            f"there is no name in {texts.language.code!r} for {listed(texts.lacking, 40)}; a letter needs names in its "
+            "own language, in the texts or, in English, in the schema: `attain letter RESULT --texts-template FILE` "
+            "writes a table to fill in"
+        )
     return letters
 
 
@@ -222,16 +233,21 @@ class OptionWriter:
         region, own, owner = self.printer.recheck.region, self._result.table.values[one.owner], np.array([one.owner])
         features = self._result.table.schema.features
         follows = [j for j in np.flatnonzero(~unchanged(own, one.row)).tolist() if j not in one.chosen]
-        months, waits = float(region.months(one.row[None], owner)[0]), bool(region.waits(one.row[None], owner)[0])
-        duration = self.texts.language.duration(months) if months else ""
+        needed, unneeded = one.row.copy(), [*one.unneeded]
+        needed[unneeded] = own[unneeded]
+        months, least = (float(region.months(row[None], owner)[0]) for row in (one.row, needed))
+        waits = bool(region.waits(one.row[None], owner)[0])
+        all_of_it, enough = (self.texts.language.duration(time) if time else "" for time in (months, least))
         changes = sorted((self._change(one, j) for j in one.chosen), key=lambda change: not change.needed)
         return Option(
             changes=tuple(changes),
             follows=tuple(self._following(one, j) for j in follows if features[j].clock is None),
-            wait=duration if waits else "",
-            takes="" if waits else duration,
+            wait=all_of_it if waits else "",
+            takes="" if waits else enough,
+            longer=all_of_it if months > least else "",
             grows=tuple(self.texts.label(features[j]) for j in follows if features[j].clock is not None),
             verdict=self._result.verdicts[one.option],
+            purpose=self._result.option(one.option).purpose,
         )
 
     def _change(self, one: Printed, j: int) -> Change:

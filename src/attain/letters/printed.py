@@ -180,7 +180,7 @@ class Printer:
                 continue
             feature = schema.features[j]
             low, high = max(ranges.low[r], region.low[0, j]), min(ranges.high[r], region.high[0, j])
-            cells = np.array([one.row[j], *ranges.levels[r]])
+            cells = np.array([one.row[j], *(() if own[j] in ranges.levels[r] else ranges.levels[r])])
             if low <= one.row[j] <= high and not low <= own[j] <= high:
                 cells = spread(low, high, feature.step if feature.numeric else 1.0, _MOST)
                 if feature.numeric and len(cells) > 1:

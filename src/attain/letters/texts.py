@@ -34,8 +34,10 @@ from attain.core.files import read_toml
 from attain.core.text import ENGLISH, GERMAN, Numbers, number, plain
 from attain.schema import Feature, Schema
 
-WORDS: Final = ("subject", "greeting", "refused", "approved", "contact", "closing")
+WORDS: Final = ("subject", "greeting", "refused", "approved", "unreadable", "contact", "closing")
 """The sentences of a letter that the table may replace."""
+OWN: Final = "en"
+"""The language of schemas and of the package's own sentences."""
 _VALUE: Final = "{value}"
 MISSING: Final = "missing"
 """The key of a missing cell among levels."""
@@ -150,12 +152,15 @@ class Texts:
         By the name of the feature.
     classes
         What decisions are called, by the class as a text.
+    lacking
+        The names that were asked for and that are not known in this language, such as `amount (label)`.
     """
 
     language: Language
     words: Mapping[str, str]
     inputs: Mapping[str, InputTexts]
     classes: Mapping[str, str]
+    lacking: dict[str, None] = field(default_factory=dict)
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any], language: Language, schema: Schema) -> Texts:
@@ -184,7 +189,13 @@ class Texts:
         return self.inputs.get(feature.name, InputTexts())
 
     def label(self, feature: Feature) -> str:
-        return plain(self.of(feature).label or feature.title)
+        return self._named(feature, "label", self.of(feature).label, feature.label) or plain(feature.title)
+
+    def _named(self, feature: Feature, name: str, own: str, schema: str | None) -> str:
+        """A name in this language: the table's, or the schema's if it is in the same one; otherwise it is lacking."""
+        if not own and (self.language.code != OWN or schema is None):
+            self.lacking[f"{feature.name} ({name})"] = None
+        return plain(own or schema or "")
 
     def value(self, feature: Feature, cell: Any) -> str:
         """A value with its unit, or the name of a level or special code."""
@@ -197,10 +208,16 @@ class Texts:
         if isinstance(cell, bool):
             return self.language.yes if cell else self.language.no
         if not feature.numeric:
-            return plain(self.language.number(cell) if _is_number(cell) else cell)
+            return (
+                self.language.number(cell) if _is_number(cell) else self._named(feature, f"level {key}", "", str(cell))
+            )
+        if meaning := feature.special.get(float(cell)):
+            return self._named(feature, f"level {key}", "", meaning)
         if float(cell) in feature.special:
-            return plain(feature.special[float(cell)] or self.language.number(cell))
+            return self.language.number(cell)
         unit = own.unit or feature.unit or ""
+        if any(map(str.isalpha, unit)):
+            self._named(feature, "unit", own.unit, unit)
         return self.language.quantity(cell, plain(own.unit_one if own.unit_one and cell == 1 else unit))
 
     def start(self, feature: Feature, cell: float) -> str:
@@ -218,7 +235,7 @@ class Texts:
         sided = {"high": own.high, "low": own.low}.get(side, "")
         general = "" if _VALUE in own.text and is_coded(feature, cell) else own.text
         chosen = own.level_texts.get(level_key(cell)) or sided or general
-        return plain(chosen.replace(_VALUE, self.value(feature, cell)))
+        return plain(chosen.replace(_VALUE, self.value(feature, cell)) if _VALUE in chosen else chosen)
 
 
 def is_coded(feature: Feature, cell: Any) -> bool:
@@ -278,15 +295,19 @@ def texts_template(schema: Schema, languages: Iterable[str] = tuple(LANGUAGES)) 
     for code in codes:
         lines += ["", f"[letter.{code}]", *_optional(dict.fromkeys(WORDS, ""))]
     for feature in schema:
-        names = {level_key(level): str(level) for level in feature.levels}
-        names |= {level_key(special): meaning for special, meaning in feature.special.items()}
+        levels = {level_key(level): str(level) for level in feature.levels}
+        levels |= {level_key(special): meaning for special, meaning in feature.special.items()}
+        names = {"label": feature.title} | ({"unit": feature.unit} if feature.unit else {})
+        names |= {f"levels.{_key(key)}": name for key, name in levels.items()}
         for code in codes:
-            keys = {_key(key): name for key, name in (names | {MISSING: LANGUAGES[code].missing}).items()}
-            optional = dict.fromkeys(("high", "low") if feature.ordered else (), "") | {"label": feature.title}
-            optional |= {"unit": feature.unit} if feature.unit else {}
-            optional |= {f"levels.{key}": name for key, name in keys.items()}
-            optional |= {f"level_texts.{key}": "" for key in keys}
-            lines += ["", f"[inputs.{_key(feature.name)}.{code}]", 'text = ""', *_optional(optional)]
+            known = [name for name in names if code == OWN and (name != "label" or feature.label)]
+            optional = {name: names[name] for name in known}
+            optional |= dict.fromkeys(("high", "low") if feature.ordered else (), "")
+            optional |= {f"levels.{MISSING}": LANGUAGES[code].missing}
+            optional |= {f"level_texts.{_key(key)}": "" for key in (*levels, MISSING)}
+            lines += ["", f"[inputs.{_key(feature.name)}.{code}]", 'text = ""']
+            lines += [f'{name} = ""  # {plain(text)}' for name, text in names.items() if name not in known]
+            lines += _optional(optional)
     return "\n".join([*lines, ""])
 
 
@@ -302,5 +323,5 @@ _INTRODUCTION: Final = """Texts of letters. Fill in a reason (text) for each inp
 a person why it counted against them. {value} in it is the person's own value. Lines that begin
 with # are optional: remove the # to use them. high and low replace text where the value is above
 or below the median of people with the desired decision; label, unit and levels are the names
-that letters use instead of the schema's; level_texts are reasons for single levels; missing is
-an empty cell."""
+that letters use: in English the schema's may stand, every other language needs its own;
+level_texts are reasons for single levels; missing is an empty cell."""

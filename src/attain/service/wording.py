@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from attain.letters.rules import rule_sentence
-from attain.letters.texts import LANGUAGES, InputTexts, Texts, level_key
+from attain.letters.texts import LANGUAGES, OWN, InputTexts, Texts, level_key
 from attain.methods import Explainer
 from attain.schema import Feature
 from attain.schema.schema import Rule
 from attain.tables import ordinary
 
-OWN = "en"
-"""The language of schemas and of the package's own sentences."""
 _QUANTILES = np.linspace(0.0, 1.0, 101)
 
 
